@@ -24,10 +24,15 @@ import numpy as np
 import pandas as pd
 import raw_rows
 from pubench_advise.fits import Rows, out_of_fold
-from pubench_advise.portfolio import PORTFOLIO
+from pubench_advise.portfolio import PORTFOLIO, Candidate
 
 import pubench
 
+#: What a person would try by hand next to the portfolio (docs/pages/advice-bank.md).
+BY_HAND = (
+    Candidate("random forest, P against U", "naive", {"base": "forest"}),
+    Candidate("Elkan-Noto, boosting", "elkan-noto", {"base": "boosting"}),
+)
 ASKED = ["--label-col", "confirmed", "--drop", "customer_id", "--goal", "review:200", "--prior", "0.2..0.3"]
 
 
@@ -96,17 +101,16 @@ def main() -> None:
 
     table = pubench.data(given.folder / "customers.csv", "confirmed", drop="customer_id")
     read = table._read()
-    parts = Rows.of(read.x, read.labeled, table)
-    fitted = {one["name"]: one for one in then["methods"]}
-    for one in PORTFOLIO:
-        if one.name in fitted:
-            prior = fitted[one.name]["prior"]
-            found = out_of_fold(one, parts, given.folder / "answer" / "fits", prior=prior)
+    parts = Rows(read.x, read.labeled, table)
+    priors = {one["name"]: one["prior"] for one in then["methods"]}
+    for one in (*PORTFOLIO, *BY_HAND):
+        if one.name in priors or one in BY_HAND:
+            found = out_of_fold(one, parts, given.folder / "answer" / "fits", prior=priors.get(one.name))
             assert found is not None
             blank = dict.fromkeys(set(rows[0]) - {"when", "method", "auc", "top_200", "seconds"}, "")
-            cost = {"seconds": round(fitted[one.name]["seconds"])}
+            when, cost = "by hand" if one in BY_HAND else "fit", {"seconds": round(found.seconds)}
             rows.append(
-                {"when": "fit", "method": one.name, **quality(found.scores, parts.labeled, truth), **blank, **cost}
+                {"when": when, "method": one.name, **quality(found.scores, parts.labeled, truth), **blank, **cost}
             )
     for row in rows:
         raw_rows.append(given.out, {**row, "command": "python benchmarks/advice_bank.py FOLDER"})

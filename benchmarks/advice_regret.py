@@ -58,7 +58,7 @@ def fit(given: argparse.Namespace) -> None:
         if labeled.sum() < FEWEST:
             continue
         table = pubench.data(x, labeled, name=name, features=[f"x_{k}" for k in range(x.shape[1])])
-        rows = Rows.of(x.astype(np.float32), labeled, table)
+        rows = Rows(x.astype(np.float32), labeled, table)
         found = {one.name: out_of_fold(one, rows, given.kept / name, threads=1) for one in METHODS}
         scores = {method: one.scores for method, one in found.items() if one is not None}
         reference = scores[DEFAULT.name]

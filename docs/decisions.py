@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
 from wang_page import RESULTS, SHIFT, Run, read, sampling
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo

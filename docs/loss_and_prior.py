@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
 
 ROWS = Path(__file__).parents[1] / "benchmarks" / "results" / "own-priors.csv"
 #: Table -> what is positive there.

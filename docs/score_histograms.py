@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from pubench_report.report.figures.histograms import ScorePanel, score_histograms
-from pubench_report.report.figures.style import plain_style
+from pubench_report.drawing import ScorePanel, plain_style, score_histograms
 
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record

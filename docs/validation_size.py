@@ -1,20 +1,30 @@
-"""Draws what a choice with few held-out labels loses, from ``benchmarks/results/validation-size.csv``.
+"""Draws what a choice with few held-out labels loses, from ``benchmarks/results/validation-size.csv``, and writes the
+rows of the table of ``docs/pages/validation-size.md``.
 
-python docs/validation_size.py docs/pages/images/validation-size.png
+    python docs/validation_size.py
 """
 
 from __future__ import annotations
 
-import sys
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
 
 ROWS = Path(__file__).parents[1] / "benchmarks" / "results" / "validation-size.csv"
+PAGE = Path(__file__).parent / "pages" / "validation-size.md"
+PICTURE = PAGE.parent / "images" / "validation-size.png"
+HEAD = (
+    "| held-out labeled positives | epoch by PA | epoch by PAUC | method by PA | method by PAUC "
+    "| a method at random |\n"
+    "|---:|---:|---:|---:|---:|---:|\n"
+)
+#: Numbers of held-out labeled positives of the table; nearly every cell has as many.
+SHOWN = (1, 3, 5, 8, 12, 20, 30, 50, 80, 120)
 CRITERIA = {"pa": "PA", "pauc": "PAUC"}
 
 
@@ -60,5 +70,20 @@ def _finish(axes: Axes, title: str) -> None:
     axes.set_ylim(bottom=0)
 
 
+def table(found: pd.DataFrame) -> str:
+    """Points of accuracy lost, means over cells, as Markdown."""
+    columns = [
+        means(found[(found["question"] == question) & (found["criterion"] == criterion)], "held_out")["mean"]
+        for question in ("epoch", "method")
+        for criterion in CRITERIA
+    ]
+    chosen = found[(found["question"] == "method") & (found["criterion"] == "pa")]
+    columns.append(means(chosen.astype({"of_random": float}), "held_out", "of_random")["mean"])
+    lines = ["| " + " | ".join([str(n), *(f"{column[n]:.1f}" for column in columns)]) + " |" for n in SHOWN]
+    return HEAD + "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
-    draw(rows()).savefig(sys.argv[1], metadata={"Software": None})
+    draw(rows()).savefig(PICTURE, metadata={"Software": None})
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(re.escape(HEAD) + r"(\|.*\n)*", table(rows()), page), encoding="utf-8")

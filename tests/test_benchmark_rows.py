@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pubench_submit.building import problems_of
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -80,7 +81,7 @@ def test_a_row_of_an_uncommitted_tree_does_not_go_into_the_results(
     assert not (tmp_path / "results").exists()
 
 
-def test_rows_of_an_uncommitted_tree_go_when_a_clean_commit_has_the_same_run(
+def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
     raw_rows: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = importlib.import_module("superseded")
@@ -106,3 +107,9 @@ def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:
     words = " ".join(" ".join(page.read_text(encoding="utf-8").split()).lower() for page in pages)
     assert words.count("*by hand*") == words.count("by hand")
     assert words.count("*by hand*") - 1 <= FIGURES_BY_HAND
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "boards").glob("20*")), ids=lambda folder: folder.name)
+def test_a_committed_board_is_sound_and_small(folder: Path) -> None:
+    assert problems_of(folder) == []
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 300_000

@@ -102,7 +102,7 @@ def test_a_saved_model_scores_with_the_same_bits_in_another_process(method: str,
     pd.testing.assert_series_equal(there[trained.index], trained, check_exact=True)
 
 
-def test_few_labeled_rows_a_base_that_is_none_and_a_prior_below_the_labels_are_refused() -> None:
+def test_few_labels_no_base_or_a_prior_below_the_labels_are_refused() -> None:
     frame, labeled, _ = rows()
     few = labeled & (labeled.cumsum() <= 8)
     for config, match in (

@@ -329,9 +329,7 @@ class TestFetch:
         assert second.stderr.splitlines() == [ready]
         assert happened(tmp_path) == ["network", "read"]
 
-    def test_what_is_here_is_prepared_as_a_run_of_its_own_preprocessing_opens_it(
-        self, data: Run, tmp_path: Path
-    ) -> None:
+    def test_present_data_are_prepared_as_a_run_opens_them(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-unit")
         assert data("data", "fetch", "acme-unit").returncode == 0
         x = np.load(copy_of(tmp_path, "acme-unit") / "x.npy")
@@ -605,9 +603,7 @@ class TestRun:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout), done.stderr
 
-    def test_it_names_the_data_by_their_digest_and_is_reused_while_they_are_the_same(
-        self, data: Run, tmp_path: Path
-    ) -> None:
+    def test_a_run_names_the_data_by_digest_and_is_reused_while_it_holds(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         first, _ = self.ran(data)
         digest = json.loads((copy_of(tmp_path) / "manifest.json").read_text())["digest"]
@@ -623,9 +619,7 @@ class TestRun:
         again, _ = self.ran(data, "--data-root", tmp_path / "moved")
         assert again["reused"] is True
 
-    def test_other_content_is_refused_until_the_copy_is_removed_and_then_run_again(
-        self, data: Run, tmp_path: Path
-    ) -> None:
+    def test_other_content_is_refused_until_the_copy_is_removed(self, data: Run, tmp_path: Path) -> None:
         path = put(tmp_path)
         first, _ = self.ran(data)
         path.write_text(content(seed=1))
@@ -655,9 +649,7 @@ class TestRun:
         assert self.ran(data)[0]["reused"] is True
         assert happened(tmp_path) == ["read", "read"]
 
-    def test_where_the_data_are_not_here_the_stored_result_is_shown_with_a_note(
-        self, data: Run, tmp_path: Path
-    ) -> None:
+    def test_a_stored_result_is_shown_with_a_note_if_the_data_are_absent(self, data: Run, tmp_path: Path) -> None:
         path = put(tmp_path)
         first, _ = self.ran(data)
         path.unlink()
@@ -708,7 +700,7 @@ class TestSharing:
             sys.modules.pop(name, None)
 
     @pytest.mark.parametrize("preprocess", ["none", "l2", "standardize"])
-    def test_what_a_method_holds_is_the_pool_in_random_order_and_nothing_of_the_mapped_copy(
+    def test_a_method_holds_a_shuffled_pool_and_nothing_of_the_mapped_copy(
         self, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, preprocess: str
     ) -> None:
         put(tmp_path)

@@ -97,7 +97,7 @@ class TestTable:
             found[match[2]] = (match[1] + match[3], match[4].split())
         return found
 
-    def test_it_has_a_row_per_criterion_with_the_chosen_and_the_oracle_ones_marked(
+    def test_the_table_has_a_row_per_criterion_with_the_chosen_one_marked(
         self, first: subprocess.CompletedProcess[str]
     ) -> None:
         marks = {name: mark for name, (mark, _) in self.rows(first).items()}
@@ -327,7 +327,7 @@ class TestAnotherRequestForTheSameRun:
         assert [line.split()[1] for line in table.splitlines() if line.startswith(">")] == ["f1"]
         assert json.loads((tmp_path / stored["record"] / "result.json").read_text())["selected"] == "f1"
 
-    def test_criteria_metrics_artifacts_and_the_machine_do_not_make_another_run(
+    def test_criteria_metrics_artifacts_and_machine_do_not_change_the_run(
         self, pubench: Run, stored: dict[str, Any]
     ) -> None:
         for more in (
@@ -357,7 +357,7 @@ class TestAnotherRequestForTheSameRun:
         assert [path.name for path in (tmp_path / "results" / "superseded").iterdir()] == [f"{stored['run_id']}-1"]
         assert found["criteria"] == stored["criteria"]
 
-    def test_a_model_of_the_same_epoch_is_kept_and_one_of_another_epoch_is_trained_for(
+    def test_a_model_of_the_same_epoch_is_kept_and_one_of_another_is_trained(
         self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
     ) -> None:
         with_model = (*THREE, "--save-model", "--format", "json")
@@ -371,7 +371,7 @@ class TestAnotherRequestForTheSameRun:
         assert done.stderr.splitlines()[0] == reason
         assert (tmp_path / found["record"] / "model.safetensors").exists()
 
-    def test_a_criterion_that_was_not_tracked_is_trained_for_and_no_other_is_lost(self, pubench: Run) -> None:
+    def test_a_new_criterion_is_trained_for_and_no_other_is_lost(self, pubench: Run) -> None:
         first = json_of(pubench(*THREE, "--set", "selection.criteria=[pa, last]", "--format", "json"))
         assert set(first["criteria"]) == {"pa", "last"}
         done = pubench(*THREE, "--select", "pauc", "--set", "selection.criteria=[pauc]", "--format", "json")
@@ -569,7 +569,7 @@ def test_the_test_part_can_be_traced_every_epoch(here: Run, home: Path) -> None:
     assert all(0 <= float(row["train-auc"]) <= 1 for row in rows)
 
 
-def test_with_json_stdout_is_the_object_alone_while_progress_goes_to_stderr(here: Run) -> None:
+def test_with_json_stdout_is_the_object_and_progress_goes_to_stderr(here: Run) -> None:
     done = here(*CANCER, "--seed", 7, "--set", "epochs=3", "--format", "json")
     assert json_of(done)["reused"] is False
     assert len(done.stderr.splitlines()) == 2  # the run, and its first epoch

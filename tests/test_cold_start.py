@@ -38,7 +38,7 @@ def imported(folder: Path, *runs: tuple[str, ...]) -> list[list[str]]:
     return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
 
 
-def test_a_run_and_its_stored_result_import_neither_a_compiler_nor_statistics(tmp_path: Path) -> None:
+def test_a_run_and_its_stored_result_import_no_compiler_and_no_statistics(tmp_path: Path) -> None:
     """Of optimizers: Adam, Adam with a schedule, SGD, AdamW; then the first run again, which is stored.
 
     The last one is of the other data set that is embedded: neither needs scikit-learn to be imported.
@@ -62,7 +62,7 @@ def test_make_says_what_takes_long_before_it_begins() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
-def test_make_keeps_byte_code_where_the_environment_says_that_nobody_should() -> None:
+def test_make_keeps_byte_code_even_if_the_environment_forbids_it() -> None:
     probe = ["make", "--no-print-directory", "--eval", "probe: ; @echo [$$PYTHONDONTWRITEBYTECODE]", "probe"]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(probe, cwd=Path(__file__).parents[1], env=env, capture_output=True, text=True, check=True)

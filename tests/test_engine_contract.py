@@ -13,9 +13,9 @@ import torch
 from safetensors import safe_open
 
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.compute import choose_device
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import choose_device
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
@@ -199,9 +199,7 @@ def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_
 
 
 @pytest.mark.parametrize(("key", "share"), [("from-scores", 0.25), ("from-features", 0.5)])
-def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_given(
-    plugins: Registry, key: str, share: float
-) -> None:
+def test_an_estimated_share_of_u_becomes_the_methods_prior(plugins: Registry, key: str, share: float) -> None:
     """Scores are one number per row, held out; features are rows. In a single training set π counts P as well."""
     for scheme in ("case-control", "single-training-set"):
         problem = build_problem(plan_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"))

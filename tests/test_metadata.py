@@ -213,7 +213,7 @@ LACKING = [
 
 
 @pytest.mark.parametrize(("path", "line"), LACKING)
-def test_what_a_distribution_lacks_is_a_line_that_writing_does_not_put_right(
+def test_what_a_distribution_lacks_is_reported_and_not_mended_by_writing(
     script: Script, added: Path, path: str, line: str
 ) -> None:
     shutil.rmtree(added / path) if (added / path).is_dir() else (added / path).unlink()

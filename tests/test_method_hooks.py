@@ -133,7 +133,7 @@ def gradients(value: Tensor, network: nn.Module) -> list[Tensor]:
     return list(torch.autograd.grad(value, list(network.parameters()), retain_graph=True))
 
 
-def test_a_virtual_step_normalizes_by_the_batch_and_leaves_the_running_statistics(x: Tensor) -> None:
+def test_a_virtual_step_uses_batch_statistics_and_leaves_the_running_ones(x: Tensor) -> None:
     run = run_of()
     norm = run.module(lambda: nn.BatchNorm1d(FEATURES))
     norm.running_mean.fill_(5.0)
@@ -227,7 +227,7 @@ def test_what_is_inferred_may_be_a_target_in_a_graph(x: Tensor) -> None:
     assert "head.weight" in changed(students, student.state_dict())
 
 
-def test_two_objectives_of_one_forward_pass_both_take_their_gradient_before_any_step(x: Tensor) -> None:
+def test_two_objectives_of_one_pass_take_their_gradients_before_any_step(x: Tensor) -> None:
     """One network lowers the value that the other raises."""
     run = run_of(optimizer="sgd", lr=0.05, momentum=0.0)
     net, discriminator = run.backbone(), run.backbone()
@@ -292,7 +292,7 @@ def test_making_a_module_draws_nothing_from_the_callers_generator() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_module_is_on_the_device_and_in_training_mode_when_an_epoch_starts() -> None:
+def test_a_module_is_on_the_device_in_training_mode_when_an_epoch_starts() -> None:
     with pretended_device() as device:
         run = run_of(device=device)
         projection = run.module(lambda: nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)))

@@ -52,7 +52,7 @@ def page_of(pages: ModuleType) -> Callable[[Entry], str]:
 
 
 @pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
-def test_a_page_has_reference_docstring_every_hyper_parameter_and_every_preset(
+def test_a_page_has_reference_docstring_hyperparameters_and_presets(
     page_of: Callable[[Entry], str], entry: Entry
 ) -> None:
     described, page = describe(entry), page_of(entry)

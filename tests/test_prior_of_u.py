@@ -24,7 +24,7 @@ def test_there_are_such_methods() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_method_follows_the_share_in_u_and_does_not_read_the_prior_of_the_pool(
+def test_a_method_follows_the_share_in_u_not_the_prior_of_the_pool(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = Subject.of(method)
@@ -57,7 +57,7 @@ def test_metrics_count_a_labeled_row_among_u_in_case_control_alone(scheme: str, 
         assert np.array_equal(known.unlabeled, np.setdiff1d(rows, known.labeled))
 
 
-def test_a_prior_that_leaves_no_positive_in_u_is_refused_unless_u_is_calibrated() -> None:
+def test_a_prior_without_positives_in_u_is_refused_unless_calibrated() -> None:
     """36 of 120 rows are labeled."""
     subject = Subject.of("upu")
     plan = subject.plan("prior=0.3", scheme="one-sample")
@@ -68,7 +68,7 @@ def test_a_prior_that_leaves_no_positive_in_u_is_refused_unless_u_is_calibrated(
 
 
 @pytest.mark.parametrize("scheme", ["one-sample", "case-control"])
-def test_features_are_standardized_by_the_training_rows_where_p_and_u_are_drawn(scheme: str) -> None:
+def test_drawn_problems_standardize_by_the_training_rows(scheme: str) -> None:
     subject = Subject.of("upu")
     problem = subject.problem(subject.plan("data.preprocess=standardize", scheme=scheme))
     assert problem.preprocessing.mean is not None

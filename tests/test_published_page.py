@@ -39,7 +39,7 @@ def write(folder: Path, rows: list[dict[str, object]]) -> None:
         writer.writerows(given)
 
 
-def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page: ModuleType, tmp_path: Path) -> None:
+def test_every_cell_that_ran_has_its_verdict_and_the_others_are_missing(page: ModuleType, tmp_path: Path) -> None:
     spambase = {"data": "spambase", "accuracy": 50.0}
     write(
         tmp_path,

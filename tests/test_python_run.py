@@ -263,7 +263,7 @@ class TestIndex:
             == pubench.evaluate(scores.to_numpy(), labeled, **quick)["pauc"]
         )
 
-    def test_an_estimator_goes_by_position_unless_the_same_names_are_in_another_order(self, cancer):
+    def test_an_estimator_goes_by_position_if_names_have_another_order(self, cancer):
         x, labeled, _ = cancer
         y = pd.Series(labeled, index=x.index)
         model = pubench.PUClassifier("upu", prior=0.37, epochs=1)

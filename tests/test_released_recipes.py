@@ -62,7 +62,7 @@ def test_the_first_decay_of_p3mixs_teacher_is_a_half(
     torch.testing.assert_close(state(teacher), (start + state(net)) / 2)
 
 
-def test_pan_weighs_each_row_by_its_own_trust_and_its_discriminator_may_stand_still(
+def test_pan_weighs_rows_by_their_trust_and_its_discriminator_may_rest(
     recipes: ModuleType, table: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     r, d = (nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)) for _ in range(2))

@@ -212,7 +212,7 @@ def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: 
     assert "†: 1 of 3 runs are of an older engine revision" in page
 
 
-def test_the_page_of_results_has_means_numbers_of_seeds_and_what_is_missing(script: object, rows: Path) -> None:
+def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(script: object, rows: Path) -> None:
     page = script("results_page").conventional(rows)  # type: ignore[operator]
     section = page.partition("### Digits")[2]
     accuracy, f1, by_pa = [80, 90, 92], [70, 85, 60], [75, 40]
@@ -251,7 +251,7 @@ def test_the_page_of_results_has_a_place_for_the_tables(script: object) -> None:
     assert (ROOT / "docs" / "pages" / "results.md").read_text(encoding="utf-8").count(marker) == 1
 
 
-def test_every_study_file_of_the_benchmarks_can_be_read_and_says_what_it_is_for() -> None:
+def test_every_study_file_is_readable_and_says_its_purpose() -> None:
     files = sorted((ROOT / "benchmarks" / "studies").glob("*.yaml"))
     assert files
     for path in files:

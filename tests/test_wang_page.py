@@ -97,9 +97,7 @@ def test_a_cell_is_of_the_best_draw_of_every_split_and_far_ones_are_said(page: M
     assert "### USPS, case 2 (Table 17)\n\nMissing: nothing was run yet." in made
 
 
-def test_draws_of_some_splits_stand_in_a_table_of_their_own_and_explain_what_they_bring_near(
-    page: ModuleType, tmp_path: Path
-) -> None:
+def test_draws_of_some_splits_have_a_table_and_a_reason_of_their_own(page: ModuleType, tmp_path: Path) -> None:
     def drawn(seed: int, draw: int, value: float, by_pa: float, by_pauc: float) -> list[dict[str, object]]:
         chosen = {"pa": (value, 3, by_pa), "pauc": (value, 3, by_pauc), "oa": (value, 3, 85.6)}
         return run("nnpu", seed, chosen, calibrate="off", draw=draw)
@@ -118,9 +116,7 @@ def test_draws_of_some_splits_stand_in_a_table_of_their_own_and_explain_what_the
     )
 
 
-def test_a_difference_is_judged_by_the_deviations_and_the_splits_of_both_sides(
-    page: ModuleType, tmp_path: Path
-) -> None:
+def test_a_difference_is_judged_by_deviations_and_splits_of_both_sides(page: ModuleType, tmp_path: Path) -> None:
     """The paper prints 92.23 ± 0.26 for calibrated uPU by PA: an error of 0.32 from the sample deviation."""
 
     def line(first: float, second: float) -> str:
@@ -133,9 +129,7 @@ def test_a_difference_is_judged_by_the_deviations_and_the_splits_of_both_sides(
     assert line(89.73, 91.73).endswith("| matched (SE up to 1.0) |")
 
 
-def test_a_run_stands_in_the_table_of_its_case_and_a_reason_holds_on_its_side_alone(
-    page: ModuleType, tmp_path: Path
-) -> None:
+def test_a_run_is_in_the_table_of_its_case_with_a_reason_for_its_side(page: ModuleType, tmp_path: Path) -> None:
     """What is known of PUSB is why it is below."""
     accuracies = {"case1": 60.0, "case2": 99.0}
     runs = [
@@ -154,9 +148,7 @@ def test_a_run_stands_in_the_table_of_its_case_and_a_reason_holds_on_its_side_al
     assert above.endswith(": unexplained.")
 
 
-def test_what_the_published_form_costs_is_counted_where_it_chooses_another_epoch(
-    page: ModuleType, tmp_path: Path
-) -> None:
+def test_the_cost_of_the_published_form_counts_epochs_chosen_differently(page: ModuleType, tmp_path: Path) -> None:
     runs = [
         run("nnpu", 2, {"pa": (1.0, 3, 90.0), "pa-published": (1.4, 3, 90.0)}),
         run("upu", 2, {"pa": (1.0, 3, 88.0), "pa-published": (1.4, 9, 80.0)}),
@@ -191,7 +183,7 @@ def by_both(pa: float, oa: float) -> dict[str, tuple[float, int, float]]:
     return {"pa": (1.0, 3, pa), "oa": (1.0, 4, oa)}
 
 
-def test_points_of_the_picture_are_means_over_splits_with_their_standard_errors(
+def test_points_of_the_picture_are_means_over_splits_with_standard_errors(
     page: ModuleType, picture: ModuleType, tmp_path: Path
 ) -> None:
     runs = [

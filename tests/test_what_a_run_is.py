@@ -103,7 +103,7 @@ def test_what_computes_nothing_reruns_nothing(pubench: Run, tmp_path: Path, stor
     assert (again["run_id"], again["code"]) == (stored["run_id"], stored["code"])
 
 
-def test_an_installed_metric_changes_no_run_and_is_measured_from_stored_scores(
+def test_a_new_metric_changes_no_run_and_is_measured_from_stored_scores(
     pubench: Run, tmp_path: Path, stored: Any, make_distribution: Make
 ) -> None:
     site = make_distribution(tmp_path / "site", "acme-metric", {"acme_metric": METRIC})

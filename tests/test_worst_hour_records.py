@@ -23,7 +23,7 @@ import pytest
 import torch
 from made_results import RUN, made_result
 
-from pubench_core.engine import environment, interrupts
+from pubench_core.engine import interrupts, machine
 from pubench_core.engine import publish as publishing
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
@@ -112,14 +112,14 @@ class TestTheEnvironment:
         half.mkdir()
         (half / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\n")
         monkeypatch.syspath_prepend(str(site))
-        versions = environment._versions
+        versions = machine._versions
         versions.cache_clear()
         yield site
         versions.cache_clear()
 
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     def test_what_has_no_name_or_version_is_no_package(self) -> None:
-        packages = environment.capture(torch.device("cpu")).packages
+        packages = machine.capture(torch.device("cpu")).packages
         assert packages["torch"] == torch.__version__.split("+")[0] or packages["torch"] == torch.__version__
         assert not {"torchvision", "~orch", "", None} & set(packages)
 
@@ -134,15 +134,13 @@ class TestTheEnvironment:
     def test_what_cannot_be_captured_is_known_before_anything_is_trained(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(environment, "_versions", lambda: 1 / 0)
+        monkeypatch.setattr(machine, "_versions", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             execute(ask("nothing", f"mark={results.parent / 'trained'}"))
         assert not (results.parent / "trained").exists()
 
 
-def test_force_with_a_folder_that_cannot_keep_the_older_record_is_refused_before_training(
-    ask: Ask, results: Path
-) -> None:
+def test_force_is_refused_before_training_if_the_old_record_cannot_be_kept(ask: Ask, results: Path) -> None:
     mark = results.parent / "trained"
     plan = ask("nothing", f"mark={mark}")
     execute(plan)
@@ -407,7 +405,7 @@ def test_a_complete_folder_that_cannot_be_put_in_place_is_named_and_kept(
     assert found.result == made_result()
 
 
-def test_a_newer_complete_folder_of_a_dead_writer_takes_the_place_of_an_older_record(results: Path) -> None:
+def test_a_newer_folder_of_a_dead_writer_replaces_an_older_record(results: Path) -> None:
     store = RecordStore(results)
     for finished_at in ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"):
         left = results / ".incoming" / f"{RUN}-7"

@@ -202,7 +202,7 @@ def test_the_number_of_pairs_is_that_asked_for_else_that_configured() -> None:
     assert sizes(p_side(run_of(5, 10, batch_size=4).paired_batches())) == [4, 4, 4]
 
 
-def test_a_spanning_batch_takes_the_end_of_one_pass_and_the_start_of_the_next() -> None:
+def test_a_spanning_batch_joins_the_end_of_one_pass_and_the_next() -> None:
     p = p_side(run_of(5, 10).paired_batches(3, 1, steps=10))
     assert sizes(p) == [3] * 10
     seen = flat(p)
@@ -232,7 +232,7 @@ def test_a_batch_larger_than_its_side_is_drawn_with_replacement(tail: Any) -> No
     assert all(abs(count - 64 * 20 / 5) < 5 * sigma for count in counts.values())
 
 
-def test_a_batch_larger_than_its_side_is_the_whole_side_where_tails_are_kept() -> None:
+def test_a_batch_larger_than_its_side_is_the_whole_side_if_tails_are_kept() -> None:
     p = p_side(run_of(5, 10).paired_batches(64, 1, steps=3, tail="keep"))
     assert all(sorted(batch) == [0, 1, 2, 3, 4] for batch in rows(p))
 
@@ -321,7 +321,7 @@ def test_patience_is_the_configured_one_unless_a_loop_has_its_own() -> None:
     assert [said["patience"] for said in engine.epochs] == [7, 2, None]
 
 
-def test_a_method_without_training_fields_has_epochs_and_no_batches_of_a_configured_size() -> None:
+def test_a_method_without_training_fields_has_epochs_but_no_sized_batches() -> None:
     run = Run(
         config=MethodConfig(),
         data=table(2, 4),
@@ -348,7 +348,7 @@ def test_networks_are_back_in_training_mode_when_an_epoch_begins() -> None:
         net.eval()
 
 
-def test_each_network_has_its_own_initialization_and_the_callers_random_state_plays_no_part() -> None:
+def test_each_network_has_its_own_initialization_whatever_the_caller_drew() -> None:
     torch.manual_seed(0)
     before = torch.get_rng_state()
     first, second = (lambda run: (run.backbone(), run.backbone()))(run_of(2, 4))

@@ -216,7 +216,7 @@ def test_a_record_is_covered_whatever_versions_are_installed(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "one-sample", "two-sample"])
-def test_metrics_that_were_not_measured_are_measured_from_the_stored_scores(
+def test_missing_metrics_are_measured_from_the_stored_scores(
     ask: Ask, table: Path, tmp_path: Path, no_training: Callable[[], None], scheme: str
 ) -> None:
     """Every value is what it would have been."""
@@ -234,7 +234,7 @@ def test_metrics_that_were_not_measured_are_measured_from_the_stored_scores(
     assert carried_out(ask(of=request))[0].result == again.result
 
 
-def test_a_newly_installed_metric_is_measured_under_every_criterion_on_every_part_that_knows_enough(
+def test_a_new_metric_is_measured_for_every_criterion_and_capable_part(
     ask: Ask, no_training: Callable[[], None]
 ) -> None:
     first, _ = carried_out(ask(of=NNPU))
@@ -419,7 +419,7 @@ def test_running_again_keeps_what_the_older_record_had(ask: Ask) -> None:
         assert after.measures["test"]["auc"] == before.measures["test"]["auc"]
 
 
-def test_what_the_older_record_had_and_nobody_installs_any_more_is_not_asked_for(ask: Ask) -> None:
+def test_metrics_of_an_older_record_that_are_not_installed_are_not_needed(ask: Ask) -> None:
     carried_out(with_metric(ask("execution.artifacts=[trace]"), "share", share))
     newer, _ = carried_out(ask())
     assert not newer.reused
@@ -460,7 +460,7 @@ def test_a_criterion_whose_code_changed_runs_again(ask: Ask) -> None:
     assert outcome.result.criteria["pa"].code == plan.metrics["pa"].code
 
 
-def test_a_criterion_that_has_no_value_there_is_tried_again_and_refused_with_a_record(ask: Ask) -> None:
+def test_a_criterion_without_a_value_is_retried_and_refused_with_a_record(ask: Ask) -> None:
     """At this c no validation positive is labeled: PA is undefined, F1 is not."""
     few = ("mechanism.c=0.01", "validation.fraction=0.05")
     first, _ = carried_out(ask(*few, "selection.criterion=f1"))
@@ -488,7 +488,7 @@ def test_other_code_runs_again_and_the_part_is_named(ask: Ask, part: str) -> Non
     assert read_record(kept).result == first.result
 
 
-def test_other_code_computes_what_is_asked_for_and_not_what_the_older_record_had(ask: Ask) -> None:
+def test_other_code_computes_what_is_requested_not_what_the_record_had(ask: Ask) -> None:
     carried_out(ask("execution.save_model=true", "evaluation.trace=[test]"))
     plan = other_code(ask("selection.criteria=[pa]"), "method no-network")
     found = coverage(plan, record_of(plan), plan.code)
@@ -646,7 +646,7 @@ def predictions(folder: Path) -> list[float]:
     return [float(line.split(",")[1]) for line in lines]
 
 
-def test_the_predictions_of_a_user_s_table_are_those_of_the_criterion_that_names_the_result(
+def test_a_users_tables_predictions_are_those_of_the_selected_criterion(
     ask: Ask, table: Path, no_training: Callable[[], None]
 ) -> None:
     first, _ = carried_out(ask(of=request_of(table)))

@@ -48,7 +48,7 @@ def test_decisions_are_counted_beside_what_the_prior_says() -> None:
     assert (found.told.share, found.told.rows, found.told.threshold) == (0.5, 5, -1.0)
 
 
-def test_held_out_labeled_positives_are_counted_above_0_and_among_the_highest_scores() -> None:
+def test_held_out_positives_are_counted_above_0_and_among_the_top_scores() -> None:
     """4.5, -0.5 and -9: one above 0, two among the five highest, one among the four."""
     found = decided(0.5)
     assert (found.held_out, found.recalled) == (3, 1)
@@ -56,7 +56,7 @@ def test_held_out_labeled_positives_are_counted_above_0_and_among_the_highest_sc
     assert [top.prior for top in found.top] == pytest.approx([0.4, 0.5, 0.6])
 
 
-def test_labeled_rows_of_one_sample_are_positives_that_the_unlabeled_rows_lack() -> None:
+def test_labeled_rows_of_one_sample_are_positives_missing_from_u() -> None:
     """π = 0.5 of 10 unlabeled and 10 labeled rows would be 10 positives, all labeled; 0.6 is 12, so 2 of the 10."""
     found = decided(0.6, "one-sample", labeled=10)
     assert found.told is not None

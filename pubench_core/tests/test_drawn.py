@@ -99,7 +99,7 @@ def test_the_share_of_the_validation_part_is_the_decimal_written() -> None:
     assert split_of(data, total=1000, positive_rate=0.1, validation_fraction=0.29).validation.n_labeled == 29
 
 
-def test_the_seed_decides_which_positives_a_mechanism_draws_and_in_which_order_rows_stand() -> None:
+def test_the_seed_decides_the_drawn_positives_and_the_order_of_rows() -> None:
     data, places = data_of((200, 200), (1,)), []
 
     def recorded(pool: Any, positives: Any, n: int, rng: np.random.Generator) -> Any:
@@ -153,7 +153,7 @@ def test_without_a_total_as_many_rows_are_drawn_as_there_are(
         split_of(data, **asked, total=n + 1)
 
 
-def test_a_class_with_too_few_rows_is_made_up_for_by_the_others_of_its_side() -> None:
+def test_a_class_with_too_few_rows_is_filled_by_others_of_its_side() -> None:
     data = data_of((3, 50, 50, 90, 90), (0, 1, 2))
     drawn = balanced(data, np.arange(283), 180)
     assert data.classes is not None

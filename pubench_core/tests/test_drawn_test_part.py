@@ -53,7 +53,7 @@ def test_rows_of_both_parts_keep_features_and_classes() -> None:
     assert data.dropped == problem(test="own").dropped == 130
 
 
-def test_a_stratified_share_of_all_rows_is_the_test_part_another_one_for_every_seed() -> None:
+def test_the_test_part_is_a_stratified_share_and_differs_by_seed() -> None:
     data = problem()
     splits = [
         generate(

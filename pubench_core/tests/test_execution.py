@@ -21,11 +21,12 @@ from torch import Tensor
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.paths import data_root
 from pubench_core.engine import execute as execution
-from pubench_core.engine.build import build_problem, open_data
-from pubench_core.engine.compute import Audience, Finished, choose_device, compute
-from pubench_core.engine.environment import capture
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.compute import Audience, Finished, compute
 from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import capture, choose_device
+from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.publish import publish
 from pubench_core.engine.resolve import resolve
@@ -329,7 +330,7 @@ def test_an_interrupt_is_nobody_s_failure(ask: Ask, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_denormal_numbers_count_as_zero_while_a_method_trains_and_nowhere_else(ask: Ask, before: bool) -> None:
+def test_denormal_numbers_are_zero_only_while_a_method_trains(ask: Ask, before: bool) -> None:
     if not torch.set_flush_denormal(before):
         pytest.skip("torch cannot count denormal numbers as zero on this processor")
     try:
@@ -383,7 +384,7 @@ def test_listeners_hear_of_a_run_from_its_start_to_its_record(ask: Ask) -> None:
     assert (finished.record / RESULT).exists()
 
 
-def test_listeners_get_what_needs_true_labels_when_the_run_is_over_and_a_display_at_once(ask: Ask) -> None:
+def test_listeners_get_oracle_values_at_the_end_and_a_display_at_once(ask: Ask) -> None:
     heard, shown = Events(), Events()
     plan = ask("epochs=2", "evaluation.trace=[train, validation, test]", method="nnpu")
     outcome = execute(plan, listeners=[heard], display=shown)
@@ -433,7 +434,7 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
     assert np.array_equal(*scores)
 
 
-def test_the_trace_has_the_share_of_validation_rows_called_positive_and_listeners_hear_it(ask: Ask) -> None:
+def test_the_trace_has_the_share_of_positive_decisions_on_validation_rows(ask: Ask) -> None:
     heard = Events()
     outcome = execute(ask("epochs=2", "selection.criteria=[pa, last]", method="nnpu"), listeners=[heard])
     assert outcome.result is not None

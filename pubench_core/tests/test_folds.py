@@ -77,8 +77,30 @@ def test_parts_are_disjoint_and_hold_every_row_once(folds: int) -> None:
         assert max(counts) - min(counts) <= 2
 
 
+def test_rows_that_are_one_instance_are_in_one_part() -> None:
+    rows, labeled = np.arange(60), np.arange(60) < 12
+    whole = Split(Part(rows, labeled), Part(rows[:0], labeled[:0]), rows[:0])
+    equal = np.r_[np.arange(12), np.arange(48)]  # each labeled row is there a second time, unlabeled
+    parts = [cut(whole, 3, number, seed=2, equal=equal) for number in (1, 2, 3)]
+    held = [set(equal[part.validation.rows]) for part in parts]
+    assert sorted(value for values in held for value in values) == list(range(48))
+    assert [part.validation.n_labeled for part in parts] == [4, 4, 4]
+
+
+def test_a_labeled_row_of_a_table_and_its_copy_are_held_out_together(ask: Ask, table: tuple[str, ...]) -> None:
+    path = Path(table[0].split("=")[1])
+    frame = pd.read_csv(path)
+    again = frame[frame["s"] == 1].assign(s=0)
+    pd.concat([frame, again], ignore_index=True).to_csv(path, index=False)
+    done = execute(ask(of=table))
+    arrays = read_scores(done.folder)
+    fold = dict(zip(arrays["validation_rows"].tolist(), arrays["validation_fold"].tolist(), strict=True))
+    assert all(fold[row] == fold[len(frame) + k] for k, row in enumerate(again.index))
+
+
 def test_a_cut_needs_a_labeled_row_for_each_fold(ask: Ask) -> None:
-    with pytest.raises(RequestError, match=r"5 folds need at least 5 labeled rows, got 1; lower validation.folds"):
+    message = r"5 folds need at least 5 different labeled rows, got 1; lower validation.folds"
+    with pytest.raises(RequestError, match=message):
         execute(ask("mechanism.c=0.01", folds=5))
 
 

@@ -52,7 +52,7 @@ def test_train_validation_and_test_share_no_row_and_leave_none_out(
 
 @thoroughly
 @given(positive=classes, negative=classes, percent=st.integers(0, 60), seed=seeds)
-def test_parts_have_the_ceiling_of_their_share_and_the_classes_in_proportion(
+def test_parts_have_the_ceiling_of_their_share_with_classes_in_proportion(
     labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, seed: int
 ) -> None:
     data = labels_only(positive, negative)
@@ -112,7 +112,7 @@ def test_label_counts_are_those_of_the_vectors() -> None:
 
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, seed=seeds)
-def test_u_is_the_whole_pool_in_case_control_and_the_pool_without_the_labeled_otherwise(
+def test_u_is_the_whole_pool_in_case_control_else_the_pool_without_p(
     labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, seed: int
 ) -> None:
     data = labels_only(positive, negative)
@@ -154,7 +154,7 @@ def test_no_part_begins_or_ends_with_rows_of_one_class(
 
 @pytest.mark.parametrize("seed", [2, 25, 42])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_position_of_an_unlabeled_row_tells_nothing_about_its_hidden_label(
+def test_the_position_of_an_unlabeled_row_does_not_reveal_its_label(
     labels_only: Maker, problem_of: Callable[..., Problem], scheme: str, seed: int
 ) -> None:
     problem = problem_of(labels_only(9_000, 13_000), scheme=scheme, c=0.3, validation_fraction=0.2, seed=seed)

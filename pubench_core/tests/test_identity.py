@@ -34,7 +34,7 @@ def test_every_field_is_in_the_identity_unless_it_says_otherwise() -> None:
     assert identity_of(Config(lr=0.5)) == {"lr": 0.5, "loss": "sigmoid"}
 
 
-def test_a_field_at_its_neutral_value_is_left_out_and_one_that_is_not_is_in() -> None:
+def test_a_field_is_hashed_unless_it_has_its_neutral_value() -> None:
     class Averaged(Config):
         decay: float = Field(0.9, description="of the average", neutral=0.0)
 
@@ -63,12 +63,12 @@ def test_a_field_that_is_added_at_its_neutral_value_changes_no_run_id(
     assert run_id(spec, later(extra=other)) != run_id(spec, Config())
 
 
-def test_a_field_that_is_added_without_a_neutral_value_makes_every_run_another() -> None:
+def test_a_new_field_without_a_neutral_value_changes_every_run_id() -> None:
     later = widened(Config, extra=(float, Field(0.0, description="new")))
     assert run_id(made_spec(), later()) != run_id(made_spec(), Config())
 
 
-def test_a_default_that_changes_makes_another_run_and_the_old_value_the_old_one() -> None:
+def test_a_changed_default_changes_the_run_and_the_old_value_restores_it() -> None:
     first = widened(Config, extra=(float, Field(0.0, description="new", neutral=0.0)))
     second = widened(Config, extra=(float, Field(1.0, description="new", neutral=0.0)))
     assert run_id(made_spec(), second()) != run_id(made_spec(), first())
@@ -177,7 +177,7 @@ def changed(**sections: Any) -> RunSpec:
     ],
     ids=str,
 )
-def test_what_only_looks_at_a_run_or_says_how_it_came_about_does_not_identify_it(section: dict[str, Any]) -> None:
+def test_observation_and_provenance_do_not_identify_a_run(section: dict[str, Any]) -> None:
     assert run_id(changed(**section), Config()) == run_id(made_spec(), Config())
 
 
@@ -210,7 +210,7 @@ def table(**fields: Any) -> RunSpec:
     return made_spec().model_copy(update={"data": data, "mechanism": MechanismSpec(key="given", c=None)})
 
 
-def test_a_user_s_table_is_identified_by_its_content_and_not_by_its_name_or_place() -> None:
+def test_a_users_table_is_identified_by_its_content_not_its_name() -> None:
     ours = run_id(table(), Config())
     assert run_id(table(path=Path("b/renamed.csv")), Config()) == ours
     with_test = run_id(table(test=Path("t.csv"), test_sha256="1" * 64), Config())

@@ -467,7 +467,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
     assert outcome.result.criteria["pa"].value == max(seen["pa"] or 0.0 for seen in values.seen)
 
 
-def test_a_failing_or_undefined_metric_that_is_a_criterion_beside_others_chooses_nothing(do: Do) -> None:
+def test_a_failing_criterion_among_others_chooses_nothing(do: Do) -> None:
     result = do("selection.criteria=[pa, broken, nobody, last]").result
     assert result.criteria["broken"].undefined.startswith("metric 'broken' failed and has no value")
     assert result.criteria["nobody"].undefined == "nobody knows"
@@ -484,7 +484,7 @@ def test_a_failing_metric_that_names_the_result_is_the_failure_of_the_run(do: Do
     assert "division by zero" in json.loads(record.read_text())["traceback"]
 
 
-def test_a_metric_that_names_the_result_and_fails_when_it_is_over_costs_no_result(do: Do) -> None:
+def test_a_selected_metric_that_fails_at_the_end_costs_no_result(do: Do) -> None:
     result = do("selection.criterion=fragile").result
     assert result.data.test is not None
     assert result.data.validation.rows < FEW < result.data.test.rows

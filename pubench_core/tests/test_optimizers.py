@@ -80,7 +80,7 @@ def test_a_group_can_be_added_and_is_refused_as_torch_refuses_it() -> None:
 
 
 @pytest.mark.parametrize(("kind", "expected"), [(None, "SGD"), ("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")])
-def test_a_stage_may_have_another_kind_of_optimizer_than_the_configured_one(kind: Any, expected: str) -> None:
+def test_a_stage_may_have_another_optimizer_than_the_configured_one(kind: Any, expected: str) -> None:
     config = TrainingConfig(optimizer="sgd", lr=0.2, momentum=0.5, weight_decay=0.1)
     options = {"betas": (0.5, 0.9), "nesterov": True}  # each family takes its own
     optimizer = optimizers.new_optimizer(config, [nn.Parameter(torch.ones(1))], None, options, kind)
@@ -94,7 +94,7 @@ def test_a_stage_may_have_another_kind_of_optimizer_than_the_configured_one(kind
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["one at a time", "together"])
-def test_only_the_parameters_of_an_optimizer_take_the_gradient_of_its_objective(together: bool) -> None:
+def test_an_objective_reaches_only_the_parameters_of_its_optimizer(together: bool) -> None:
     """A generator's objective passes through a discriminator, which takes none of its gradient."""
     generator, discriminator = nn.Parameter(torch.tensor(2.0)), nn.Parameter(torch.tensor(3.0))
     frozen = nn.Parameter(torch.tensor(5.0), requires_grad=False)

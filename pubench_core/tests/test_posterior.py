@@ -47,7 +47,7 @@ class TestScale:
         expected = LogisticRegression(**SOLVER).fit(flat[pool], y[pool]).decision_function(flat)
         np.testing.assert_allclose(auxiliary_logit(x, y, pool, np.arange(300)), expected, rtol=1e-9, atol=1e-12)
 
-    def test_images_stored_as_floats_are_fitted_as_the_same_images_stored_as_bytes(
+    def test_float_images_are_fitted_like_the_same_images_as_bytes(
         self, problem: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> None:
         _, y, pool = problem

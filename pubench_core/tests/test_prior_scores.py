@@ -97,7 +97,7 @@ class TestBaggedNets:
         samples, _ = case_control(d=8)
         assert best_bin(*self.scores(samples), inclusive=True).share == pytest.approx(0.5, abs=0.05)
 
-    def test_a_bag_has_rows_of_both_kinds_and_every_instance_is_outside_of_some_bag(self) -> None:
+    def test_a_bag_has_both_kinds_and_every_instance_is_outside_of_some_bag(self) -> None:
         is_labeled = np.arange(200) < 15
         bags = bagged_nets.draw_bags(is_labeled, np.random.default_rng(0))
         assert bags.outside.any(0).all()
@@ -170,7 +170,7 @@ def seeded_by_the_caller() -> Iterator[None]:
 
 @pytest.mark.usefixtures("seeded_by_the_caller")
 @pytest.mark.parametrize("inputs", ["scores", "features"])
-def test_what_an_estimator_draws_globally_follows_the_seed_and_leaves_no_trace(inputs: str) -> None:
+def test_an_estimators_global_draws_follow_the_seed_and_leave_no_trace(inputs: str) -> None:
     samples, _ = case_control(n=60, d=2)
     found, drawn_after = [], []
     for caller in (0, 1):

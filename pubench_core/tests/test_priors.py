@@ -198,7 +198,7 @@ def test_a_prior_that_is_not_estimated_has_no_estimate(do: Do, prior: str) -> No
     assert found.given == pytest.approx(expected, rel=1e-15)
 
 
-def test_in_a_single_training_set_the_share_is_of_u_and_the_prior_of_the_pool(do: Do) -> None:
+def test_in_a_single_training_set_the_share_is_of_u_the_prior_of_the_pool(do: Do) -> None:
     result = do("prior=estimated:silent", "data.scheme=single-training-set").result
     estimate, facts = result.data.prior.estimate, result.data.train
     assert estimate is not None
@@ -211,7 +211,7 @@ def test_in_a_single_training_set_the_share_is_of_u_and_the_prior_of_the_pool(do
     assert result.data.prior.given == pytest.approx(expected)
 
 
-def test_the_same_seed_gives_the_same_estimate_and_another_seed_another_stream(do: Do, tmp_path: Path) -> None:
+def test_one_seed_gives_one_estimate_and_another_seed_another_stream(do: Do, tmp_path: Path) -> None:
     draws = []
     for seed, folder in ((2, "a"), (2, "b"), (25, "c")):
         result = do("prior=estimated:talkative", f"seed={seed}", f"execution.results={tmp_path / folder}").result
@@ -220,7 +220,7 @@ def test_the_same_seed_gives_the_same_estimate_and_another_seed_another_stream(d
     assert draws[0] == draws[1] != draws[2]
 
 
-def test_the_estimator_s_code_is_part_of_the_run_s_code_and_the_estimator_of_its_id(do: Do) -> None:
+def test_an_estimator_is_part_of_the_run_id_and_its_code_of_the_runs_code(do: Do) -> None:
     one, other, true = do("prior=estimated:talkative"), do("prior=estimated:silent"), do()
     assert len({outcome.result.run_id for outcome in (one, other, true)}) == 3
     assert "prior talkative" in one.result.code.parts

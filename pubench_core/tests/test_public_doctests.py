@@ -45,7 +45,7 @@ def test_the_examples_of_a_module_run(
     assert found.attempted > 0
 
 
-def test_running_has_examples_and_so_have_comparing_and_loading_if_they_are_installed() -> None:
+def test_public_functions_have_examples_if_their_tools_are_installed() -> None:
     assert {"pubench", "pubench.running"} <= set(MODULES)
     if "pubench_report" in PACKAGES:
         assert {"pubench_report.comparing", "pubench_report.results.loading"} <= set(MODULES)

@@ -167,7 +167,7 @@ def test_a_record_that_cannot_be_put_in_place_leaves_the_older_one_there(
     assert found(store) == result(1)
 
 
-def test_a_results_folder_that_is_a_file_is_said_before_any_work_and_when_writing(tmp_path: Path) -> None:
+def test_a_results_folder_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("")
     store = RecordStore(tmp_path / "results")
     with pytest.raises(RequestError, match=r"execution\.results") as refused:
@@ -179,7 +179,7 @@ def test_a_results_folder_that_is_a_file_is_said_before_any_work_and_when_writin
         store.write_failure(made_failure())
 
 
-def test_a_folder_that_is_asked_whether_it_is_writable_looks_the_same_afterwards(store: RecordStore) -> None:
+def test_checking_that_a_folder_is_writable_leaves_it_unchanged(store: RecordStore) -> None:
     store.check_writable()
     assert visible(store) == []
     assert incoming(store) == []
@@ -194,7 +194,7 @@ def test_a_complete_folder_of_a_dead_writer_is_the_record(store: RecordStore) ->
     assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
 
 
-def test_a_complete_folder_of_a_dead_writer_is_kept_when_the_run_is_done_again(store: RecordStore) -> None:
+def test_a_complete_folder_of_a_dead_writer_is_kept_when_the_run_repeats(store: RecordStore) -> None:
     left_behind(store, result_text(result(5)))
     finish(store, 6)  # without looking for a record first
     assert found(store) == result(6)
@@ -211,9 +211,7 @@ def test_a_complete_folder_of_a_living_writer_is_left_to_it(store: RecordStore) 
 
 
 @pytest.mark.parametrize("text", ["", '{"run_id": "0123', "\x00" * 40])
-def test_an_incomplete_folder_of_a_dead_writer_is_no_record_and_is_cleared_by_the_next(
-    store: RecordStore, text: str
-) -> None:
+def test_an_incomplete_folder_of_a_dead_writer_is_cleared_by_the_next(store: RecordStore, text: str) -> None:
     folder = left_behind(store, text)
     assert store.find(RUN) is None
     finish(store)
@@ -305,7 +303,7 @@ def test_a_damaged_record_can_be_replaced_and_is_kept(store: RecordStore) -> Non
     assert (store.root / "superseded" / f"{RUN}-1" / RESULT).read_text() == "damaged"
 
 
-def test_all_records_come_oldest_first_without_what_failed_or_was_superseded(store: RecordStore) -> None:
+def test_records_are_listed_oldest_first_without_failed_or_superseded_ones(store: RecordStore) -> None:
     times = {"a" * 16: "2026-03-01T00:00:00Z", "b" * 16: "2026-01-01T00:00:00Z", "c" * 16: "2026-02-01T00:00:00Z"}
     assert store.all().readable == ()
     for run_id, finished_at in [("a" * 16, "2025-01-01T00:00:00Z"), *times.items()]:
@@ -331,7 +329,7 @@ def test_records_that_cannot_be_read_do_not_hide_the_others(store: RecordStore) 
     assert isinstance(older, OtherFormat)
 
 
-def test_a_record_is_located_by_its_id_by_its_first_digits_and_by_its_folder(store: RecordStore) -> None:
+def test_a_record_is_found_by_its_id_its_first_digits_or_its_folder(store: RecordStore) -> None:
     finish(store)
     for name in (RUN, RUN[:4], str(store.folder(RUN))):
         assert store.locate(name) == store.folder(RUN)

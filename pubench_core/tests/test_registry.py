@@ -180,9 +180,7 @@ def test_finding_a_broken_plugin_says_what_is_wrong_with_it(install: Install, di
     assert refusal.value.hint == Hint("diagnose", "broken")
 
 
-def test_what_nobody_offers_is_an_error_of_the_request_with_the_nearest_spelling(
-    install: Install, discover: Discover
-) -> None:
+def test_an_unknown_key_is_refused_with_the_nearest_spelling(install: Install, discover: Discover) -> None:
     install("good", offering(method("nnpu"), method("upu"), method("robust-pu")))
     install("broken", "1 / 0\n")
     registry = discover()
@@ -213,7 +211,7 @@ CORE = version("pubench-core")
         ("pubench-core>>2", "its metadata ask for 'pubench-core>>2', which is not a requirement"),
     ],
 )
-def test_a_plugin_made_for_another_core_is_a_row_that_says_so_and_is_not_imported(
+def test_a_plugin_for_another_core_is_a_row_and_is_not_imported(
     install: Install, discover: Discover, asked: str, words: str
 ) -> None:
     install("other", offering(method("m")), requires=("numpy>=1000", asked))
@@ -317,7 +315,7 @@ def test_a_metric_needs_what_a_view_has() -> None:
     ],
     ids=["key and key", "alias and key", "alias and alias"],
 )
-def test_a_key_that_two_plugins_claim_is_usable_from_neither_and_both_rows_name_the_other(
+def test_a_key_of_two_plugins_is_usable_from_neither_and_names_both(
     install: Install, discover: Discover, first: str, second: str, shared: str
 ) -> None:
     install("left", offering(first), version="1.1")
@@ -393,7 +391,7 @@ def test_an_implementation_is_what_its_import_string_names(installed: Path) -> N
     ],
     ids=["raises", "needs", "lacks", "exits"],
 )
-def test_an_implementation_that_cannot_be_loaded_is_a_plugin_error_that_keeps_the_cause(
+def test_an_implementation_that_fails_to_load_is_an_error_with_its_cause(
     installed: Path, source: str, reason: str
 ) -> None:
     (installed / "toy_code.py").write_text(source)

@@ -215,7 +215,7 @@ def test_a_preset_has_values_of_its_own_for_single_data_sets(ask: Ask) -> None:
         ("own", ("method.preset=fast",), "fast", "sigmoid", None),
     ],
 )
-def test_on_a_users_table_patience_is_off_and_the_preset_table_is_used_if_none_is_named(
+def test_on_a_users_table_patience_is_off_and_preset_table_is_the_default(
     ask: Ask, tmp_path: Path, method: str, sets: tuple[str, ...], preset: str | None, loss: str, patience: int | None
 ) -> None:
     (tmp_path / "my.csv").write_text("a,s\n" + "1,1\n2,0\n3,0\n4,1\n" * 5)
@@ -237,7 +237,7 @@ def test_what_nobody_gave_comes_from_the_plugins(ask: Ask) -> None:
     assert (spec.prior, spec.validation.fraction) == ("true", 0.2)
 
 
-def test_the_default_criteria_are_a_fixed_list_as_far_as_they_are_installed_and_no_list_of_what_is_installed(
+def test_default_criteria_are_the_installed_ones_of_a_fixed_list(
     ask: Ask,
 ) -> None:
     assert DEFAULT_CRITERIA == ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")
@@ -307,7 +307,7 @@ def test_resolving_changes_no_layer_so_that_one_may_serve_many_runs(plugins: Reg
 # ---------------------------------------------------------------- errors
 
 
-def test_an_unknown_field_is_refused_with_where_it_was_written_and_the_nearest_spelling(ask: Ask) -> None:
+def test_an_unknown_field_is_refused_with_its_place_and_nearest_spelling(ask: Ask) -> None:
     with pytest.raises(RequestError) as refused:
         ask("batchsize=3")
     assert str(refused.value) == "--set batchsize=3: tiny has no field 'batchsize'; did you mean 'batch_size'?"
@@ -338,9 +338,7 @@ def test_an_unknown_field_is_refused_with_where_it_was_written_and_the_nearest_s
         ("execution.device=gpu", "device must be a text matching"),
     ],
 )
-def test_a_value_out_of_bounds_is_refused_with_what_was_given_and_what_would_be_right(
-    ask: Ask, given: str, expected: str
-) -> None:
+def test_a_value_out_of_bounds_is_refused_with_the_bounds(ask: Ask, given: str, expected: str) -> None:
     message = refusal(ask, given)
     assert message.startswith(f"--set {given}: ")
     assert expected in message
@@ -494,7 +492,7 @@ def test_what_is_wrong_in_a_file_is_said_with_file_and_line(
     assert what in message
 
 
-def test_a_flag_that_overrules_a_line_of_a_file_is_named_instead_of_the_line(ask: Ask) -> None:
+def test_a_flag_that_overrides_a_line_of_a_file_is_named(ask: Ask) -> None:
     file = "data: toy\nmethod: tiny\nmechanism: {c: 0.5}\n"
     assert refusal(ask, "mechanism.c=7", file=file).startswith("--set mechanism.c=7: ")
 
@@ -617,7 +615,7 @@ def test_what_only_looks_at_a_run_makes_no_other_run(ask: Ask, given: str) -> No
     assert ask(given).run_id == ask().run_id
 
 
-def test_calibration_is_resolved_and_decides_the_run_where_there_is_something_to_calibrate(ask: Ask) -> None:
+def test_calibration_is_resolved_and_changes_the_run_if_it_can_act(ask: Ask) -> None:
     assert ask("method.calibrate='on'").run_id == ask("method.calibrate='off'").run_id == ask().run_id
     assert ask("method.calibrate='on'").spec.method.calibrate == "auto"
     one_sample = "data.scheme=single-training-set"

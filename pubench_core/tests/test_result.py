@@ -178,7 +178,7 @@ def test_a_measure_without_a_value_says_why() -> None:
     assert Measure.model_validate({"undefined": "x"}) == Measure(undefined="x")
 
 
-def test_the_chosen_criterion_is_the_selected_one_and_its_test_values_are_at_hand() -> None:
+def test_the_chosen_criterion_is_the_selected_one_with_its_test_values() -> None:
     result = made_result()
     assert result.chosen is result.criteria["pa"]
     assert result.test == {"f1": 0.5}

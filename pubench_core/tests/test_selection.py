@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
-from pubench_core.engine.select import HeldOut, Selection, refuse_undefined
-from pubench_core.engine.snapshot import Snapshot
+from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
 from pubench_core.errors import RequestError
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
@@ -84,7 +83,7 @@ def test_lower_is_better_chooses_what_the_negated_values_would_choose(series: Va
     assert (lower[0], lower[2], lower[3]) == (higher[0], higher[2], higher[3])
 
 
-def test_patience_ends_a_criterion_after_that_many_epochs_without_a_better_value() -> None:
+def test_patience_ends_a_criterion_after_that_many_epochs_without_gain() -> None:
     series: Values = [0.5, 0.4, 0.6, 0.5, 0.5, 0.9]
     assert outcome(select({"pa": series}, patience=2), "pa") == (3, 0.6, 3, 5)
     assert outcome(select({"pa": series}, patience=3), "pa") == (6, 0.9, 6, None)
@@ -104,7 +103,7 @@ def test_a_stopped_criterion_no_longer_changes_while_another_does() -> None:
 
 @settings(deadline=None)
 @given(table=st.lists(st.tuples(values.map(tuple), st.just(0)), min_size=2, max_size=4), patience=patiences)
-def test_a_criterion_tracked_with_others_chooses_what_it_would_choose_alone(table: Any, patience: int | None) -> None:
+def test_a_criterion_chooses_the_same_epoch_alone_and_among_others(table: Any, patience: int | None) -> None:
     length = min(len(series) for series, _ in table)
     by_name = {f"criterion-{i}": list(series[:length]) for i, (series, _) in enumerate(table)}
     together = select(by_name, patience)
@@ -117,7 +116,7 @@ def test_a_criterion_tracked_with_others_chooses_what_it_would_choose_alone(tabl
 DEAD = HeldOut(alike=True, ranking=0.4)
 
 
-def test_a_state_that_decides_all_alike_is_not_chosen_if_one_that_decides_both_ways_ranks_better() -> None:
+def test_a_one_class_state_is_not_chosen_if_a_two_class_one_ranks_better() -> None:
     # PA of "all negative" is exactly 1: what nnPU gives on an unbalanced table
     series, states = [1.0, 1.0, 0.9, 0.95], [DEAD, DEAD, HeldOut(False, 0.8), HeldOut(False, 0.7)]
     assert outcome(select({"pa": series}, states=states), "pa")[:3] == (4, 0.95, 4)
@@ -170,12 +169,12 @@ def test_a_state_that_decides_all_alike_is_chosen_if_no_other_ranks_better() -> 
     assert outcome(select({"pa": [1.0, 0.9, 0.95]}, states=states), "pa")[0] == 1
 
 
-def test_the_rank_decides_if_the_best_valued_state_that_decides_both_ways_ranks_worse() -> None:
+def test_the_rank_decides_if_the_best_two_class_state_ranks_worse() -> None:
     states = [HeldOut(True, 0.6), HeldOut(False, 0.5), HeldOut(False, 0.8)]
     assert outcome(select({"pa": [1.0, 0.95, 0.9]}, states=states), "pa")[0] == 3
 
 
-def test_of_equal_values_the_better_ranking_one_wins_and_the_first_for_an_oracle() -> None:
+def test_ties_go_to_the_better_ranking_and_for_an_oracle_to_the_first() -> None:
     states = [HeldOut(False, ranking) for ranking in (0.5, 0.9, 0.9)]
     both = select({"pa": [0.7, 0.7, 0.7], "f1": [0.7, 0.7, 0.7]}, oracle=("f1",), states=states)
     assert (outcome(both, "pa")[0], outcome(both, "f1")[0]) == (2, 1)
@@ -212,9 +211,7 @@ def test_a_held_out_ranking_is_the_share_of_pairs_in_the_right_order() -> None:
 
 @settings(deadline=None)
 @given(series=values, patience=patiences)
-def test_the_chosen_epoch_is_the_first_maximum_up_to_where_the_criterion_stopped(
-    series: Values, patience: int | None
-) -> None:
+def test_the_chosen_epoch_is_the_first_maximum_before_the_stop(series: Values, patience: int | None) -> None:
     epoch, best, kept, stopped_at = outcome(select({"pa": series}, patience), "pa")
     seen = [(value, -i) for i, value in enumerate(series[:stopped_at], start=1) if value is not None]
     assume(seen)
@@ -249,7 +246,7 @@ def test_the_best_of_several_candidates_counts_and_is_named() -> None:
     assert (selection.tracks["pa"].epoch, selection.tracks["pa"].candidate) == (1, "teacher")
 
 
-def test_one_snapshot_is_taken_in_every_epoch_so_that_its_taking_says_nothing_of_a_criterion() -> None:
+def test_every_epoch_takes_one_snapshot_which_reveals_no_criterion() -> None:
     selection, taken = Selection(("pa", "auc"), {}), []
 
     def take() -> Snapshot:
@@ -346,7 +343,7 @@ def test_the_refusal_carries_the_field_and_the_criterion() -> None:
 @settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])
 @given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
 @example(positive=50, negative=10, percent=2)  # fifty of fifty positives would validate
-def test_the_fraction_that_a_refusal_names_labels_a_validation_positive_and_leaves_one_to_train_on(
+def test_a_suggested_fraction_labels_a_validation_row_and_leaves_one(
     labels_only: Callable[..., PNDataset], split_of: Callable[..., Split], positive: int, negative: int, percent: int
 ) -> None:
     named = re.findall(r"validation\.fraction=([\d.e-]+)", refusal(positive, negative, percent / 100))
@@ -357,7 +354,7 @@ def test_the_fraction_that_a_refusal_names_labels_a_validation_positive_and_leav
     assert split.train.n_labeled >= 1
 
 
-def test_the_fraction_that_a_refusal_names_is_the_smallest_to_four_decimals(
+def test_a_suggested_fraction_is_the_smallest_to_four_decimals(
     labels_only: Callable[..., PNDataset], split_of: Callable[..., Split]
 ) -> None:
     (named,) = re.findall(r"validation\.fraction=([\d.]+)", refusal(1000, 1000, 0.05))
@@ -371,5 +368,5 @@ def test_no_fraction_is_named_where_none_would_do() -> None:
     assert "validation.fraction" not in refusal(9, 1000, 0.1)  # floor(0.1 x 9) = 0, whatever the fraction
 
 
-def test_no_fraction_is_named_that_would_leave_no_labeled_positive_to_train_on() -> None:
+def test_no_fraction_is_suggested_that_leaves_no_labeled_row_to_train_on() -> None:
     assert "validation.fraction" not in refusal(15, 100, 0.1)  # ten of them validate, five are left

@@ -139,7 +139,7 @@ def test_a_docstring_behind_characters_of_several_bytes_is_found() -> None:
 
 
 @pytest.mark.parametrize("character", ["\x0c", "\x1c", "\u2028", "\x85"], ids=ascii)
-def test_characters_that_end_a_line_for_unicode_and_not_for_python_end_none(character: str) -> None:
+def test_unicode_line_ends_that_python_ignores_end_no_line(character: str) -> None:
     before, after = (
         f'A = "é{character}é"\n\n\ndef f():\n    x = 1\n\n\nclass Größe: """{text}"""\n' for text in ("Maß", "é: 97.2")
     )
@@ -226,7 +226,7 @@ def test_what_describes_counts_if_hashed_code_imports_of_it(pack: Path, write: W
     assert code() == other
 
 
-def test_what_describes_is_left_out_if_modules_of_its_package_alone_are_imported(pack: Path, write: Write) -> None:
+def test_descriptions_are_left_out_if_only_their_own_package_imports_them(pack: Path, write: Write) -> None:
     write("toy_pack/method.py", "from . import help\nfrom .help import shift\nfrom toy_pack.help import shift as s\n")
     before = code()
     write("toy_pack/__init__.py", "SCALE = -1.0\n")
@@ -241,7 +241,7 @@ def test_what_another_plugin_describes_counts_if_hashed_code_imports_of_it(pack:
     assert code(others=("toy_other",)) != before
 
 
-def test_an_info_module_inside_the_package_is_left_out_and_its_parent_is_not(pack: Path, write: Write) -> None:
+def test_an_info_module_inside_the_package_is_left_out_but_not_its_parent(pack: Path, write: Write) -> None:
     write("toy_pack/plugin.py", "KEYS = 1\n")
     before = hash_package("toy_pack", "toy_pack.plugin")
     write("toy_pack/plugin.py", "KEYS = 2\n")

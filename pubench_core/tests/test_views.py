@@ -37,9 +37,7 @@ def test_the_table_is_lp_above_u(labels_only: Maker, problem_of: Builder, scheme
     assert data.unlabeled_rows.tolist() == list(range(36, n))
 
 
-def test_in_case_control_a_labeled_positive_and_its_unlabeled_copy_are_one_instance(
-    labels_only: Maker, problem_of: Builder
-) -> None:
+def test_a_labeled_positive_and_its_copy_in_u_are_one_instance(labels_only: Maker, problem_of: Builder) -> None:
     data = view(labels_only, problem_of)
     labeled, unlabeled = (data.instance[rows] for rows in (data.labeled_rows, data.unlabeled_rows))
     assert sorted(unlabeled.tolist()) == list(range(300))
@@ -48,7 +46,7 @@ def test_in_case_control_a_labeled_positive_and_its_unlabeled_copy_are_one_insta
     assert sorted(data.x[data.unlabeled_rows, 0].tolist()) == list(range(300))
 
 
-def test_instances_are_positions_in_the_permuted_pool_and_not_rows_of_the_file(
+def test_instances_are_positions_in_the_permuted_pool_not_rows_of_the_file(
     labels_only: Maker, problem_of: Builder
 ) -> None:
     data = view(labels_only, problem_of, scheme="single-training-set", validation_fraction=0.25)
@@ -141,7 +139,7 @@ def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives(
     assert data.unlabeled_prior == pytest.approx(84 / 264)
 
 
-def test_under_calibration_u_holds_the_labeled_positives_too_and_has_the_prior_of_the_pool(
+def test_calibrated_u_holds_the_labeled_positives_and_has_the_pools_prior(
     labels_only: Maker, problem_of: Builder
 ) -> None:
     granted = frozenset({"prior", "truth"})
@@ -151,9 +149,7 @@ def test_under_calibration_u_holds_the_labeled_positives_too_and_has_the_prior_o
     assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(0.4)
 
 
-def test_without_calibration_on_purpose_u_is_as_it_is_and_is_believed_to_have_the_prior_of_the_pool(
-    labels_only: Maker, problem_of: Builder
-) -> None:
+def test_uncalibrated_u_is_believed_to_have_the_prior_of_the_pool(labels_only: Maker, problem_of: Builder) -> None:
     """Wang et al.'s uncalibrated rows; the record says that this was the belief."""
     granted = frozenset({"prior", "truth"})
     more = {"c": 0.3, "validation_fraction": 0.0, "scheme": "single-training-set", "uncalibrated": True}
@@ -206,7 +202,7 @@ def test_only_one_sample_schemes_are_one_sample() -> None:
     seed=st.integers(0, 2**32),
 )
 @example(percent=58, labeled=2, others=50, copies=True, seed=0)  # 0.58 x 50 is 28.999... in binary
-def test_holding_out_keeps_copies_together_and_a_labeled_positive_on_both_sides(
+def test_holding_out_keeps_copies_together_and_p_on_both_sides(
     percent: int, labeled: int, others: int, copies: bool, seed: int
 ) -> None:
     u = torch.arange(labeled + others) if copies else torch.arange(labeled, labeled + others)

@@ -120,7 +120,7 @@ class TestCheckedOnEveryOpen:
         line = refused(opened)
         assert line.startswith(f"{rows} has 220 bytes, 225 when it was prepared; ")
 
-    def test_an_altered_source_is_refused_until_it_is_put_back_or_the_copy_removed(
+    def test_an_altered_source_is_refused_until_restored_or_its_copy_removed(
         self, opened: Open, root: DataRoot, rows: Path, reads: Callable[[], int]
     ) -> None:
         before, content = opened(), rows.read_bytes()

@@ -92,7 +92,7 @@ class TestWhatIsThere:
             "ZeroDivisionError: integer division or modulo by zero",
         )
 
-    def test_listing_never_touches_the_network_and_files_that_cannot_be_encoded_are_files(
+    def test_listing_stays_offline_and_shows_files_with_undecodable_names(
         self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
     ) -> None:
         def variant(self: Any, root: DataRoot, files: Any) -> str:

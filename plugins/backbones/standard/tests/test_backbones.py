@@ -189,9 +189,7 @@ def test_vector_networks_take_rows_of_any_shape_flattened() -> None:
         ("resnet18", (64,)),
     ],
 )
-def test_rows_of_a_wrong_shape_are_refused_with_what_is_right_and_what_would_do(
-    key: str, shape: tuple[int, ...]
-) -> None:
+def test_a_wrong_shape_is_refused_with_the_expected_shape_and_a_remedy(key: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(RequestError) as refusal:
         build(key, shape)
     message = str(refusal.value)
@@ -251,7 +249,7 @@ def test_no_layer_leaves_the_memory_format_of_its_images(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["lenet", "cnn-cifar"])
 @torch.no_grad()
-def test_features_come_in_the_order_of_channels_rows_and_columns_in_either_format(key: str) -> None:
+def test_features_are_ordered_channel_row_column_in_either_format(key: str) -> None:
     net, rows = build(key, SHAPES[key]).eval(), torch.rand(2, *SHAPES[key])
     flat = next(module for module in net.modules() if isinstance(module, nn.Flatten))
     hidden = net.until(rows, 1)  # what is flattened in both

@@ -167,7 +167,7 @@ def test_a_base_without_its_package_says_what_to_install(monkeypatch: pytest.Mon
         base_of("lightgbm", {}).check()
 
 
-def test_bases_compute_in_one_thread_and_their_models_alike_in_another_process() -> None:
+def test_bases_use_one_thread_and_give_the_same_model_in_another_process() -> None:
     code = (
         "import numpy as np; from pubench_bases.bases import base_of; rng = np.random.default_rng(0);"
         "x = rng.normal(size=(300, 5)).astype('f4'); y = (x[:, 0] > 0).astype(int);"

@@ -13,8 +13,9 @@ from pubench_study.grid import cells_of
 from pubench_study.spec import StudySpec
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.engine.build import build_problem, open_data
+from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
@@ -88,7 +89,7 @@ class TestAStudy:
         study = StudySpec.model_validate({"name": "s", "methods": ["pu-bagging"], "data": [entry]})
         return [str(cell.facts["data"]) for cell in cells_of(study, registry(), root)]
 
-    def test_a_source_stands_for_all_of_its_tasks_and_labels_do_not_multiply_them(self, root: DataRoot) -> None:
+    def test_a_source_counts_as_all_its_tasks_and_does_not_multiply_labels(self, root: DataRoot) -> None:
         study = {"name": "s", "methods": ["pu-bagging"], "data": ["disdat"], "c": [0.1, 0.3], "seeds": 2}
         cells = cells_of(StudySpec.model_validate(study), registry(), root)
         assert len(cells) == 226 * 2

@@ -36,7 +36,7 @@ def opened(address: str, root: DataRoot) -> PNDataset:
 
 
 class TestASpecies:
-    def test_p_are_its_records_u_the_background_and_test_rows_the_survey_of_its_group(self, root: DataRoot) -> None:
+    def test_p_are_records_u_the_background_test_rows_the_survey_of_the_group(self, root: DataRoot) -> None:
         data = opened("disdat/nsw14", root)
         assert data.labeled is not None
         assert data.y_test is not None
@@ -44,7 +44,7 @@ class TestASpecies:
         assert data.y is None
         assert (len(data.y_test), int(data.y_test.sum())) == (SITES, SITES // 3)
 
-    def test_features_are_the_variables_with_categories_one_hot_and_no_coordinate(self, root: DataRoot) -> None:
+    def test_features_are_variables_one_hot_categories_and_no_coordinates(self, root: DataRoot) -> None:
         """``rain``, three values of ``vegsys``, ``temp``: five features; x and y would be 150 and -30."""
         data = opened("disdat/nsw14", root)
         assert data.x.shape[1] == 5

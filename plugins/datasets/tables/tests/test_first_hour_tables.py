@@ -90,7 +90,7 @@ class TestBlankLabels:
         assert found.labeled.tolist() == LABELED.tolist()
         assert f"my.{suffix}: {N} rows; 's': {reading}; 6 labeled positives, 24 unlabeled" in found.notes
 
-    def test_blank_cells_beside_two_values_count_as_the_other_one_and_are_counted(self, table: Table) -> None:
+    def test_blank_cells_count_as_the_second_value_and_are_reported(self, table: Table) -> None:
         found = table(s=np.where(LABELED, 1.0, np.where(np.arange(N) < 10, 0.0, np.nan)))
         assert found.labeled.tolist() == LABELED.tolist()
         assert "'s': 20 blank cells and 4 of 0 count as unlabeled alike" in found.notes

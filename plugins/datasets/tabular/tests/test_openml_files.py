@@ -168,7 +168,7 @@ class TestPlaces:
         path = write_arff(tmp_path / folder / CACHE, 44, SPAM)
         assert source("spambase").locate(root) == (path,)
 
-    def test_a_text_file_of_the_user_s_own_comes_first_then_pubench_s_downloads(
+    def test_a_text_file_of_the_user_comes_before_downloads(
         self, cache: Path, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: DataRoot, source: Source
     ) -> None:
         monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "elsewhere"))

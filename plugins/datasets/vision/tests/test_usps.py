@@ -119,7 +119,7 @@ class TestMissing:
         write(tmp_path / "usps", {name: content for name, content in form.items() if name != absent})
         assert f"no {absent.removesuffix('.gz')} in {tmp_path / 'usps'} " in refused(tmp_path)
 
-    def test_a_training_file_of_one_format_and_a_test_file_of_the_other_are_no_pair(self, tmp_path: Path) -> None:
+    def test_training_and_test_files_of_two_formats_are_no_pair(self, tmp_path: Path) -> None:
         write(tmp_path / "usps", {"zip.train": PLAIN[0], "usps.t.bz2": FORMS["libsvm"]["usps.t.bz2"]})
         assert "no zip.test in " in refused(tmp_path)
 

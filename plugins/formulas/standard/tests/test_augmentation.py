@@ -24,9 +24,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 @pytest.mark.parametrize("view", [weak_view, strong_view])
 @pytest.mark.parametrize("shape", [(16, 1, 28, 28), (16, 3, 32, 32), (16, 1, 8, 8), (16, 57)])
-def test_a_view_has_the_shape_of_its_batch_and_the_same_generator_gives_the_same_view(
-    view: View, shape: tuple[int, ...]
-) -> None:
+def test_a_view_keeps_the_shape_of_its_batch_and_follows_the_generator(view: View, shape: tuple[int, ...]) -> None:
     x = torch.rand(shape, generator=seeded(1))
     first, again, other = view(x, seeded()), view(x, seeded()), view(x, seeded(5))
     assert first.shape == x.shape
@@ -46,7 +44,7 @@ def test_the_batch_itself_is_left_as_it_was() -> None:
         assert torch.equal(x, before)
 
 
-def test_a_weak_image_is_the_image_or_its_mirror_shifted_by_at_most_an_eighth() -> None:
+def test_a_weak_image_may_be_mirrored_and_shifts_by_at_most_an_eighth() -> None:
     image = torch.zeros(1, 1, 32, 32)
     image[0, 0, 16, 10] = 1
     views = weak_view(image.expand(400, 1, 32, 32), seeded())
@@ -58,7 +56,7 @@ def test_a_weak_image_is_the_image_or_its_mirror_shifted_by_at_most_an_eighth() 
     assert 150 < sum(c in plain for c in columns.tolist()) < 250
 
 
-def test_a_cutout_is_a_square_of_half_the_side_filled_with_the_mean_of_its_image() -> None:
+def test_a_cutout_is_half_the_side_long_and_filled_with_the_image_mean() -> None:
     x = torch.rand(64, 1, 32, 32, generator=seeded(1))
     for before, after in zip(x, strong_view(x, seeded(), **UNTOUCHED | {"cutout": 0.5}), strict=True):
         changed = (before != after)[0]
@@ -69,7 +67,7 @@ def test_a_cutout_is_a_square_of_half_the_side_filled_with_the_mean_of_its_image
         assert 9 <= width <= 17
 
 
-def test_a_weak_vector_is_noisy_and_a_strong_one_also_loses_and_flips_features() -> None:
+def test_a_weak_vector_is_noisy_and_a_strong_one_loses_and_flips_features() -> None:
     x = torch.ones(200, 100)
     assert weak_view(x, seeded()).sub(1).std() == pytest.approx(0.02, rel=0.05)
     views = strong_view(x, seeded())

@@ -98,7 +98,7 @@ def test_color_does_nothing_to_a_gray_image() -> None:
     torch.testing.assert_close(found, x)
 
 
-def test_a_view_draws_from_all_of_them_equally_and_with_strengths_on_both_sides() -> None:
+def test_a_view_draws_all_operations_equally_with_strengths_of_both_signs() -> None:
     """Shifts alone: a single bright column moves to either side, at most 0.3 of the width."""
     x = torch.zeros(600, 1, 21, 21)
     x[..., 10] = 1

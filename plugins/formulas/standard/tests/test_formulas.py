@@ -244,9 +244,7 @@ def test_the_gradient_is_the_posterior_minus_the_probability(logits: list[float]
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("size", [5.0, 100.0, 700.0])
-def test_saturated_rows_have_finite_values_gradients_and_posteriors_that_sum_to_the_count(
-    size: float, dtype: torch.dtype
-) -> None:
+def test_saturated_rows_have_finite_posteriors_that_sum_to_the_count(size: float, dtype: torch.dtype) -> None:
     z = (size * torch.linspace(-1, 1, 64, dtype=dtype)).requires_grad_()
     law = count_log_probabilities(z)
     assert law.dtype == dtype
@@ -263,7 +261,7 @@ def test_saturated_rows_have_finite_values_gradients_and_posteriors_that_sum_to_
         assert (posterior <= 1 + 1e-6).all()
 
 
-def test_rows_of_one_probability_are_equally_likely_and_their_count_is_binomial() -> None:
+def test_rows_of_one_probability_are_equally_likely_with_a_binomial_count() -> None:
     n, k = 600, 7
     z = torch.full((n,), -9.0)
     torch.testing.assert_close(posterior_given_count(z, k), torch.full((n,), k / n))

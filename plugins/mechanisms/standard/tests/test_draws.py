@@ -76,7 +76,7 @@ def test_label_counts_are_exact(vectors: dict[str, npt.NDArray[np.float64]]) -> 
 
 @pytest.mark.parametrize("variant", ["paper", "released"])
 @pytest.mark.parametrize("kind", [TypicalFirst, AtypicalFirst])
-def test_half_of_the_positives_can_be_drawn_although_nearly_all_weight_is_zero(
+def test_half_of_the_positives_can_be_drawn_if_nearly_all_weight_is_zero(
     kind: type[TypicalFirst | AtypicalFirst], variant: str
 ) -> None:
     saturated = np.r_[np.full(90, 800.0), np.full(10, -800.0)]

@@ -99,7 +99,7 @@ def classifier_batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Tra
 
 
 @pytest.mark.parametrize("size", [2, 100, 9999])
-def test_batches_are_equal_no_larger_than_u_and_an_epoch_drops_the_incomplete_one(
+def test_batches_are_equal_at_most_u_and_the_incomplete_one_is_dropped(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = ("steps_per_epoch=3",) if size == 2 else ()
@@ -227,7 +227,7 @@ def test_losses_of_all_three_are_reported() -> None:
         assert event.values.keys() == {"discriminator", "classifier", "generator"}
 
 
-def test_the_official_preset_differs_from_the_defaults_in_what_its_toy_problem_decides() -> None:
+def test_the_official_preset_differs_in_what_its_toy_problem_decides() -> None:
     info = trained.info
     official, defaults = (
         Config.model_validate(v).model_dump() for v in (info.presets["official"].resolve("digits"), {})
@@ -263,7 +263,7 @@ def test_all_rows_positive_for_certain_is_a_stationary_point() -> None:
 # -------------------------------------------------------------------- outputs
 
 
-def test_the_discriminator_is_a_further_score_the_probability_of_a_real_row() -> None:
+def test_the_discriminator_score_is_the_probability_of_a_real_row() -> None:
     result = trained.shortly()
     method: Any = result.method
     x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))

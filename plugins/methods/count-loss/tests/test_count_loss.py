@@ -69,14 +69,14 @@ def test_the_gradient_of_a_step_is_bounded_as_configured(monkeypatch: pytest.Mon
     assert bounds == {10.0, None}
 
 
-def test_the_exact_loss_moves_a_row_from_its_probability_to_its_posterior_given_the_count() -> None:
+def test_the_exact_loss_moves_a_row_towards_its_posterior_given_the_count() -> None:
     z = torch.linspace(-4, 5, 30, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(exact_count_loss(z, 12), z)
     expected = torch.sigmoid(z.detach()) - posterior_given_count(z, 12)
     torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-9)
 
 
-def test_the_distribution_loss_is_zero_where_every_row_has_the_share_as_its_probability_and_more_elsewhere() -> None:
+def test_the_distribution_loss_is_zero_only_if_every_row_has_the_share() -> None:
     z = torch.full((20,), 0.3, dtype=torch.float64).logit()
     assert float(distribution_loss(z, 0.3)) == pytest.approx(0, abs=1e-12)
     assert distribution_loss(z + 0.5, 0.3) > 1e-3

@@ -46,7 +46,7 @@ def test_the_exact_count_of_the_paper(case: Case) -> None:
 
 
 @VECTORS.cases()
-def test_the_official_routine_for_an_exact_count_is_the_likelihood_of_at_most_as_many(case: Case) -> None:
+def test_the_official_exact_count_is_the_likelihood_of_at_most_that_count(case: Case) -> None:
     (u,) = case.leaves("logits_u")
     k = int(case["k_round"])
     loss = -count_log_probabilities(logit(u))[: k + 1].logsumexp(0)

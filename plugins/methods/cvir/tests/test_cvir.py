@@ -44,7 +44,7 @@ def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
 
 @pytest.mark.parametrize("calibrate", ["auto", "off"])
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_as_many_rows_are_ignored_as_there_are_positives_in_u_and_without_calibration_as_pi_says(
+def test_as_many_rows_are_ignored_as_u_has_positives_or_as_pi_says(
     scheme: str, calibrate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ignored: list[int] = []
@@ -88,7 +88,7 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
     assert paddings == ["zeros", ""]
 
 
-def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_is_announced() -> None:
+def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_starts() -> None:
     plan = trained.plan(*trained.short, "prior=0.9999999999999")
     announced: list[bool] = []
     with pytest.raises(RequestError, match="ignores all 1149 unlabeled rows"):
@@ -96,7 +96,7 @@ def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_is_announced(
     assert not announced
 
 
-def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
+def test_official_scripts_take_equal_mnist_batches_and_no_decay_on_imdb() -> None:
     info = trained.info
     official = info.presets["official"]
     assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"

@@ -84,7 +84,7 @@ def test_a_batch_of_one_kind_has_a_finite_loss_and_gradient(labeled: bool, size:
     assert logits.grad.isfinite().all()
 
 
-def test_at_the_prior_the_risk_on_u_pulls_nowhere_and_clipped_logits_have_no_gradient() -> None:
+def test_u_has_no_gradient_at_the_prior_nor_beyond_the_clipped_logits() -> None:
     logits = torch.zeros(4, requires_grad=True)
     distribution_risk(logits, torch.zeros(4, dtype=torch.bool), 0.5).backward()
     assert logits.grad is not None

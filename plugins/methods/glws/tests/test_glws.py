@@ -161,7 +161,7 @@ def test_every_parameter_is_trained_once() -> None:
     assert [tuple(p.shape) for p in vectors] == [(4,), (4,), (4,)]
 
 
-def test_the_published_presets_have_the_released_posterior_and_the_default_the_exact_one() -> None:
+def test_published_presets_have_the_released_posterior() -> None:
     info = trained.info
     official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
     assert official["posterior"] == wang["posterior"] == "released"

@@ -28,7 +28,7 @@ def test_the_posterior_of_a_row_given_the_number_of_positives(case: Case, kind: 
 
 
 @VECTORS.cases()
-def test_the_probability_of_the_number_and_what_the_released_code_has_in_its_place(case: Case) -> None:
+def test_the_probability_of_the_count_and_its_released_counterpart(case: Case) -> None:
     k, law = int(case["k"]), count_log_probabilities(logit(case.tensor("logits_u")))
     # Its automaton ends in one state per number up to k: the share of the last is a conditional probability.
     released = (law[k] - law[: k + 1].logsumexp(0)).exp()

@@ -52,7 +52,7 @@ def blobs(n: int, share: float) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_the_gradient_from_p_and_u_has_the_direction_of_that_from_true_labels(share: float) -> None:
+def test_the_gradient_from_p_and_u_points_like_that_from_true_labels(share: float) -> None:
     """Where U is made of rows of P and of negatives in their shares, without any prior."""
     x, positive = blobs(2000, share)
     z = x.sum(dim=1) / 3 + 0.2
@@ -77,7 +77,7 @@ def labels_by(outer: Tensor, x: Tensor, z: Tensor, labeled: Tensor) -> Tensor:
     return better_labels(meta_gradient(x, z, columns(labeled.double()), outer, 1e-3), labeled)
 
 
-def test_few_held_out_rows_label_better_by_the_sigmoid_loss_than_by_the_unbiased_logistic_risk() -> None:
+def test_few_held_out_rows_label_better_by_the_sigmoid_loss() -> None:
     """Of a head that is sure of what it says: the sure rows of U hide the others in the logistic risk."""
     x, positive = blobs(2000, 0.4)
     generator = torch.Generator().manual_seed(0)

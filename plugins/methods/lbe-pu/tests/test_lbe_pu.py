@@ -108,7 +108,7 @@ def test_rows_of_one_kind_have_finite_losses_and_gradients(labeled: bool, size: 
 
 @settings(deadline=None, max_examples=20)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_a_step_in_parts_has_the_value_and_the_gradient_of_one_in_one_piece(sizes: list[int]) -> None:
+def test_a_step_in_parts_has_the_value_and_gradient_of_a_step_in_one_piece(sizes: list[int]) -> None:
     torch.manual_seed(0)
     n = sum(sizes)
     net, x, weight, target = mlp_wang((3,), 1), torch.randn(n, 3), torch.rand(n), torch.rand(n)
@@ -123,7 +123,7 @@ def test_a_step_in_parts_has_the_value_and_the_gradient_of_one_in_one_piece(size
 
 @settings(deadline=None)
 @given(n=st.integers(1, 300), hundredths=st.integers(1, 100))
-def test_the_number_of_rows_that_are_kept_is_the_floor_of_the_decimal_and_at_least_one(n: int, hundredths: int) -> None:
+def test_the_number_of_kept_rows_is_a_floor_and_at_least_one(n: int, hundredths: int) -> None:
     losses = torch.arange(n, 0, -1.0)
     kept = smallest(losses, hundredths / 100)
     assert len(kept) == max(1, n * hundredths // 100)

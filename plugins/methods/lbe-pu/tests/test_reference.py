@@ -53,7 +53,7 @@ def test_the_classifiers_loss(case: Case) -> None:
 
 
 @VECTORS.cases("c.*")
-def test_the_authors_floor_in_the_classifiers_loss_matters_for_saturated_rows_only(case: Case) -> None:
+def test_the_authors_floor_in_the_loss_matters_for_saturated_rows_only(case: Case) -> None:
     z, _, _, q = parts(case)
     p = torch.sigmoid(z)
     floored = -(q * torch.log(p + 1e-5) + (1 - q) * torch.log(1 - p + 1e-5))

@@ -186,7 +186,7 @@ def test_what_is_refused_is_what_the_split_would_hold(n: int, hold_out: float) -
         method.check(data)
 
 
-def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
+def test_official_scripts_take_equal_mnist_batches_and_no_decay_on_imdb() -> None:
     info = trained.info
     official = info.presets["official"]
     assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"

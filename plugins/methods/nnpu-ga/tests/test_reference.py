@@ -27,7 +27,7 @@ def risk_of(case: Case, p: Tensor, u: Tensor, correction: Correction) -> PURisk:
 
 
 @VECTORS.cases(having="flip_loss")
-def test_the_flip_reports_the_total_and_reverses_its_gradient_if_it_is_negative(case: Case) -> None:
+def test_the_flip_reports_the_total_and_reverses_a_negative_ones_gradient(case: Case) -> None:
     p, u = case.leaves("logits_p", "logits_u")
     risk = risk_of(case, p, u, "flip")
     case.expect(flip_loss=risk.value)
@@ -45,9 +45,7 @@ def test_the_flip_of_two_outputs_is_that_of_wang_et_al(case: Case) -> None:
 
 
 @VECTORS.cases(correction=("ascent", "clamp"))
-def test_ascent_and_clamp_act_exactly_if_the_negative_part_is_below_minus_beta(
-    case: Case, correction: Correction
-) -> None:
+def test_ascent_and_clamp_act_if_the_negative_part_is_below_minus_beta(case: Case, correction: Correction) -> None:
     p, u = case.leaves("logits_p", "logits_u")
     risk = risk_of(case, p, u, correction)
     acts = case["negative_risk"] < -case["beta"]

@@ -62,7 +62,7 @@ def test_flip_descends_the_total_and_ascends_it_if_it_is_negative(case: Case) ->
 
 
 @VECTORS.cases()
-def test_the_correction_acts_exactly_if_the_negative_part_is_below_minus_beta(case: Case) -> None:
+def test_the_correction_acts_only_if_the_negative_part_is_below_minus_beta(case: Case) -> None:
     negative = -case["beta"] if case["corrected"] else case["negative_risk"]
     p, u = case.leaves("logits_p", "logits_u")
     case.close(risk_of(case, p, u, "clamp").value, case["positive_risk"] + negative)

@@ -27,7 +27,7 @@ def auc(table: tuple[Any, Any, Any], **given: Any) -> float:
 
 
 @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
-def test_the_default_is_the_preset_that_ranks_well_where_the_published_one_fails(table: tuple[Any, Any, Any]) -> None:
+def test_the_default_preset_ranks_well_if_the_published_one_fails(table: tuple[Any, Any, Any]) -> None:
     default = auc(table)
     assert default == auc(table, preset="table")
     assert default > 0.9

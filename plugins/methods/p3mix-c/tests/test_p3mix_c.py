@@ -49,7 +49,7 @@ def test_every_layer_that_the_network_has_gives_another_result() -> None:
 
 
 @pytest.mark.parametrize("build", [lambda: mlp((64,), 1), lambda: lenet((1, 28, 28), 1)], ids=["mlp", "lenet"])
-def test_mixing_inputs_is_one_pass_of_the_mixture_and_no_mixing_is_the_row_itself(build: object) -> None:
+def test_mixing_inputs_is_one_pass_and_without_mixing_the_row_itself(build: object) -> None:
     net = build().eval()  # type: ignore[operator]
     x, partner = torch.rand(2, 5, *((64,) if net.feature_dim == 64 else (1, 28, 28)))
     with torch.no_grad():

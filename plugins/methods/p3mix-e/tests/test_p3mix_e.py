@@ -100,7 +100,7 @@ def different(one: nn.Module, other: nn.Module) -> set[str]:
     return {name for name in states[0] if not torch.equal(states[0][name], states[1][name])}
 
 
-def test_the_teacher_is_the_even_average_of_the_parameters_after_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_teacher_is_the_even_average_of_the_parameters_of_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     _, seen = fitted(monkeypatch)
     assert [decay for *_, decay in seen] == pytest.approx([0, 1 / 2, 2 / 3])
     for count, (teacher, _, _) in enumerate(seen, start=1):
@@ -109,7 +109,7 @@ def test_the_teacher_is_the_even_average_of_the_parameters_after_each_epoch(monk
             torch.testing.assert_close(value, mean, atol=1e-6, rtol=0)
 
 
-def test_statistics_of_batch_norm_are_not_averaged_and_the_teachers_are_never_read(
+def test_batch_norm_statistics_are_not_averaged_and_teachers_never_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     net, seen = fitted(monkeypatch)

@@ -54,7 +54,7 @@ def test_it_needs_no_prior() -> None:
     np.testing.assert_array_equal(one, two)
 
 
-def test_batches_have_p_and_u_in_the_proportion_of_the_sets_and_an_epoch_is_a_pass_over_u(
+def test_batches_have_p_and_u_in_proportion_and_an_epoch_passes_over_u(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result, sizes = batches(monkeypatch, "batch_size=200")
@@ -103,7 +103,7 @@ def test_the_order_of_updates_decides_how_often_a_batch_passes(
     assert all(event.values["loss"] != 0 for event in result.epochs)
 
 
-def test_the_official_preset_is_the_defaults_with_batches_of_their_data_sets() -> None:
+def test_the_official_preset_is_the_default_with_the_papers_batch_sizes() -> None:
     info = trained.info
     official = info.presets["official"]
     assert Config.model_validate(official.resolve("cifar10")) == Config()

@@ -15,7 +15,7 @@ VECTORS = Vectors("pan", tolerance=1e-10, case="[^_]+")
 CONFIG = Config()
 
 
-def test_the_cases_have_fewer_as_many_and_more_rows_of_p_than_of_u_and_both_sides_of_the_mean() -> None:
+def test_cases_have_p_smaller_than_u_as_large_and_larger() -> None:
     logits = [case.tensors("d_logit_p", "d_logit_u") for case in VECTORS.select("c.*")]
     assert {np.sign(len(p) - len(u)) for p, u in logits} == {-1, 0, 1}
     for p, u in logits:

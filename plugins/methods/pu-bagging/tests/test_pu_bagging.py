@@ -48,7 +48,7 @@ def unlabeled_scores(method: PUBagging, data: PUData) -> Array:
     return method.out_of_bag[data.n_labeled :]
 
 
-def test_a_row_is_scored_by_the_classifiers_that_did_not_draw_it_and_by_no_other() -> None:
+def test_only_classifiers_that_did_not_draw_a_row_score_it() -> None:
     """P and U are one noise: a classifier that saw a row of U as negative knows it, the others cannot."""
     rng = np.random.default_rng(0)
     data = problem(rng.normal(size=(80, 5)), rng.normal(size=(400, 5)))

@@ -62,7 +62,7 @@ def test_the_first_stage_comes_before_the_epochs_and_is_not_selected() -> None:
     assert {event.stage for event in trained(*SINGLE).epochs} == {"train"}
 
 
-def test_the_first_stage_ends_in_its_state_of_least_error_on_rows_that_it_never_trained_on(
+def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained_on: list[torch.Tensor] = []
@@ -119,7 +119,7 @@ def test_the_error_is_that_of_the_posterior_up_to_a_constant() -> None:
         assert float(squared_error(guess[positive], guess, prior)) + constant == pytest.approx(expected, abs=0.01)
 
 
-def test_the_second_stage_is_given_the_posterior_of_each_row_and_one_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_stage_gets_posteriors_of_rows_and_one_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[Any, ...]] = []
     found: list[torch.Tensor] = []
     rows: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -193,7 +193,7 @@ def test_the_rate_of_either_stage_is_divided_by_ten_after_each_milestone(monkeyp
 
 
 @pytest.mark.parametrize(("given", "p_size"), [("10", 10), ("null", 64)])
-def test_batches_have_their_own_number_of_rows_of_p_and_an_epoch_is_a_pass_over_u(
+def test_batches_have_their_own_size_of_p_and_an_epoch_passes_over_u(
     given: str, p_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[tuple[int, int]] = []
@@ -247,7 +247,7 @@ def test_saturated_scores_have_a_finite_loss_and_gradient(z: float) -> None:
             assert side.grad.isfinite().all()
 
 
-def test_with_an_exact_posterior_the_second_stage_has_the_risk_of_true_labels() -> None:
+def test_an_exact_posterior_gives_the_second_stage_the_risk_of_true_labels() -> None:
     """In expectation, whatever the threshold is: what U does not give below it, P gives above it."""
     rng = np.random.default_rng(1)
     sigma = torch.from_numpy(rng.uniform(0.01, 0.99, 400_000))

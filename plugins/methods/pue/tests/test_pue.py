@@ -37,7 +37,7 @@ def test_it_learns() -> None:
 
 @pytest.mark.parametrize("batching", ["joint", "paired"])
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_copies_of_labeled_rows_in_u_do_not_train_the_propensity_and_do_train_the_classifier(
+def test_copies_of_p_in_u_train_the_classifier_not_the_propensity(
     scheme: str, batching: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[bool, list[torch.Tensor]] = {True: [], False: []}
@@ -118,7 +118,7 @@ def test_a_negative_part_below_zero_counts_as_zero_and_its_weights_decide() -> N
     assert even != pytest.approx(positive + negative)
 
 
-def test_small_propensities_count_as_the_smallest_and_none_makes_a_weight_infinite() -> None:
+def test_small_propensities_count_as_the_smallest_and_weights_stay_finite() -> None:
     labeled = torch.tensor([True, True, True, False])
     logits = torch.tensor([-9.0, math.log(1 / 3), 0.0, -200.0])  # e = .0001, 1/4, 1/2
     torch.testing.assert_close(inverse_weights(logits, labeled, 0.1), torch.tensor([10, 4, 2, 16 / 3]) * 3 / 16)

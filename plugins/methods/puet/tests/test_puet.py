@@ -108,7 +108,7 @@ def check(tree: Array, columns: Array, risk: Risk, limit: Limits) -> None:
 # ---------------------------------------------------------------- determinism
 
 
-def test_the_same_seed_gives_the_same_forest_whatever_the_number_of_threads() -> None:
+def test_one_seed_gives_one_forest_for_any_number_of_threads() -> None:
     positive, unlabeled, test, _ = blobs(60, 240)
     one, two, five = (fitted(positive, unlabeled, threads=n, n_estimators=20) for n in (1, 2, 5))
     for other in (two, five):
@@ -312,7 +312,7 @@ def test_a_table_without_any_difference_is_one_leaf_of_the_prior(prior: float, l
     np.testing.assert_allclose(forest.nodes["posterior"], prior, rtol=1e-15)
 
 
-def test_a_posterior_of_one_half_has_a_label_drawn_with_equal_probabilities() -> None:
+def test_a_posterior_of_one_half_draws_a_label_with_equal_odds() -> None:
     labels = fitted(np.ones((5, 3)), np.ones((9, 3)), 0.5, n_estimators=2000).forest.nodes["label"]
     assert set(labels) == {-1, 1}
     assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
@@ -382,9 +382,7 @@ def test_both_losses_lead_to_nearly_the_same_decisions() -> None:
 
 
 @given(trees=st.integers(1, 200), data=st.data())
-def test_the_score_is_positive_for_a_majority_and_ranks_by_votes_then_posterior(
-    trees: int, data: st.DataObject
-) -> None:
+def test_the_score_is_positive_for_a_majority_and_ranks_by_votes(trees: int, data: st.DataObject) -> None:
     n = 20
     votes = np.array(data.draw(st.lists(st.integers(0, trees), min_size=n, max_size=n)))
     mean = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n, max_size=n)))
@@ -433,7 +431,7 @@ def test_images_are_trained_on_and_scored_as_rows() -> None:
 # ---------------------------------------------------------------- in the engine
 
 
-def test_a_run_does_not_depend_on_threads_and_its_saved_forest_scores_the_same(tmp_path: Path) -> None:
+def test_a_run_ignores_threads_and_its_saved_forest_scores_the_same(tmp_path: Path) -> None:
     registry = Registry(entry_points(group=GROUP))
     results = []
     for threads in (1, 2):

@@ -169,7 +169,7 @@ def fitted(**options: Any) -> tuple[PULCPBF, PUData]:
     return method, data
 
 
-def test_the_weak_classifiers_see_the_same_batches_and_one_step_moves_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weak_classifiers_see_the_same_batches_and_move_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[float, float, float]] = []
     batches: list[Tensor] = []
     steps: list[str] = []
@@ -300,7 +300,7 @@ def test_the_fence_has_an_optimizer_of_its_own(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("fence", [1, 4, 5])
-def test_the_final_network_is_fresh_or_the_weak_classifier_nearest_to_one_half(
+def test_the_final_network_is_fresh_or_the_weak_one_nearest_to_one_half(
     monkeypatch: pytest.MonkeyPatch, fence: int
 ) -> None:
     made: list[Backbone] = []

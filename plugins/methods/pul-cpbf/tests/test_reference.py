@@ -94,7 +94,7 @@ def test_labels_are_drawn_below_the_first_boundary_that_a_row_is_not_above(case:
 
 
 @VECTORS.cases("fence")
-def test_inconsistent_rows_cross_more_than_once_and_their_sum_is_no_probability(case: Case) -> None:
+def test_inconsistent_rows_cross_twice_and_their_sum_is_no_probability(case: Case) -> None:
     """An interval is active if the classifier below votes positive and the one above negative."""
     votes = np.pad(case["sign"] > 0, ((1, 1), (0, 0)))
     votes[0] = True

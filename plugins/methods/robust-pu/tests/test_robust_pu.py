@@ -162,7 +162,7 @@ def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch
         torch.testing.assert_close(value, states[chosen][name], rtol=0, atol=0)
 
 
-def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_kept(
+def test_without_labeled_validation_rows_the_last_state_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def never(best: averaging.Best, *args: Any) -> None:
@@ -205,7 +205,7 @@ OPTIONS = (
 )
 
 
-def test_the_correction_of_the_pre_training_matters_when_its_negative_part_falls_below_0() -> None:
+def test_the_pre_training_correction_matters_below_0() -> None:
     long = ("pre_training=15", "pre_training_lr=3e-2")
     assert not np.allclose(trained.last(*long), trained.last(*long, "correction=clamp"))
 

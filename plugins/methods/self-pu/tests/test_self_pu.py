@@ -141,7 +141,7 @@ def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) 
     assert sides == [(5, 20)] * 4  # two students in the last two epochs
 
 
-def test_a_student_is_compared_with_the_other_student_and_follows_its_teacher_more_by_epoch(
+def test_a_student_is_compared_with_the_other_and_follows_its_teacher_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compared: list[int] = []
@@ -165,7 +165,7 @@ def test_a_student_is_compared_with_the_other_student_and_follows_its_teacher_mo
     assert sorted(set(asked)) == [2, 3]
 
 
-def test_the_rate_is_half_a_cosine_over_the_epochs_and_teachers_average_up_to_their_decay(
+def test_the_rate_is_half_a_cosine_and_teachers_average_up_to_their_decay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rates: list[float] = []
@@ -259,7 +259,7 @@ def test_pu_benchs_values_are_the_defaults() -> None:
     assert SelfPU.requires(Config()) == {"prior"}
 
 
-def test_officially_rows_are_chosen_four_times_and_teachers_start_when_that_is_over() -> None:
+def test_official_rows_are_chosen_four_times_before_teachers_start() -> None:
     c = Config(**trained.preset("official"))
     assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
         10,

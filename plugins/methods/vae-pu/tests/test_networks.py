@@ -98,7 +98,7 @@ def test_pooling_by_products_is_adaptive_pooling(side: int) -> None:
 
 @pytest.mark.parametrize("design", ["by-shape", "mlp"])
 @pytest.mark.parametrize("shape", [(1, 8, 8), (57,)], ids=str)
-def test_the_class_code_does_not_read_the_label_and_the_observation_code_does(
+def test_the_observation_code_reads_the_label_and_the_class_code_does_not(
     shape: tuple[int, ...], design: Design
 ) -> None:
     made, x = generator(shape, design).eval(), torch.rand(4, *shape)
@@ -110,7 +110,7 @@ def test_the_class_code_does_not_read_the_label_and_the_observation_code_does(
 
 
 @pytest.mark.parametrize("design", ["by-shape", "mlp"])
-def test_the_head_of_the_observation_reads_1_0_for_labeled_rows_and_0_1_for_others(design: Design) -> None:
+def test_the_observation_head_reads_1_0_for_p_and_0_1_for_u(design: Design) -> None:
     made, given = generator((5,), design), []
     made.encoder.of_observation.register_forward_pre_hook(lambda module, args: given.append(args[0]))
     made(torch.rand(2, 5), torch.tensor([1.0, 0.0]))
@@ -153,7 +153,7 @@ def test_vectors_have_no_norm_and_the_discriminator_drops_units() -> None:
     assert layer_names(new_discriminator((57,), "by-shape")) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
 
 
-def test_the_official_networks_have_two_normed_layers_and_a_discriminator_of_one() -> None:
+def test_official_networks_have_two_normed_layers_their_discriminator_one() -> None:
     made, layer = generator((57,), "mlp"), ["Linear", "BatchNorm1d", "LeakyReLU 0.2"]
     assert layer_names(made.encoder.of_class) == layer_names(made.encoder.of_observation) == [*(layer * 2), "Linear"]
     assert layer_names(made.decoder) == [*(layer * 2), "Linear", "Unflatten"]

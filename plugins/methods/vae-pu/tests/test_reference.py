@@ -258,7 +258,7 @@ def test_the_risk_of_negatives_falls_below_zero_in_one_case() -> None:
 
 
 @VECTORS.cases("prior.")
-def test_the_positive_component_is_the_one_that_most_labeled_positives_have(case: Case) -> None:
+def test_the_positive_component_has_most_labeled_positives(case: Case) -> None:
     h, means, variances, weights = case.tensors("h_labeled", "mu", "var", "weights")
     found = ordered(h, means, variances, weights)
     case.expect(frac0=share_of_first(h, means, variances), mu_ordered=found.means, p_hat=found.positive_share)

@@ -78,7 +78,7 @@ def test_the_classifier_trains_in_the_last_epoch_however_few_there_are(epochs: i
     assert all(stage.epochs for stage in stages) == (epochs >= 7)
 
 
-def test_only_epochs_that_train_the_classifier_are_chosen_and_consistency_comes_after_it_trained() -> None:
+def test_only_classifier_epochs_are_chosen_and_consistency_follows_them() -> None:
     epochs = trained(*SHORT, *BLIND).epochs
     stages = [event.stage for event in epochs]
     assert stages == [
@@ -149,7 +149,7 @@ ONE_AFTER_THE_OTHER = {
 }
 
 
-def test_every_network_steps_in_its_turn_in_its_mode_at_its_rate_on_rows_that_count_once(
+def test_every_network_steps_in_its_turn_its_mode_and_at_its_rate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[tuple[nn.Module, bool]] = []
@@ -266,7 +266,7 @@ def test_a_pass_has_every_row_of_u_once_at_most_and_no_incomplete_batch(monkeypa
 # ---------------------------------------------------------------- masses
 
 
-def test_masses_are_shares_of_all_rows_and_unlabeled_positives_are_what_the_prior_leaves() -> None:
+def test_masses_are_shares_of_all_rows_and_u_has_what_the_prior_leaves() -> None:
     for scheme in ("case-control", "single-training-set"):
         plan = planned("mechanism.c=0.3", f"data.scheme={scheme}")
         problem = build_problem(plan)
@@ -300,7 +300,7 @@ def test_a_prior_that_the_labels_contradict_leaves_no_unlabeled_positive(prior: 
     assert (method.masses.unlabeled_positive == 0) == (prior == 0.001)
 
 
-def test_without_a_size_of_their_own_batches_of_p_have_the_proportion_of_the_sets(
+def test_batches_of_p_without_a_size_have_the_proportion_of_the_sets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sizes = set()
@@ -320,7 +320,7 @@ def test_without_a_size_of_their_own_batches_of_p_have_the_proportion_of_the_set
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "two-sample"])  # copies of P are in U, or P is apart
-def test_the_mixture_is_of_all_rows_and_the_classifier_s_steps_leave_the_generator(
+def test_the_mixture_has_all_rows_and_classifier_steps_leave_the_generator(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
@@ -374,7 +374,7 @@ def test_a_generator_that_diverges_ends_the_run_and_says_where() -> None:
     assert failed.value.cause == "non-finite"
 
 
-def test_a_virtual_row_is_of_a_labeled_row_and_one_of_u_and_observations_of_components_are_normal() -> None:
+def test_a_virtual_row_combines_a_labeled_row_with_an_observation_of_u() -> None:
     method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
     method.generator.decoder = nn.Identity()
     given: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -392,7 +392,7 @@ def test_a_virtual_row_is_of_a_labeled_row_and_one_of_u_and_observations_of_comp
     assert observations.std() == pytest.approx(1, abs=0.05)
 
 
-def test_the_discriminator_is_a_further_score_the_probability_of_a_row_of_u() -> None:
+def test_the_discriminator_score_is_the_probability_of_a_row_of_u() -> None:
     method = method_of(trained(*SHORT, *BLIND))
     x = method.table.take(method.u_rows[:5])
     method.discriminator.eval()
@@ -424,9 +424,7 @@ def test_samples_are_virtual_rows_and_rows_of_either_component(tmp_path: Path) -
     ("data", "likelihood", "bernoulli"),
     [("digits", "auto", True), ("breast-cancer", "auto", False), ("digits", "gaussian", False)],
 )
-def test_rows_of_values_from_0_to_1_have_the_bernoulli_likelihood_and_are_generated_there(
-    data: str, likelihood: str, bernoulli: bool
-) -> None:
+def test_rows_between_0_and_1_have_the_bernoulli_likelihood(data: str, likelihood: str, bernoulli: bool) -> None:
     method = method_of(trained(*SHORT, *BLIND, f"likelihood={likelihood}", data=data))
     assert method.generator.bernoulli == bernoulli
     rows = method.generator.rows(torch.tensor([-9.0, 9.0]))
@@ -447,9 +445,7 @@ def test_values_beyond_0_and_1_have_no_bernoulli_likelihood() -> None:
         ("breast-cancer", ("observation_dim=2",), (64, 2)),
     ],
 )
-def test_the_observation_code_is_as_long_as_the_class_code_of_64_numbers_unless_told(
-    data: str, sets: tuple[str, ...], sizes: tuple[int, int]
-) -> None:
+def test_both_codes_have_64_numbers_by_default(data: str, sets: tuple[str, ...], sizes: tuple[int, int]) -> None:
     problem = build_problem(plan := planned(*sets, data=data))
     method = plan.method.new()
     assert isinstance(method, VAEPU)

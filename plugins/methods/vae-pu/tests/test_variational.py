@@ -44,7 +44,7 @@ def test_the_prior_counts_once_whatever_the_dimension() -> None:
     assert responsibility(h, mixture, 0.2, "per-dimension").tolist() == pytest.approx([0.2**3 / (0.2**3 + 0.8**3)] * 5)
 
 
-def test_components_stay_where_half_of_the_labeled_rows_are_likelier_under_each() -> None:
+def test_components_stay_if_labeled_rows_are_divided_between_them() -> None:
     means = torch.tensor([[0.0], [4.0]])
     for of_first, first in ((1, 0.0), (2, 4.0)):  # two of three: swapped
         codes = torch.tensor([[0.0]] * of_first + [[4.0]])
@@ -68,7 +68,7 @@ def test_the_range_is_that_of_all_rows(extreme: float, place: int) -> None:
 
 
 @pytest.mark.parametrize(("channels", "bernoulli"), [(1, True), (3, False)])
-def test_images_have_codes_of_128_numbers_and_color_ones_a_gaussian_likelihood(channels: int, bernoulli: bool) -> None:
+def test_images_have_128_codes_and_color_images_a_gaussian_likelihood(channels: int, bernoulli: bool) -> None:
     generator = VAEPU(Config())._generator_for(table(torch.rand(4, channels, 16, 16)))()
     assert generator.bernoulli == bernoulli
     assert generator.sizes == (128, 128)

@@ -32,7 +32,7 @@ def test_it_learns() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(scheme: str) -> None:
+def test_the_largest_normalized_posterior_of_the_training_rows_is_one(scheme: str) -> None:
     result = trained.shortly(f"data.scheme={scheme}", "selection.criteria=[last]", "selection.criterion=last")
     method, data = result.method, result.evaluator.problem.view(frozenset())
     assert len(data.distinct_rows) == data.n_unlabeled  # X holds the labeled positives
@@ -46,7 +46,7 @@ def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(s
     assert (score[z.argsort()].diff() >= 0).all()
 
 
-def test_its_criterion_is_minus_the_variational_loss_of_the_validation_part() -> None:
+def test_its_criterion_is_minus_the_variational_loss_on_validation_rows() -> None:
     result = trained.shortly("selection.criterion=native")
     track = result.selection.tracks["native"]
     problem = result.evaluator.problem

@@ -64,7 +64,7 @@ def test_pulp_over_every_ranking_of_a_few_rows(n: int, t: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "t"), [(100, 1), (400, 30), (1000, 999)])
-def test_constant_scores_get_the_expectation_of_a_random_ranking_in_closed_form(n: int, t: int) -> None:
+def test_constant_scores_get_the_expectation_of_a_random_ranking(n: int, t: int) -> None:
     law = Hypergeometric.of(n, t)
     same = [np.square(law.pmf(np.full(t + 1, b), np.arange(t + 1))).sum() for b in range(n + 1)]
     assert random_value(n, t) == pytest.approx(np.mean((1 - np.array(same)) / 2), abs=1e-12)
@@ -94,7 +94,7 @@ def test_pulp_knows_neither_units_nor_the_order_of_rows(rows: list[tuple[int, bo
     assert pulp(scores[order], labeled[order]).value == pytest.approx(expected, abs=1e-14)
 
 
-def test_between_knots_of_large_groups_the_error_is_far_below_what_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_between_knots_of_large_groups_is_far_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, labeled = np.repeat([1.0, 0.0], [9000, 3000]), np.arange(12_000) % 40 == 0
     rough = pulp(scores, labeled)
     monkeypatch.setattr(pulp_module, "KNOTS", 10**6)
@@ -202,7 +202,7 @@ def test_intervals_without_resampling_cover_the_true_values() -> None:
     assert {key: count >= 180 for key, count in held.items()} == dict.fromkeys(truth, True), held
 
 
-def test_a_report_has_resampled_intervals_and_curves_and_a_record_stays_small() -> None:
+def test_a_report_has_intervals_and_curves_and_a_record_stays_small() -> None:
     record, report = gaussians(300), gaussians(300, thorough=True)
     for key in INFOS:
         short, long = value(key, record), value(key, report)
@@ -228,7 +228,7 @@ def test_a_recovered_average_precision_lies_in_its_interval() -> None:
     assert found.interval[0] <= found.value <= found.interval[1]
 
 
-def test_the_interval_covers_wherever_in_its_own_interval_the_prior_may_lie() -> None:
+def test_the_interval_covers_for_every_prior_in_its_own_interval() -> None:
     for thorough in (False, True):
         known = gaussians(400, thorough=thorough)
         unsure = gaussians(400, thorough=thorough, prior_interval=(0.2, 0.4))
@@ -323,7 +323,7 @@ def test_the_threshold_that_was_asked_for_decides() -> None:
     assert value("recovered-auc", moved).value == value("recovered-auc", scored).value
 
 
-def test_pseudo_f_with_the_labeled_share_for_the_prior_is_f1_against_labels() -> None:
+def test_pseudo_f_at_the_labeled_share_is_f1_against_labels() -> None:
     scored = gaussians(1000, thorough=True)
     details = value("pseudo-f", scored).details
     n, b, k = 1000, details["decided"], details["labeled_decided"]

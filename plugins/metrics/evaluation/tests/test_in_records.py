@@ -51,7 +51,7 @@ def test_a_record_without_them_is_measured_and_not_trained_again(
         assert {part: dict(found) for part, found in again.items()} == criterion.measures
 
 
-def test_they_are_measured_where_rows_are_labeled_and_unlabeled_and_cost_a_record_little(results: Path) -> None:
+def test_metrics_of_labeled_and_unlabeled_rows_cost_a_record_little(results: Path) -> None:
     result = run(results).result
     assert not KEYS & set(result.chosen.measures["test"])
     found = result.chosen.measures["validation"]

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from pubench_metrics_evaluation.hypergeometric import Hypergeometric, log_tails
 from pubench_metrics_evaluation.operating import averages, f1, lee_liu, pseudo_f, recall
 from pubench_metrics_evaluation.pulp import Ranking, Ties, pulp, terms_of
-from pubench_testkit.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 pytestmark = pytest.mark.reference
 
 ARRAYS = reference_arrays("measures")
-CASES = [(name, case) for name, case in reference_cases("measures", "pulp") if "score" in case]
-FIELDS = ARRAYS["pulp_fields"].tolist()
-
-
-def names(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+VECTORS = Vectors("measures", group="pulp", tolerance=1e-12, case=".+(?=_[^_]+$)")
 
 
 @pytest.mark.parametrize("row", range(len(ARRAYS["hyp_N_t_b_k"])))
@@ -49,43 +43,36 @@ def test_criteria_at_an_operating_point(row: int) -> None:
     np.testing.assert_allclose(list(ours.values()), ARRAYS["op_out"][row], rtol=1e-12, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("column", "ties"),
-    [
-        ("PULP_expected", "expected"),
-        ("PULP_stable", "stable"),
-        ("PULP_optimistic", "optimistic"),
-        ("PULP_pessimistic", "pessimistic"),
-    ],
-)
-@pytest.mark.parametrize(("name", "case"), CASES, ids=names)
-def test_pulp_under_each_reading_of_ties(name: str, case: dict[str, Any], column: str, ties: Ties) -> None:
+@VECTORS.cases(having="score", tolerance=1e-10, ties=("expected", "stable", "optimistic", "pessimistic"))
+def test_pulp_under_each_reading_of_ties(case: Case, ties: Ties) -> None:
     found = pulp(case["score"], case["s"] == 1, ties)
-    assert found.value == pytest.approx(float(case["out"][FIELDS.index(column)]), rel=0, abs=1e-10)
+    case.expect_columns(**{f"PULP_{ties}": found.value})
     assert found.defined == (0 < case["s"].sum() < len(case["s"]))
     assert found.value == pytest.approx(found.terms.mean(), rel=0, abs=1e-15)
 
 
-@pytest.mark.parametrize(("name", "case"), [c for c in CASES if "terms" in c[1]], ids=names)
-def test_every_summand_of_pulp(name: str, case: dict[str, Any]) -> None:
-    found = pulp(case["score"], case["s"] == 1, "stable").terms
-    np.testing.assert_allclose(found, case["terms"], rtol=0, atol=1e-12)
+@VECTORS.cases(having="terms")
+def test_every_summand_of_pulp(case: Case) -> None:
+    case.expect(terms=pulp(case["score"], case["s"] == 1, "stable").terms)
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=names)
-def test_averages_over_all_operating_points_in_the_order_given(name: str, case: dict[str, Any]) -> None:
+@VECTORS.cases(having="score")
+def test_averages_over_all_operating_points_in_the_order_given(case: Case) -> None:
     found = averages(Ranking.of(case["score"], case["s"] == 1).hits)
-    ours = [found.lee_liu, found.pseudo_f, found.f1, found.phi, found.mutual_information, found.average_precision]
-    expected = [
-        case["out"][FIELDS.index(c)] for c in ("LL_avg", "PseudoF_avg", "F1_avg", "PEAR_avg", "MI_avg_nats", "AP")
-    ]
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
+    case.expect_columns(
+        LL_avg=found.lee_liu,
+        PseudoF_avg=found.pseudo_f,
+        F1_avg=found.f1,
+        PEAR_avg=found.phi,
+        MI_avg_nats=found.mutual_information,
+        AP=found.average_precision,
+    )
 
 
-def test_every_column_of_the_vectors_is_tested() -> None:
-    tested = {"PULP_expected", "PULP_stable", "PULP_optimistic", "PULP_pessimistic"}
-    tested |= {"LL_avg", "PseudoF_avg", "F1_avg", "PEAR_avg", "MI_avg_nats", "AP"}
-    assert tested == set(FIELDS)
+def test_every_array_and_every_column_is_read() -> None:
+    VECTORS.assert_every_array_is_read()
+    ties = {"PULP_expected", "PULP_stable", "PULP_optimistic", "PULP_pessimistic"}
+    assert {*ties, "LL_avg", "PseudoF_avg", "F1_avg", "PEAR_avg", "MI_avg_nats", "AP"} == set(VECTORS.columns)
 
 
 def test_the_running_sum_is_the_law_summed_for_each_operating_point() -> None:

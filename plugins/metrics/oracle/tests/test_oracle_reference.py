@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from pubench_metrics_oracle import pubench_metrics
 from pubench_metrics_oracle.measures import counts
-from pubench_testkit.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import Case, Vectors
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored, measure
@@ -17,26 +15,20 @@ from pubench_core.plugins.registry import load, registry
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-12
-CASES = reference_cases("measures", "oracle")
+VECTORS = Vectors("measures", group="oracle", tolerance=1e-12, case=".+(?=_[^_]+$)")
 #: Column of the vectors -> our metric, for every column that some installed plugin measures.
 COLUMNS = {
     str(column): info
-    for column in reference_arrays("measures")["oracle_fields"]
+    for column in VECTORS.columns
     for info in registry().infos(MetricInfo)
     if info.key == str(column).replace("_", "-")
 }
 
 
-def scored_of(case: dict[str, Any]) -> Scored:
+def scored_of(case: Case) -> Scored:
     """The vectors decide positive where p >= threshold; the engine, which has no part here, score > 0."""
     p = case["p"].astype(np.float64)
-    return Scored(p, p >= float(case["thr"]), Knowledge(truth=case["y"].astype(np.int8)))
-
-
-def expected(case: dict[str, Any], column: str) -> float:
-    fields = reference_arrays("measures")["oracle_fields"].tolist()
-    return float(case["out"][fields.index(column)])
+    return Scored(p, p >= case.number("thr"), Knowledge(truth=case["y"].astype(np.int8)))
 
 
 def test_every_measure_of_this_plugin_has_its_column() -> None:
@@ -50,40 +42,40 @@ def test_each_reads_true_labels_and_assumes_nothing() -> None:
         assert info.higher_is_better
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_measure_is_that_of_the_vectors_and_undefined_where_they_have_no_number(
-    name: str, case: dict[str, Any], column: str
-) -> None:
-    info = COLUMNS[column]
-    metric, scored, value = load(info), scored_of(case), expected(case, column)
-    if np.isnan(value):
+@VECTORS.cases(having="y", column=tuple(COLUMNS))
+def test_a_measure_is_that_of_the_vectors_or_undefined_like_theirs(case: Case, column: str) -> None:
+    info, expected = COLUMNS[column], case.column(column)
+    metric, scored = load(info), scored_of(case)
+    if np.isnan(expected):
         with pytest.raises(Undefined):
             measure(metric, info, scored)
     else:
-        assert measure(metric, info, scored).value == pytest.approx(value, rel=0, abs=TOLERANCE)
+        assert measure(metric, info, scored).value == pytest.approx(expected, rel=0, abs=case.tolerance)
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_the_four_counts_are_exact(name: str, case: dict[str, Any]) -> None:
+@VECTORS.cases(having="y")
+def test_the_four_counts_are_exact(case: Case) -> None:
     found = counts(MetricView(scored_of(case), COLUMNS["accuracy"]))
-    assert found._asdict() == {cell: expected(case, cell) for cell in ("tp", "fp", "fn", "tn")}
+    assert found._asdict() == {cell: case.column(cell) for cell in ("tp", "fp", "fn", "tn")}
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_the_order_of_rows_plays_no_part(name: str, case: dict[str, Any], column: str) -> None:
+@VECTORS.cases(having="y", column=tuple(COLUMNS))
+def test_the_order_of_rows_plays_no_part(case: Case, column: str) -> None:
     info, order = COLUMNS[column], np.random.default_rng(0).permutation(len(case["y"]))
     metric, scored = load(info), scored_of(case)
     truth = scored.knowledge.truth
     assert truth is not None
     shuffled = Scored(scored.scores[order], scored.decisions[order], Knowledge(truth=truth[order]))
-    if np.isnan(expected(case, column)):
+    if np.isnan(case.column(column)):
         with pytest.raises(Undefined):
             measure(metric, info, shuffled)
     else:
         again = measure(metric, info, shuffled).value
-        assert again == pytest.approx(measure(metric, info, scored).value, rel=0, abs=TOLERANCE)
+        assert again == pytest.approx(measure(metric, info, scored).value, rel=0, abs=case.tolerance)
+
+
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()
 
 
 def test_an_empty_part_has_no_measure_at_all() -> None:

@@ -64,7 +64,7 @@ def test_the_expectation_of_pa_minus_the_prior_is_the_accuracy(
 @settings(deadline=None, max_examples=60)
 @given(positive=scores, negative=scores, data=st.data())
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_the_expectation_of_pauc_mixes_auc_and_a_half_by_the_share_of_positives_in_u(
+def test_the_expectation_of_pauc_mixes_auc_and_one_half_by_the_share_in_u(
     scheme: str, positive: list[float], negative: list[float], data: Any
 ) -> None:
     f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
@@ -119,7 +119,7 @@ def two_models(c: float, errors: tuple[float, float]) -> Scored:
     return part(decided - 0.5, y, labeled, "single-training-set")
 
 
-def test_the_published_form_prefers_the_less_accurate_model_that_finds_more_labeled_rows() -> None:
+def test_the_published_form_prefers_the_less_accurate_model() -> None:
     """A model that finds a share a of the positives has c π (2 a - 1) more in the published form than in PA."""
     good, eager = two_models(0.5, (0.3, 0.07)), two_models(0.5, (0.05, 0.38))
     assert value("oa", good) > value("oa", eager)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_metrics_pu import pubench_metrics
-from pubench_testkit.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 from pubench_core.metric import Knowledge, Scored, measure
 from pubench_core.plugins.registry import load
@@ -15,8 +15,7 @@ from pubench_core.specs import unlabeled_prior
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-12
-CASES = reference_cases("measures", "proxy")
+VECTORS = Vectors("measures", group="proxy", tolerance=1e-12, case=".+(?=_[^_]+$)")
 INFOS = {info.key: info for info in pubench_metrics() if not info.parameter}
 #: Column of the vectors -> our metric and a scheme in which it has that form.
 COLUMNS: dict[str, tuple[str, Any]] = {
@@ -28,14 +27,14 @@ COLUMNS: dict[str, tuple[str, Any]] = {
 }
 
 
-def scored_of(case: dict[str, Any], scheme: Any) -> Scored:
+def scored_of(case: Case, scheme: Any) -> Scored:
     """P' above U'. The vectors decide positive where f >= 0; the engine, which has no part here, score > 0."""
     scores, n = np.concatenate([case["fP"], case["fU"]]), len(case["fP"])
     knowledge = Knowledge(
         truth=np.concatenate([np.ones(n), case["yU"]]).astype(np.int8),
         labeled=np.arange(n),
         unlabeled=np.arange(n, len(scores)),
-        prior=float(case["pi"]),
+        prior=case.number("pi"),
         scheme=scheme,
     )
     return Scored(scores, scores >= 0, knowledge)
@@ -45,27 +44,26 @@ def test_every_measure_of_the_paper_has_its_column() -> None:
     assert {key for key, _ in COLUMNS.values()} == set(INFOS) - {"pa-published"}
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_measure_is_that_of_the_vectors(name: str, case: dict[str, Any], column: str) -> None:
+@VECTORS.cases(having="fP", column=tuple(COLUMNS))
+def test_a_measure_is_that_of_the_vectors(case: Case, column: str) -> None:
     key, scheme = COLUMNS[column]
-    fields = reference_arrays("measures")["proxy_fields"].tolist()
-    expected = float(case["out"][fields.index(column)])
     found = measure(load(INFOS[key]), INFOS[key], scored_of(case, scheme)).value
-    assert found == pytest.approx(expected, rel=0, abs=TOLERANCE)
+    assert found == pytest.approx(case.column(column), rel=0, abs=case.tolerance)
 
 
-@pytest.mark.parametrize("key", INFOS)
-@pytest.mark.parametrize(("scheme", "same_as"), [("two-sample", "case-control"), ("one-sample", "single-training-set")])
-@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_there_are_two_forms_one_for_each_kind_of_sampling(
-    name: str, case: dict[str, Any], scheme: Any, same_as: Any, key: str
-) -> None:
-    one, other = (measure(load(INFOS[key]), INFOS[key], scored_of(case, s)) for s in (scheme, same_as))
+@VECTORS.cases(
+    having="fP", key=tuple(INFOS), schemes=(("two-sample", "case-control"), ("one-sample", "single-training-set"))
+)
+def test_there_are_two_forms_one_for_each_kind_of_sampling(case: Case, key: str, schemes: tuple[str, str]) -> None:
+    one, other = (measure(load(INFOS[key]), INFOS[key], scored_of(case, scheme)) for scheme in schemes)
     assert one == other
 
 
-def test_each_says_what_must_hold_for_its_value_and_which_one_reads_true_labels() -> None:
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()
+
+
+def test_each_states_its_assumptions_and_one_reads_true_labels() -> None:
     assumed = {key: info.assumes for key, info in INFOS.items()}
     proxy = {"prior", "SCAR"}
     assert assumed == {"pa": proxy, "pa-published": proxy, "pauc": {"SCAR"}, "oa": frozenset()}
@@ -76,4 +74,4 @@ def test_each_says_what_must_hold_for_its_value_and_which_one_reads_true_labels(
 def test_the_share_of_positives_left_in_u_is_pi_bar_of_the_vectors() -> None:
     arrays = reference_arrays("measures")
     ours = [unlabeled_prior(pi, c * pi, 1) for pi, c in arrays["ils_pi_c"]]
-    np.testing.assert_allclose(ours, arrays["ils_pi_bar"], rtol=0, atol=TOLERANCE)
+    np.testing.assert_allclose(ours, arrays["ils_pi_bar"], rtol=0, atol=VECTORS.tolerance)

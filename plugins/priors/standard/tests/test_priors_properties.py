@@ -92,7 +92,7 @@ def test_a_rare_class_is_found_on_the_finer_grid() -> None:
 
 
 @pytest.mark.parametrize("purity", [0.95, 0.75])
-def test_two_sided_alphamax_finds_prior_and_purity_where_one_sided_finds_their_ratio(purity: float) -> None:
+def test_two_sided_alphamax_finds_prior_and_purity_not_only_their_ratio(purity: float) -> None:
     scores = samples("alphamax", 0.3, n=10_000, purity=purity)
     two, one = asked("alphamax-two-sided", *scores), asked("alphamax", *scores)
     assert two.share == pytest.approx(0.3, abs=0.05)
@@ -116,7 +116,7 @@ def test_best_bins_do_not_change_with_a_rising_transform() -> None:
 
 
 @pytest.mark.parametrize("key", OF_SCORES)
-def test_an_interval_is_of_the_estimate_says_what_was_resampled_and_narrows_with_rows(key: str) -> None:
+def test_an_interval_says_what_was_resampled_and_narrows_with_rows(key: str) -> None:
     few, many = (asked(key, *samples(key, 0.4, n=n), repeats=25) for n in (300, 3000))
     widths = []
     for found in (few, many):
@@ -131,7 +131,7 @@ def test_an_interval_is_of_the_estimate_says_what_was_resampled_and_narrows_with
 
 
 @pytest.mark.parametrize("key", OF_FEATURES)
-def test_where_a_bootstrap_is_too_dear_or_wrong_there_is_no_interval_and_a_reason(key: str) -> None:
+def test_an_interval_that_is_too_dear_or_wrong_is_absent_with_a_reason(key: str) -> None:
     found = asked(key, *samples(key, 0.4, n=600))
     assert found.interval is None
     assert "there is no interval" in found.diagnostics["resampled"]

@@ -2,151 +2,132 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 from pubench_priors_standard import alphamax, dedpul, elkan_noto, kernel_means, tice
-from pubench_testkit.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 from pubench_formulas.bbe import best_bin
 
 pytestmark = pytest.mark.reference
 
-Case = dict[str, npt.NDArray[Any]]
-
-
-def cases(group: str, array: str) -> list[Any]:
-    """Cases of a group that have an array of this name, by their names."""
-    return [pytest.param(case, id=name) for name, case in _merged(group) if array in case]
-
-
-def _merged(group: str) -> list[tuple[str, Case]]:
-    """Cases whose arrays may have an underscore in their names: the longest common name is the case's."""
-    found: dict[str, Case] = {}
-    for name, case in reference_cases("priors", group):
-        found.setdefault(name.split("_")[0], {}).update(
-            {"_".join([*name.split("_")[1:], array]): values for array, values in case.items()}
-        )
-    return list(found.items())
-
-
-def column(group: str, case: Case, name: str) -> float:
-    return float(case["out"][reference_arrays("priors")[f"{group}_fields"].tolist().index(name)])
+GROUPS = {
+    group: Vectors("priors", group=group, tolerance=1e-10, case="[^_]+")
+    for group in ("bbe", "en", "am", "two", "km", "tice", "ded")
+}
+BBE, ELKAN_NOTO, ALPHAMAX, TWO_SIDED, KM, TICE, DEDPUL = GROUPS.values()
 
 
 def test_every_array_of_the_file_is_of_a_group_that_is_tested_here() -> None:
-    names = set(reference_arrays("priors")) - {"meta"}
-    tested = {"bbe", "en", "am", "two", "km", "tice", "ded"}
-    assert {name.split("_")[0] for name in names} == tested
+    assert {name.split("_")[0] for name in reference_arrays("priors")} == {*GROUPS, "meta"}
 
 
-@pytest.mark.parametrize("case", cases("bbe", "p"))
-class TestBBE:
-    def test_the_released_estimate_its_candidates_and_the_one_that_is_taken(self, case: Case) -> None:
-        delta, gamma = column("bbe", case, "delta"), column("bbe", case, "gamma")
-        found = best_bin(case["p"], case["u"], delta=delta, gamma=gamma)
-        assert found.share == pytest.approx(column("bbe", case, "released_estimate"), rel=0, abs=1e-10)
-        assert len(found.position) == column("bbe", case, "released_candidates")
-        assert found.best == column("bbe", case, "released_argmin_index")
-
-    def test_the_estimate_from_inclusive_counts(self, case: Case) -> None:
-        delta, gamma = column("bbe", case, "delta"), column("bbe", case, "gamma")
-        found = best_bin(case["p"], case["u"], delta=delta, gamma=gamma, inclusive=True)
-        assert found.share == pytest.approx(column("bbe", case, "count_estimate"), rel=0, abs=1e-10)
-        assert min(found.share, 1) == pytest.approx(column("bbe", case, "count_estimate_clipped"), rel=0, abs=1e-10)
-        threshold = np.sort(case["u"])[::-1][found.position[found.best]]
-        assert threshold == pytest.approx(column("bbe", case, "count_threshold"), rel=0, abs=1e-10)
-        bound = found.share + found.width[found.best]
-        assert bound == pytest.approx(column("bbe", case, "count_upper_bound"), rel=0, abs=1e-10)
+@BBE.cases(having="p")
+def test_bbe_gives_the_released_estimate_and_candidates(case: Case) -> None:
+    found = best_bin(case["p"], case["u"], delta=case.column("delta"), gamma=case.column("gamma"))
+    case.expect_columns(
+        released_estimate=found.share, released_candidates=len(found.position), released_argmin_index=found.best
+    )
 
 
-@pytest.mark.parametrize("case", cases("en", "gP"))
+@BBE.cases(having="p")
+def test_bbe_from_inclusive_counts(case: Case) -> None:
+    found = best_bin(case["p"], case["u"], delta=case.column("delta"), gamma=case.column("gamma"), inclusive=True)
+    case.expect_columns(
+        count_estimate=found.share,
+        count_estimate_clipped=min(found.share, 1),
+        count_threshold=np.sort(case["u"])[::-1][found.position[found.best]],
+        count_upper_bound=found.share + found.width[found.best],
+    )
+
+
+@ELKAN_NOTO.cases(having="gP")
 def test_elkan_noto(case: Case) -> None:
     labeled, unlabeled = case["gP"], case["gU"]
     n, m = len(labeled), len(unlabeled)
     for number, c in enumerate(elkan_noto.frequencies(labeled, unlabeled), start=1):
         found = {
-            f"c_e{number}": c,
-            f"piU_e{number}": elkan_noto.unlabeled_share(c, n, m),
-            f"piTot_e{number}": elkan_noto.class_prior(c, n, m),
-            f"piTot_w{number}": elkan_noto.weighted_class_prior(c, n, unlabeled),
+            "c": c,
+            "piU": elkan_noto.unlabeled_share(c, n, m),
+            "piTot": elkan_noto.class_prior(c, n, m),
         }
-        for name, value in found.items():
-            assert value == pytest.approx(column("en", case, name), rel=0, abs=1e-10)
+        case.expect_columns(**{f"{name}_e{number}": value for name, value in found.items()})
+        case.expect_columns(**{f"piTot_w{number}": elkan_noto.weighted_class_prior(c, n, unlabeled)})
 
 
-@pytest.mark.parametrize("case", cases("am", "xl"))
-class TestAlphaMax:
-    def test_the_masses_of_the_bins(self, case: Case) -> None:
-        np.testing.assert_allclose(alphamax.masses(case["xl"], case["edges"]), case["q"], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(alphamax.masses(case["xu"], case["edges"]), case["w"], rtol=0, atol=1e-12)
+@ALPHAMAX.cases(having="xl", tolerance=1e-12)
+def test_alphamax_has_the_masses_of_the_bins(case: Case) -> None:
+    case.expect(q=alphamax.masses(case["xl"], case["edges"]), w=alphamax.masses(case["xu"], case["edges"]))
 
-    def test_our_bins_lie_between_the_same_ends(self, case: Case) -> None:
-        """Their number is that of NumPy's automatic rule; the card leaves the rule open."""
-        ours = alphamax.bin_edges(case["xl"], case["xu"])
-        np.testing.assert_allclose(ours[[0, -1]], case["edges"][[0, -1]], rtol=0, atol=1e-12)
 
-    def test_the_likelihoods_and_their_correction(self, case: Case) -> None:
-        shares = reference_arrays("priors")["am_alphas"]
-        np.testing.assert_array_equal(shares, alphamax.grid())
-        found = alphamax.log_likelihoods(case["q"], case["w"], shares)
-        np.testing.assert_allclose(found, case["ll"], rtol=0, atol=1e-7)
-        np.testing.assert_allclose(alphamax.corrected(found), case["ll_corrected"], rtol=0, atol=1e-7)
+@ALPHAMAX.cases(having="xl", tolerance=1e-12)
+def test_alphamax_has_bins_between_the_same_ends(case: Case) -> None:
+    """Their number is that of NumPy's automatic rule; the card leaves the rule open."""
+    case.close(alphamax.bin_edges(case["xl"], case["xu"])[[0, -1]], case["edges"][[0, -1]])
 
-    def test_the_scaled_curve(self, case: Case) -> None:
-        np.testing.assert_allclose(alphamax.scaled(case["ll_corrected"]), case["scaled"], rtol=0, atol=1e-12)
 
-    def test_the_elbow_with_both_slopes_and_as_released(self, case: Case) -> None:
-        shares = reference_arrays("priors")["am_alphas"]
-        both = shares[alphamax.elbow(shares, case["scaled"])]
-        frozen = shares[alphamax.elbow(shares, case["scaled"], released=True)]
-        assert both == pytest.approx(column("am", case, "alpha_hat_both_slopes"), rel=0, abs=1e-9)
-        assert frozen == pytest.approx(column("am", case, "alpha_hat_frozen_left_slope"), rel=0, abs=1e-9)
+def shares() -> np.ndarray:
+    return ALPHAMAX.arrays["alphas"]["alphas"]
+
+
+@ALPHAMAX.cases(having="xl", tolerance=1e-7)
+def test_alphamax_has_the_likelihoods_and_their_correction(case: Case) -> None:
+    found = alphamax.log_likelihoods(case["q"], case["w"], shares())
+    case.expect(ll=found, ll_corrected=alphamax.corrected(found))
+
+
+@ALPHAMAX.cases("alphas")
+def test_alphamax_tries_the_same_shares(case: Case) -> None:
+    np.testing.assert_array_equal(case["alphas"], alphamax.grid())
+
+
+@ALPHAMAX.cases(having="xl", tolerance=1e-12)
+def test_alphamax_scales_the_curve(case: Case) -> None:
+    case.expect(scaled=alphamax.scaled(case["ll_corrected"]))
+
+
+@ALPHAMAX.cases(having="xl", tolerance=1e-9)
+def test_alphamax_has_the_elbow_with_both_slopes_and_as_released(case: Case) -> None:
+    elbows = (alphamax.elbow(shares(), case["scaled"], released=released) for released in (False, True))
+    both, frozen = (shares()[place] for place in elbows)
+    case.expect_columns(alpha_hat_both_slopes=both, alpha_hat_frozen_left_slope=frozen)
 
 
 @pytest.mark.parametrize(
     ("name", "tolerance"), [("sep", 0.05), ("rare", 0.03), ("high", 0.06), ("noisy", 0.05), ("swap", 0.05)]
 )
 def test_alphamax_is_near_the_share_that_it_identifies(name: str, tolerance: float) -> None:
-    """The share of a rare class too, where the default grid gives .87 for .045; classes overlap in the other cases."""
-    case = dict(_merged("am"))[name]
-    true = column("am", case, "true_alpha_over_beta")
-    assert alphamax.alphamax(case["xl"], case["xu"]).share == pytest.approx(true, abs=tolerance)
+    """The share of a rare class too: the default grid gives .87 for .045; classes overlap in the other cases."""
+    (case,) = ALPHAMAX.select(name)
+    found = alphamax.alphamax(case["xl"], case["xu"]).share
+    assert found == pytest.approx(case.column("true_alpha_over_beta"), abs=tolerance)
 
 
-def test_two_sided_shares_give_prior_and_purity() -> None:
-    arrays = reference_arrays("priors")
-    for (a, b), recovered, true in zip(
-        arrays["two_sided_aplus_bplus"], arrays["two_sided_recovered"], arrays["two_sided_alpha_beta"], strict=True
-    ):
-        found = alphamax.two_sided(a, b)
-        np.testing.assert_allclose(found, recovered, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found, true, rtol=0, atol=1e-10)
+@TWO_SIDED.cases("sided")
+def test_two_sided_shares_give_prior_and_purity(case: Case) -> None:
+    found = np.array([alphamax.two_sided(a, b) for a, b in case["aplus_bplus"]])
+    case.expect(recovered=found, alpha_beta=found)
 
 
-@pytest.mark.parametrize("case", cases("km", "mixture"))
+@KM.cases(having="mixture")
 def test_km_given_the_released_thresholds(case: Case) -> None:
     embedding = kernel_means.embed(case["mixture"], case["component"])
-    assert embedding.distance == pytest.approx(column("km", case, "rkhs_distance"), abs=1e-9)
-    assert embedding.width == pytest.approx(column("km", case, "kernel_width"), abs=1e-9)
-    for name in ("KM1", "KM2"):
-        found = kernel_means.share(embedding, column("km", case, f"nu_{name}_rel"))
-        assert found == pytest.approx(column("km", case, name), abs=1e-12)
+    case.expect_columns(1e-9, rkhs_distance=embedding.distance, kernel_width=embedding.width)
+    km1, km2 = (kernel_means.share(embedding, case.column(f"nu_{name}_rel")) for name in ("KM1", "KM2"))
+    case.expect_columns(1e-12, KM1=km1, KM2=km2)
 
 
-@pytest.mark.parametrize("case", cases("km", "mixture"))
+@KM.cases(having="mixture")
 def test_the_thresholds_of_km(case: Case) -> None:
     """KM2's is off by what the released solver leaves of the distance at λ = 1, which is 0: less than 2e-4."""
     embedding = kernel_means.embed(case["mixture"], case["component"])
     km1, both = kernel_means.km(embedding, "km1")
     km2, _ = kernel_means.km(embedding, "km2")
-    assert both.km1 == pytest.approx(column("km", case, "nu_KM1_rel"), abs=1e-9)
+    case.expect_columns(1e-9, nu_KM1_rel=both.km1)
     distance = kernel_means.FIRST_STEP * embedding.distance / (1 - kernel_means.WEIGHT)
-    assert 0 <= (both.km2 - column("km", case, "nu_KM2_rel")) * distance < 2e-4
-    assert km1 == pytest.approx(column("km", case, "KM1"), abs=1e-12)
-    assert km2 == pytest.approx(column("km", case, "KM2"), abs=0.005)
+    assert 0 <= (both.km2 - case.column("nu_KM2_rel")) * distance < 2e-4
+    case.expect_columns(1e-12, KM1=km1)
+    case.expect_columns(0.005, KM2=km2)
 
 
 @pytest.mark.parametrize(
@@ -155,33 +136,37 @@ def test_the_thresholds_of_km(case: Case) -> None:
 )
 def test_the_distance_that_km2s_threshold_is_of(name: str, exact: float) -> None:
     """The released quadratic program solved to gaps of 1e-12 in place of its 1e-7."""
-    case = dict(_merged("km"))[name]
+    (case,) = KM.select(name)
     embedding = kernel_means.embed(case["mixture"], case["component"])
     assert kernel_means.hull_distance(embedding, 1 + kernel_means.FIRST_STEP) == pytest.approx(exact, abs=1e-7)
 
 
-@pytest.mark.parametrize("case", cases("tice", "X"))
+@TICE.cases(having="X", tolerance=1e-9)
 def test_tice(case: Case) -> None:
     found = tice.label_frequency(case["X"], case["s"], case["folds"].astype(np.int64))
-    assert found.frequency == pytest.approx(column("tice", case, "c_hat"), rel=0, abs=1e-9)
-    assert found.first == pytest.approx(column("tice", case, "c_after_iteration_1"), rel=0, abs=1e-9)
     n, n_labeled = len(case["s"]), int(case["s"].sum())
-    assert (n, n_labeled) == (column("tice", case, "n"), column("tice", case, "n_labelled"))
-    prior = elkan_noto.class_prior(found.frequency, n_labeled, n - n_labeled)
-    share = elkan_noto.unlabeled_share(found.frequency, n_labeled, n - n_labeled)
-    assert prior == pytest.approx(column("tice", case, "piTot_ss"), rel=0, abs=1e-9)
-    assert share == pytest.approx(column("tice", case, "piU"), rel=0, abs=1e-9)
+    counts = n_labeled, n - n_labeled
+    case.expect_columns(n=n, n_labelled=n_labeled, c_hat=found.frequency, c_after_iteration_1=found.first)
+    case.expect_columns(
+        piTot_ss=elkan_noto.class_prior(found.frequency, *counts),
+        piU=elkan_noto.unlabeled_share(found.frequency, *counts),
+    )
 
 
-@pytest.mark.parametrize("case", cases("ded", "preds"))
+@DEDPUL.cases(having="preds", tolerance=1e-3)
 def test_dedpul(case: Case) -> None:
     labeled, unlabeled = (case["preds"][case["target"] == target] for target in (0, 1))
-    assert dedpul.threshold(labeled, unlabeled) == pytest.approx(column("ded", case, "threshold_mid"), abs=1e-12)
-    assert dedpul.neighbors(len(unlabeled)) == column("ded", case, "k_neighbours")
+    case.expect_columns(1e-12, threshold_mid=dedpul.threshold(labeled, unlabeled))
+    assert dedpul.neighbors(len(unlabeled)) == case.column("k_neighbours")
     ratio = dedpul.density_ratio(labeled, unlabeled)
-    np.testing.assert_allclose(ratio, case["ratio"], rtol=0, atol=1e-6)
+    case.expect(1e-6, ratio=ratio)
     found = dedpul.share_of(ratio)
     np.testing.assert_allclose(found.posterior, case["posterior_pos"], rtol=0, atol=1e-3)
-    assert found.share == pytest.approx(column("ded", case, "alpha_pos_em"), rel=0, abs=1e-3)
-    assert found.posterior.mean() == pytest.approx(column("ded", case, "mean_posterior_em"), rel=0, abs=1e-3)
-    assert dedpul.simple_share(ratio) == pytest.approx(column("ded", case, "alpha_pos_quantile"), rel=0, abs=1e-3)
+    assert found.share == pytest.approx(case.column("alpha_pos_em"), rel=0, abs=1e-3)
+    assert found.posterior.mean() == pytest.approx(case.column("mean_posterior_em"), rel=0, abs=1e-3)
+    assert dedpul.simple_share(ratio) == pytest.approx(case.column("alpha_pos_quantile"), rel=0, abs=1e-3)
+
+
+@pytest.mark.parametrize("vectors", GROUPS.values(), ids=GROUPS)
+def test_every_array_is_read(vectors: Vectors) -> None:
+    vectors.assert_every_array_is_read(except_for="true")

@@ -114,8 +114,8 @@ class TestThePrior:
 
 
 def test_scar_is_contradicted_by_the_card_and_untested_without_checked_rows() -> None:
-    assert scar_of(None, ("The prior implies 300 among 200 rows",), (), 60).status == "contradicted"
-    untested = scar_of(None, (), ((0.5, 0.25),), 60)
+    assert scar_of(None, "the prior implies 300 among 200 rows", (), 60).status == "contradicted"
+    untested = scar_of(None, "", ((0.5, 0.25),), 60)
     assert untested.status == "untested"
     assert "60 checked rows notice it in 25 % if they score 0.5 deviations too high" in untested.sentence
 

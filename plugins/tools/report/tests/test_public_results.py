@@ -298,7 +298,7 @@ def test_the_best_mean_of_a_column_is_marked() -> None:
     assert [row for row in table.rows if table.cells[row, "digits"].best] == ["vpu", "upu"]
     assert "75.00 ± 7.07 (2)*" in str(table)
     assert "65.00 ± 7.07 (2)\n" in str(table)
-    assert "<td><b>75.00 ± 7.07 (2)</b></td>" in table._repr_html_()
+    assert '<td class="r"><b>75.00 ± 7.07 (2)</b></td>' in table._repr_html_()
     assert "* best of its column" in str(table).splitlines()
 
 
@@ -308,13 +308,17 @@ def test_means_that_are_printed_alike_are_marked_alike() -> None:
     assert [str(table).count(text) for text in ("80.03 ± 0.01 (2)*", "80.03 ± 0.00 (2)*")] == [1, 1]
 
 
+def test_one_seed_has_no_best() -> None:
+    table = Results([run(0.6), run(0.5, "vpu")]).table()
+    assert not any(cell.best for cell in table.cells.values())
+
+
 def test_lower_is_better_where_the_metric_says_so() -> None:
-    results = Results(
-        [run(measures={"loss": Measure(value=0.2)}), run(method="vpu", measures={"loss": Measure(value=0.3)})]
-    )
-    table = results.table("loss")
+    values = {"nnpu": 0.2, "vpu": 0.3}
+    results = [run(method=m, seed=s, measures={"loss": Measure(value=v)}) for m, v in values.items() for s in (2, 25)]
+    table = Results(results).table("loss")
     assert [row for row in table.rows if table.cells[row, "digits"].best] == ["nnpu"]
-    assert "0.2000 (1)*" in str(table)  # no headline metric, so not in percent
+    assert "0.2000 ± 0.0000 (2)*" in str(table)  # no headline metric, so not in percent
 
 
 def test_nothing_is_marked_where_the_direction_is_not_known() -> None:
@@ -324,7 +328,8 @@ def test_nothing_is_marked_where_the_direction_is_not_known() -> None:
 
 
 def test_an_oracle_is_marked_and_does_not_compete() -> None:
-    results = Results([run(0.6), run(0.5, "vpu"), run(0.9, "pn", oracle=True)])
+    oracle = [run(0.9, "pn", seed=seed, oracle=True) for seed in (2, 25)]
+    results = Results([*by_seed("nnpu", [0.6, 0.6]), *by_seed("vpu", [0.5, 0.5]), *oracle])
     table = results.table()
     assert [row for row in table.rows if table.cells[row, "digits"].best] == ["nnpu"]
     assert "pn (oracle)" in str(table)
@@ -332,7 +337,7 @@ def test_an_oracle_is_marked_and_does_not_compete() -> None:
 
 
 def test_a_baseline_is_marked_and_does_not_compete() -> None:
-    results = Results([run(0.6), run(0.5, "vpu"), run(0.9, "naive")])
+    results = Results([r for m, v in (("nnpu", 0.6), ("vpu", 0.5), ("naive", 0.9)) for r in by_seed(m, [v, v])])
     table = results.table()
     assert [row for row in table.rows if table.cells[row, "digits"].best] == ["nnpu"]
     assert "naive (baseline)" in str(table)
@@ -403,7 +408,7 @@ def test_a_failed_run_is_counted_and_named() -> None:
     assert "65.00 ± 7.07 (2 of 3)" in str(table)
     assert "- (0 of 1)" in str(table)
     assert "note: vpu on digits, seed 0: non-finite: loss is nan" in str(table).splitlines()
-    assert "<p>vpu on digits, seed 0: non-finite: loss is nan</p>" in table._repr_html_()
+    assert "<p>note: vpu on digits, seed 0: non-finite: loss is nan</p>" in table._repr_html_()
 
 
 def test_a_seed_without_a_value_is_counted_and_gives_its_reason() -> None:
@@ -619,7 +624,7 @@ def test_differences_to_the_reference_are_tested_on_every_data_set() -> None:
     assert {pair.n for pair in found.pairs} == {10}
     assert found.no_ranks == "there are values of all methods on 1 data set, and 2 data sets are needed"
     assert [line.split()[1] for line in str(found).splitlines()[2:5]] == ["vpu", "upu", "cvir"]
-    assert "<td>better</td>" in found._repr_html_()
+    assert '<td class="r">better</td>' in found._repr_html_()
     assert found.to_frame().decision.tolist() == ["better", "worse", "not decided"]
 
 

@@ -13,22 +13,23 @@ import numpy as np
 import pytest
 from made_results import made_failure
 from made_studies import made_run, made_study, run_id_of, stored
+from pubench_report.cells import Cell
 from pubench_report.grouping import FailedRun
 from pubench_report.pages.report import page
+from pubench_report.rendering import latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
-from pubench_report.report.model import Cell, Model, model_of
+from pubench_report.report.model import Model, model_of
 from pubench_report.report.statistics import Comparison, check_baseline, comparisons_of
-from pubench_report.report.tables import _signed, sections
-from pubench_report.report.text import csv_text, latex, markdown, print_sections
+from pubench_report.report.tables import _signed, csv_text, sections
 from pubench_report.report.write import title_lines
 from pubench_report.significance import holm
 from rich.console import Console
 from scipy import stats
 
 from pubench.running import RunResult
-from pubench_core.engine.decision_warnings import _one_sided
-from pubench_core.engine.train import State
+from pubench_core.engine.compute import _one_sided
+from pubench_core.engine.score import State
 from pubench_core.errors import RequestError
 from pubench_core.results import CriterionResult, Result
 from pubench_core.specs import MechanismSpec, MethodSpec

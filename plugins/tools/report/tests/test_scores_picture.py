@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_report.cli.scores import _panels
-from pubench_report.report.figures.histograms import BINS, ScorePanel, _edges, score_histograms
-from pubench_report.report.figures.style import plain_style
+from pubench_report.drawing import BINS, ScorePanel, bin_edges, plain_style, score_histograms
 
 import pubench
 from pubench_core.records.files import SCORES, TRAINING_SCORES, read_scores
@@ -78,10 +77,10 @@ def test_a_picture_has_a_panel_for_each_part_and_counts_every_row(kept: pubench.
 
 
 def test_the_decision_is_an_edge_of_the_bins() -> None:
-    edges = _edges(np.linspace(-3.0, 9.0, 500), decided=True)
+    edges = bin_edges(np.linspace(-3.0, 9.0, 500), decided=True)
     assert 0.0 in edges.tolist()
     assert BINS <= len(edges) - 1 <= BINS + 2
-    assert len(_edges(np.zeros(10), decided=True)) > 1
+    assert len(bin_edges(np.zeros(10), decided=True)) > 1
 
 
 def test_no_text_of_a_picture_is_over_another() -> None:

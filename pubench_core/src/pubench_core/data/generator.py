@@ -235,23 +235,33 @@ def given_split(
     return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test).permuted(seed)
 
 
-def cut(split: Split, folds: int, fold: int, seed: int) -> Split:
+def cut(split: Split, folds: int, fold: int, seed: int, equal: IntArray | None = None) -> Split:
     """The training part cut into ``folds`` parts, of which number ``fold`` (from 1) becomes the validation part.
 
     Rows are dealt out in random order, labeled and other rows evenly. A part holds instances, so that a labeled
-    positive and its copy in U are never in two parts. Raises RequestError for fewer labeled or other rows than folds.
+    positive and its copy in U are never in two parts. ``equal``: (n,) for each row of the training part, a number that
+    rows share which are one instance; by default each is its own. Raises RequestError for fewer labeled or other
+    instances than folds.
     """
     part, dealt = split.train, np.empty(len(split.train.rows), dtype=np.int64)
     rng = stream(seed, "folds")
-    for name, kind in (("labeled", part.labeled), ("unlabeled", ~part.labeled)):
-        positions = np.flatnonzero(kind)
+    first, of_row = np.arange(len(dealt)), np.arange(len(dealt))
+    if equal is not None:
+        _, first, of_row = np.unique(equal, return_index=True, return_inverse=True)
+    alone = np.zeros(len(dealt), dtype=bool)
+    alone[first] = True
+    known = np.bincount(of_row, weights=part.labeled, minlength=len(first))[of_row] > 0
+    for name, kind in (("labeled", known), ("unlabeled", ~known)):
+        positions = np.flatnonzero(kind & alone)
         if len(positions) < folds:
             raise RequestError(
-                f"{folds} folds need at least {folds} {name} rows, got {len(positions)}; lower validation.folds",
+                f"{folds} folds need at least {folds} different {name} rows, got {len(positions)}; lower "
+                "validation.folds",
                 field="validation.folds",
                 value=folds,
             )
         dealt[rng.permutation(positions)] = np.arange(len(positions)) % folds
+    dealt = dealt[first][of_row]
     held = dealt == fold - 1
     return Split(
         Part(part.rows[~held], part.labeled[~held]), Part(part.rows[held], part.labeled[held]), split.test_rows

@@ -149,7 +149,10 @@ class Plan:
     def _fold(self, number: int, **update: Any) -> Plan:
         spec = self.spec
         artifacts = tuple(dict.fromkeys([*spec.execution.artifacts, "scores", "trace"]))
-        update["execution"] = spec.execution.model_copy(update={"artifacts": artifacts})
+        scores_new_rows = number == 0 or spec.validation.refit == "mean"
+        update["execution"] = spec.execution.model_copy(
+            update={"artifacts": artifacts, "save_model": spec.execution.save_model and scores_new_rows}
+        )
         update["validation"] = spec.validation.model_copy(update={"fold": number, "refit": "mean"})
         one = spec.model_copy(update=update)
         return replace(self, spec=one, run_id=run_id(one, self.method.config))

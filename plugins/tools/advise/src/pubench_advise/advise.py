@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,12 +16,14 @@ from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
 
-from pubench import PUTable, run
+from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
 from pubench.tables import data
 from pubench_core.data.table_reader import table_reader
+from pubench_core.engine.execute import execute
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
+from pubench_core.records.files import replace_text
 from pubench_core.specs.canonical import short_hash
 
 from .answer import Advice
@@ -29,7 +31,7 @@ from .audited import Audited, read_answers
 from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .facts import Compared, Promise
-from .fits import Rows, Scored
+from .fits import Rows, Scored, run_of
 from .fitting import Clock, NotFitted, expected, fitted, suited
 from .goals import Goal, goal_of, in_words, seconds_of
 from .labeling import power_of_a_sheet, scar_of
@@ -120,17 +122,11 @@ def _claim(folder: Path, table: PUTable) -> None:
         if not about.exists():
             if next(folder.iterdir(), None) is not None:
                 raise RequestError(f"out={folder}: is a folder with other files; name another one")
-            _write(about, json.dumps({"table": mine, "name": table.name}))
+            replace_text(about, json.dumps({"table": mine, "name": table.name}))
     except OSError as error:
         raise RequestError(f"out={folder}: cannot be written ({error.strerror or error})") from error
     except ValueError as error:
         raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
-
-
-def _write(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, "utf-8")
-    aside.replace(path)
 
 
 class _Steps:
@@ -159,7 +155,7 @@ class _Steps:
         look = looked_at(self.table, self.read)
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
-        rows = self.rows = Rows.of(self.read.x, self.read.labeled, self.table, self.seed)
+        rows = self.rows = Rows(self.read.x, self.read.labeled, self.table, self.seed)
         self._announce(look)
         first = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
         if isinstance(first, NotFitted):
@@ -211,7 +207,7 @@ class _Steps:
         if self.rows.scheme == "one-sample":  # in every fold more rows are positive than are labeled
             told = max(told, round(1.1 * labeled / n, 4))
         self.kept.mkdir(parents=True, exist_ok=True)
-        _write(path, json.dumps(told))
+        replace_text(path, json.dumps(told))
         return told
 
     def _answered(self, look: Look, prior: Prior, scored: list[Scored], missing: list[NotFitted]) -> Advice:
@@ -232,12 +228,12 @@ class _Steps:
         power = (
             power_of_a_sheet(look.labeled, look.unlabeled, share, pauc, SHEET) if look.unlabeled >= 2 * SHEET else ()
         )
-        scar = scar_of(self.audited, card.contradictions, power, SHEET)
+        scar = scar_of(self.audited, self._contradiction(chosen.scores, prior, budget, card), power, SHEET)
         promise = self._promise(chosen, prior, budget, card, look)
         thresholds = self._ranked(look, chosen, prior)
         sheet = self._sheet(look, reference, budget) if self.audited is None else None
         self.say(f"training {choice.answer} on all rows, to be kept")
-        model, more = self._model(chosen)
+        model, more = self._model(chosen, prior)
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
@@ -259,8 +255,8 @@ class _Steps:
             before=self._before(),
         )
         assert labeled.any()
-        _write(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
-        _write(self.folder / "advice.html", advice.html())
+        replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
+        replace_text(self.folder / "advice.html", advice.html())
         return advice
 
     # ---------------------------------------------------------------- compare
@@ -292,6 +288,24 @@ class _Steps:
             agreement=None if itself else agreement(one.scores, reference, labeled, budget),
             checked=checked,
             prior=one.prior,
+        )
+
+    def _contradiction(self, scores: FloatArray, prior: Prior, budget: int, card: Evaluation) -> str:
+        """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
+
+        A card also counts what is impossible at its middle prior, whether or not chance explains it.
+        """
+        if prior.interval is None or not card.contradictions:
+            return ""
+        low = prior.interval[0]
+        lowest = card if low == prior.interval[1] else self._card(scores, Prior((low, low), "", False), budget)
+        beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
+        if not beyond:
+            return ""
+        cut = max(beyond, key=lambda one: (one.implied or 0) / one.all_rows)
+        return (
+            f"even a prior of {low:.3g} and the labeled rows imply {cut.implied:,.0f} positives among the top "
+            f"{cut.all_rows:,} rows, more than chance explains"
         )
 
     def _card(self, scores: FloatArray, prior: Prior, budget: int) -> Evaluation:
@@ -360,7 +374,7 @@ class _Steps:
             was = json.loads(now.read_text("utf-8"))
             if was.get("audited") is None:
                 kept = {name: was.get(name) for name in ("answer", "promise", "headline")}
-                _write(path, json.dumps({**kept, "prior": was["prior"]["interval"]}))
+                replace_text(path, json.dumps({**kept, "prior": was["prior"]["interval"]}))
         found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
         return found
 
@@ -387,7 +401,7 @@ class _Steps:
         if self.audited is not None:
             answers = dict(zip(self.audited.checked.rows.tolist(), self.audited.checked.positive.tolist(), strict=True))
             frame["checked"] = [str(int(answers[row])) if row in answers else "" for row in order.tolist()]
-        _write(self.folder / "ranked.csv", frame.to_csv(index=False))
+        replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
         return thresholds
 
     def _sheet(self, look: Look, reference: FloatArray, budget: int) -> str | None:
@@ -426,34 +440,20 @@ class _Steps:
             shown |= reader.as_written(path, reader.frame(path), names)
         return shown
 
-    def _model(self, chosen: Scored) -> tuple[str | None, list[str]]:
-        """Trains the answer on all rows and keeps the model that ``pubench predict`` reads."""
-        one = chosen.candidate
-        told = self._model_prior(chosen)
+    def _model(self, chosen: Scored, prior: Prior) -> tuple[str | None, list[str]]:
+        """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read.
+
+        It is given the prior even if it learns nothing from it, so that there are decisions at the prior.
+        """
+        told = self._told(prior) if chosen.prior is None else chosen.prior
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found = run(
-                    one.method,
-                    self.table,
-                    prior=told,
-                    config=dict(one.config),
-                    validation=0.0,
-                    criterion="last",
-                    save_model=True,
-                    results=self.folder / "model",
-                    tracking=False,
-                    threads=self.threads,
-                )
+            record = execute(run_of(chosen.candidate, self.rows, self.kept, told, self.threads)).folder
         except PubenchError as error:
             return None, [f"no model was kept: {error}"]
-        return str(found.folder), []
-
-    def _model_prior(self, chosen: Scored) -> float | None:
-        if chosen.prior is not None:
-            return chosen.prior
-        path = self.kept / "told.json"
-        return float(json.loads(path.read_text("utf-8"))) if path.exists() else None
+        model = self.folder / "model"
+        shutil.rmtree(model, ignore_errors=True)
+        shutil.copytree(record, model)
+        return str(model), []
 
 
 def _key_of(design: Path) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError
 
-from .fits import Rows, Scored, out_of_fold, paths_of
+from .fits import Rows, Scored, kept_folds, out_of_fold, run_of
 from .goals import in_words
 from .look import FEW_FOR_NETWORKS, FEW_TO_CHOOSE
 from .portfolio import DEFAULT, PORTFOLIO, Candidate
@@ -79,7 +80,8 @@ def fitted(
 ) -> Scored | NotFitted:
     """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
     one, per_fit = clock.slower * candidate.expected(*rows.x.shape), []
-    missing = sum(not path.exists() for path in paths_of(candidate, rows, kept, prior))
+    told = prior if candidate.prior else None
+    missing = sum(isinstance(fold, Plan) for fold in kept_folds(run_of(candidate, rows, kept, told, threads)))
     ahead = missing * one
 
     def done(k: int, seconds: float) -> bool:

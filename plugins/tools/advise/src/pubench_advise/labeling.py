@@ -58,15 +58,13 @@ class Scar:
         )
 
 
-def scar_of(
-    audited: Audited | None, contradictions: tuple[str, ...], power: tuple[tuple[float, float], ...], n: int
-) -> Scar:
-    """Rejected by checked rows, contradicted by the card (at the narrowed prior), not rejected, or untested."""
+def scar_of(audited: Audited | None, contradiction: str, power: tuple[tuple[float, float], ...], n: int) -> Scar:
+    """Rejected by checked rows, contradicted by the scores at the narrowed prior, not rejected, or untested."""
     test = None if audited is None else audited.result.scar
     if test is not None and test.rejected:
         return Scar("rejected", test.p_value, "", power, n)
-    if contradictions:
-        return Scar("contradicted", None if test is None else test.p_value, contradictions[0], power, n)
+    if contradiction:
+        return Scar("contradicted", None if test is None else test.p_value, contradiction, power, n)
     if test is not None and test.p_value is not None:
         return Scar("not rejected", test.p_value, "", power, n)
     reason = "no row was checked" if audited is None else audited.result.scar.undefined

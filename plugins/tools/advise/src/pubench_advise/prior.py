@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pubench_evaluate.prior_estimates import estimate_prior
 
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
+from pubench_core.records.files import replace_text
 from pubench_core.specs.canonical import short_hash
 
 from .audited import Audited
@@ -107,12 +106,6 @@ def estimates(rows: Rows, kept: Path, *, thorough: bool, progress: Callable[[str
         (one.key, one.prior, *(one.prior_interval or (None, None)), one.left_out or one.note) for one in found.estimates
     )
     made = Estimated(found.interval, found.summary, each)
-    _keep(path, asdict(made))
+    kept.mkdir(parents=True, exist_ok=True)
+    replace_text(path, json.dumps(asdict(made)))
     return made
-
-
-def _keep(path: Path, values: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.stem}.{os.getpid()}.json")
-    aside.write_text(json.dumps(values), "utf-8")
-    aside.replace(path)

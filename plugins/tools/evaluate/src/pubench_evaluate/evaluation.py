@@ -5,9 +5,11 @@ Measures come from the installed metrics, class priors from the installed estima
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from pubench.field_names import in_words
 from pubench.labels import refuse_other_rows
@@ -29,6 +31,8 @@ from .thresholds import Cut, Cuts
 
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
+#: Bins of the histogram of scores.
+BINS = 30
 #: Below so many labeled rows, intervals are rough.
 FEW = 30
 
@@ -39,8 +43,10 @@ class Evaluation(CardFacts):
 
     ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others.
     ``contradictions``: in words, which parts cannot be if the prior is right and labels are SCAR; if there is one, no
-    cut has an ``expected`` number of positives. ``warnings``: what a reader must know, in words. ``notes``: what every
-    number here assumes.
+    cut has an ``expected`` number of positives. ``histogram``: ``edges`` of bins of scores, and the shares of
+    ``labeled`` and ``unlabeled`` rows in them. ``by_prior``: (prior, low, high) number of positives of the decision
+    for priors from half to one and a half of the one used. ``warnings``: what a reader must know, in words.
+    ``notes``: what every number here assumes.
     """
 
     def __getitem__(self, key: str) -> float | None:
@@ -75,10 +81,12 @@ class Evaluation(CardFacts):
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "checked": self.checked,
+            "histogram": plain_data(self.histogram),
+            "by_prior": plain_data(self.by_prior),
         }
 
     def html(self) -> str:
-        """A page of its own: one file, no scripts, light and dark."""
+        """A page of its own: one file that loads nothing, light and dark."""
         return page_of(self)
 
     def _repr_html_(self) -> str:
@@ -232,7 +240,30 @@ def _card(
         notes=tuple(_notes(rows, belief, cuts.n_all)),
         checked="" if audited is None else audited.sentence,
         scar_tested=audited is not None and audited.scar.p_value is not None,
+        histogram=_histogram(rows),
+        by_prior=() if contradictions else tuple(_by_prior(rows, belief, decision, cuts.n_all)),
     )
+
+
+def _histogram(rows: ScoredRows) -> dict[str, tuple[float, ...]]:
+    edges = np.histogram_bin_edges(rows.scores, BINS)
+    groups = {"labeled": rows.scores[rows.labeled], "unlabeled": rows.scores[~rows.labeled]}
+    shares = {name: np.histogram(scores, edges)[0] / len(scores) for name, scores in groups.items()}
+    return {name: tuple(values.tolist()) for name, values in {"edges": edges, **shares}.items()}
+
+
+def _by_prior(
+    rows: ScoredRows, belief: Belief, decision: Cut, n_all: int | None
+) -> Iterator[tuple[float, float, float]]:
+    """Recall times the positives in U that another prior implies, at most as many as there are rows."""
+    if belief.prior is None or decision.recall_interval is None:
+        return
+    for prior in np.linspace(0.5, 1.5, 11) * belief.prior:
+        share = rows.share_in_u(float(prior))
+        if 0 < share < rows.purity:
+            positives = share * (n_all or len(rows.unlabeled))
+            low, high = (min(recall * positives, decision.all_rows) for recall in decision.recall_interval)
+            yield float(prior), float(low), float(high)
 
 
 def _estimators(keys: Sequence[str] | None, wanted: str) -> list[PriorInfo]:

@@ -34,6 +34,8 @@ class CardFacts:
     notes: tuple[str, ...] = ()
     checked: str = ""
     scar_tested: bool = False
+    histogram: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    by_prior: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)

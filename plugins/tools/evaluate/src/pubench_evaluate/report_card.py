@@ -1,102 +1,78 @@
-"""A report card as one HTML file: styles and figures inside, no scripts, light and dark, wide and narrow screens."""
+"""A report card as one HTML file in the style of the board, and its sentences, which the terminal prints as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any
+
+from pubench_core.results import plain_data
 
 from .estimates import RULE, EstimatedPrior, summary
 from .facts import CardFacts, PriorFacts
 from .measuring import Measured
 from .paired import Comparison
-from .report_card_figures import curves_svg, estimates_svg
 from .thresholds import DRAWS, Cut
 
-_STYLE = """
-:root { color-scheme: light dark; --page: #ffffff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;
-  --recovered: #1d4fb8; --raw: #9a4a00; --believed: #1a1d21; --warn: #fff4d6; --warn-line: #9a6b00; }
-@media (prefers-color-scheme: dark) { :root { --page: #15181c; --panel: #1f2328; --ink: #e8eaed; --soft: #b4bac2;
-  --line: #3a4048; --recovered: #8ab6ff; --raw: #ffb26b; --believed: #e8eaed; --warn: #332a12; --warn-line: #e0b44c; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 24px 20px 48px; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 36px 0 8px; }
-p, li { max-width: 75ch; } p { margin: 6px 0; }
-.soft, caption, figcaption { color: var(--soft); font-size: .92rem; }
-.first { font-size: 1.2rem; margin: 18px 0; padding: 14px 16px; background: var(--panel); border-radius: 6px;
-  max-width: none; }
-.warnings { list-style: none; margin: 16px 0; padding: 0; }
-.warnings li { max-width: none; background: var(--warn); border-left: 4px solid var(--warn-line);
-  padding: 8px 12px; margin: 8px 0; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 530px)); gap: 20px; }
-figure { margin: 0; background: var(--panel); border-radius: 6px; padding: 12px; }
-.one { max-width: 620px; }
-svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-.grid { stroke: var(--line); stroke-width: 1; } .chance { fill: none; stroke: var(--soft); stroke-dasharray: 3 4; }
-.curve { fill: none; stroke-width: 2.2; } .curve.raw { stroke: var(--raw); stroke-dasharray: 7 4; }
-.curve.recovered { stroke: var(--recovered); } .band { fill: var(--recovered); opacity: .2; }
-.whisker { stroke-width: 2.2; } .whisker.recovered { stroke: var(--recovered); }
-.dot.recovered { fill: var(--recovered); }
-.whisker.believed { stroke: var(--believed); } .dot.believed { fill: var(--believed); }
-.key::before { content: ""; display: inline-block; width: 22px; margin-right: 6px; vertical-align: middle;
-  border-top: 3px solid; }
-.key.recovered::before { border-color: var(--recovered); }
-.key.raw::before { border-color: var(--raw); border-top-style: dashed; }
-.key { margin-right: 14px; white-space: nowrap; }
-table { border-collapse: collapse; width: 100%; margin: 8px 0; } caption { text-align: left; padding-bottom: 4px; }
-th, td { text-align: left; padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td small { display: block; color: var(--soft); font-weight: 400; }
-th.number + th:not(.number), td.number + td:not(.number) { padding-left: 16px; }
-@media (max-width: 640px) {
-  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line); }
-  td, td.number { display: flex; justify-content: space-between; gap: 16px; border: 0; padding: 2px 0;
-    text-align: right; white-space: normal; }
-  td::before { content: attr(data-label); color: var(--soft); text-align: left; }
-  td:first-child { font-weight: 600; text-align: left; display: block; } td:first-child::before { content: none; }
-  td.number + td:not(.number) { padding-left: 0; } td:empty { display: none; }
-}
-"""
+#: Measures at the top of the page, those that there are; the others are folded.
+FIRST = ("recovered-auc", "recovered-recall", "recovered-precision", "pauc")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts; columns from ``left`` on are numbers, except the last ``notes``."""
+
+    head: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    notes: int = 0
 
 
 def page_of(card: CardFacts) -> str:
     """The whole page."""
-    return _page(f"{card.name}: evaluation without negatives", _sections(card))
+    rows = card.rows
+    facts = (
+        f"{card.name}: {rows['rows']:,} rows, {rows['labeled']:,} labeled positives, {rows['unlabeled']:,} unlabeled; "
+        f"{card.scheme}; {belief_line(card)}"
+    )
+    measures = [found for key in FIRST if (found := card.measures.get(key)) is not None and found.value is not None]
+    return _rendered(
+        "report_card.html.j2",
+        f"{card.name}: evaluation without negatives",
+        _drawn(card),
+        facts=facts,
+        headline=headline(card),
+        verdict=verdict(card.comparison),
+        warnings=card.warnings,
+        reviews=_reviews(card),
+        how=_HOW,
+        first=[(found.name, f"{found.value:.3f}", between(found.interval), assumed(found)) for found in measures[:3]],
+        measures=_measures(card),
+        models=_two_models(card.comparison),
+        resamples=0 if card.comparison is None else card.comparison.resamples,
+        recovered="recovered-roc" in card.curves,
+        estimates=_estimates(card.estimates),
+        summary=summary(card.estimates) if card.estimates else "",
+        rule=RULE,
+        notes=card.notes,
+    )
 
 
 def page_of_priors(found: PriorFacts) -> str:
     """A page of the estimators alone."""
-    believed = None if found.true is None else (found.true, None)
-    figure = estimates_svg(found.estimates, believed, "true")
-    sections = [
-        f"<h1>Class prior of {escape(found.name)}</h1>",
-        f'<p class="soft">{found.rows:,} rows, {found.labeled:,} labeled; {escape(found.scheme)}; '
-        f"{escape(found.read)}</p>",
-        _warned(found.warnings),
-        f'<figure class="one">{figure}<figcaption>{_FIGURE}</figcaption></figure>',
-        estimates_section(found.estimates),
-    ]
-    return _page(f"{found.name}: class prior", iter(sections))
-
-
-#: Below a figure of estimates.
-_FIGURE = "Class prior of the population; intervals of 95 % where an estimator gives one"
-
-
-def _page(title: str, sections: Iterator[str]) -> str:
-    body = "\n".join(part for part in sections if part)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main>\n{body}\n</main></body></html>\n"
+    facts = f"{found.rows:,} rows, {found.labeled:,} labeled; {found.scheme}; {found.read}"
+    believed = None if found.true is None else ("true", found.true, None)
+    return _rendered(
+        "priors.html.j2",
+        f"Class prior of {found.name}",
+        {"priors": _spans(found.estimates, believed)},
+        facts=facts,
+        warnings=found.warnings,
+        estimates=_estimates(found.estimates),
+        summary=summary(found.estimates) if found.estimates else "",
+        rule=RULE,
     )
-
-
-def _warned(lines: Sequence[str]) -> str:
-    return '<ul class="warnings">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
 def framed(page: str) -> str:
@@ -104,21 +80,11 @@ def framed(page: str) -> str:
     return f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%;height:900px;border:0"></iframe>'
 
 
-def _sections(card: CardFacts) -> Iterator[str]:
-    rows = card.rows
-    yield f"<h1>{escape(card.name)}</h1>"
-    yield (
-        f'<p class="soft">{rows["rows"]:,} rows: {rows["labeled"]:,} labeled positives, '
-        f"{rows['unlabeled']:,} unlabeled; {escape(card.scheme)}; {escape(belief_line(card))}</p>"
-    )
-    yield f'<p class="first">{escape(headline(card))}</p>'
-    yield _warned(card.warnings)
-    yield _reviews(card)
-    yield _figures(card)
-    yield _measures(card)
-    yield _priors(card)
-    yield _two_models(card.comparison)
-    yield "<h2>What all of it assumes</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in card.notes) + "</ul>"
+def _rendered(template: str, title: str, drawn: dict[str, Any], **given: Any) -> str:
+    from pubench_report.pages.template import rendered, script_json  # jinja2: only if a page is written
+
+    scripts = ("report_card.js",)
+    return rendered(template, title, scripts, __package__ or "", drawn=script_json(plain_data(drawn)), **given)
 
 
 # -------------------------------------------------------------------- sentences that the terminal prints, too
@@ -215,26 +181,47 @@ def assumed(measured: Measured) -> str:
     return ", ".join("the prior" if name == "prior" else name for name in measured.assumes) or "neither prior nor SCAR"
 
 
-# -------------------------------------------------------------------- sections
+# -------------------------------------------------------------------- content of the page
+
+_HOW = (
+    f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
+    "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. They "
+    "hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows imply more positives than "
+    "there are rows. Contradicted: chance does not explain that."
+)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = (), caption: str = "") -> str:
-    """``rows``: HTML of each cell. ``numbers``: columns of numbers."""
-    kinds = ['class="number"' if k in numbers else "" for k in range(len(head))]
-    top = "".join(f'<th scope="col" {kind}>{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
-    lines = [
-        "".join(
-            f'<td {kind} data-label="{escape(name, quote=True)}">{cell}</td>'
-            for name, kind, cell in zip(head, kinds, row, strict=True)
-        )
-        for row in rows
-    ]
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{said}<thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
+def _drawn(card: CardFacts) -> dict[str, Any]:
+    """What ``report_card.js`` draws."""
+    found = sorted(
+        {
+            (cut.all_rows, *cut.expected_interval)
+            for cut in (card.decision, *card.budgets, *card.recalls)
+            if cut.expected_interval is not None
+        }
+    )
+    curves = {name: list(zip(curve.x, curve.y, strict=True)) for name, curve in card.curves.items()}
+    band = [] if card.band is None else list(zip(*(card.band[name] for name in ("fpr", "low", "high")), strict=True))
+    believed = None if card.belief.prior is None else ("used here", card.belief.prior, card.belief.interval)
+    return {
+        "review": {"cuts": found, "share": card.belief.share, "reviewed": card.decision.all_rows},
+        "curves": curves,
+        "band": band,
+        "histogram": {**card.histogram, "threshold": card.decision.threshold},
+        "by_prior": card.by_prior,
+        "priors": _spans(card.estimates, believed),
+    }
 
 
-def _reviews(card: CardFacts) -> str:
-    head = ("review", "positives, if SCAR", "of all positives, if SCAR", "threshold")
+def _spans(
+    estimates: Sequence[EstimatedPrior], believed: tuple[str, float, tuple[float, float] | None] | None
+) -> list[tuple[str, float, tuple[float, float] | None, bool]]:
+    """π by each estimator with its interval, and what is believed."""
+    found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
+    return found if believed is None else [*found, (*believed, True)]
+
+
+def _reviews(card: CardFacts) -> Table:
     rows = [
         [
             f"the top {cut.budget:,}"
@@ -246,96 +233,58 @@ def _reviews(card: CardFacts) -> str:
         ]
         for cut in (*card.budgets, *card.recalls)
     ]
-    if not rows:
-        return ""
-    how = (
-        f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
-        "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives there "
-        "is binomial. They hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows "
-        "imply more positives than there are rows. Contradicted: chance does not explain that."
-    )
-    return f'<h2>What a review would find</h2>{_table(head, rows, (1, 2, 3))}<p class="soft">{escape(how)}</p>'
+    return Table(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
 
 
-def _figures(card: CardFacts) -> str:
-    curves = card.curves
-    key = '<span class="key recovered">recovered</span><span class="key raw">raw: unlabeled counts as negative</span>'
-    roc = curves_svg(
-        "ROC curve, raw and recovered",
-        ("false positive rate", "recall"),
-        curves.get("raw-roc"),
-        curves.get("recovered-roc"),
-        card.band,
-        diagonal=True,
-    )
-    figures = [f"<figure>{roc}<figcaption>ROC. {key}</figcaption></figure>"]
-    if "recovered-pr" in curves:
-        axes = ("recall", "precision")
-        pr = curves_svg("precision by recall, raw and recovered", axes, curves.get("raw-pr"), curves["recovered-pr"])
-        figures.append(f"<figure>{pr}<figcaption>Precision and recall. {key}</figcaption></figure>")
-    band = " The band is of 95 % at each false positive rate." if card.band is not None else ""
-    missing = (
-        "" if "recovered-roc" in curves else " No curve is recovered: that needs a prior and the metric recovered-auc."
-    )
-    grid = '<div class="figures">' + "".join(figures) + "</div>"
-    return f'<h2>Curves</h2>{grid}<p class="soft">{escape((band + missing).strip())}</p>'
-
-
-def _measures(card: CardFacts) -> str:
-    head = ("measure", "value", "95 % interval", "assumes", "note")
+def _measures(card: CardFacts) -> Table:
     rows = [
         [
-            f"{escape(found.name)}<small>{escape(found.summary)}</small>",
+            f"{found.name}: {found.summary}",
             "" if found.value is None else f"{found.value:.3f}",
             between(found.interval),
-            escape(assumed(found)),
-            escape(
-                "; ".join(([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings))
-            ),
+            assumed(found),
+            "; ".join(([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)),
         ]
         for found in card.measures.values()
     ]
-    return f"<h2>Measures</h2>{_table(head, rows, (1, 2))}"
+    return Table(("measure", "value", "95 % interval", "assumes", "note"), rows, notes=2)
 
 
-def _priors(card: CardFacts) -> str:
-    if not card.estimates and card.belief.prior is None:
-        return "<h2>Class prior</h2><p>None is given, and no estimator that reads scores is installed.</p>"
-    believed = None if card.belief.prior is None else (card.belief.prior, card.belief.interval)
-    drawn = estimates_svg(card.estimates, believed, "used here")
-    figure = f'<figure class="one">{drawn}<figcaption>{_FIGURE}</figcaption></figure>'
-    return f"<h2>Class prior</h2>{figure}{estimates_section(card.estimates)}"
-
-
-def estimates_section(estimates: Sequence[EstimatedPrior]) -> str:
-    """The range of priors, each estimator's, and why some are left out."""
-    if not estimates:
-        return ""
-    head = ("estimator", "prior", "95 % interval", "in the range", "note")
+def _estimates(estimates: Sequence[EstimatedPrior]) -> Table:
+    """Each estimator's prior, and why some are left out."""
     rows = [
         [
-            escape(found.name),
+            found.name,
             "" if found.prior is None else f"{found.prior:.3f}",
             between(found.prior_interval),
-            escape(f"no: {found.left_out}" if found.left_out else "yes"),
-            escape(found.note),
+            f"no: {found.left_out}" if found.left_out else "yes",
+            found.note,
         ]
         for found in estimates
     ]
-    said = f"<p>{escape(summary(estimates))}</p>"
-    return f'{said}{_table(head, rows, (1, 2))}<p class="soft">{escape(RULE)}</p>'
+    return Table(("estimator", "prior", "95 % interval", "in the range", "note"), rows, notes=2)
 
 
-def _two_models(comparison: Comparison | None) -> str:
+def verdict(comparison: Comparison | None) -> str:
+    """Sentence that says which of two models is better, and by how many measures; empty for one model."""
     if comparison is None:
         return ""
-    first, second = map(escape, comparison.names)
-    head = ("measure", first, second, "difference, 95 %", "better", "assumes")
+    first, second = comparison.names
+    better = [found.better for found in comparison.differences]
+    counts = {name: better.count(side) for name, side in ((first, "first"), (second, "second"))}
+    if not any(counts.values()):
+        return f"{first} and {second} cannot be told apart by any of {len(better)} measures."
+    return "; ".join(f"{name} is better by {n} of {len(better)} measures" for name, n in counts.items() if n) + "."
+
+
+def _two_models(comparison: Comparison | None) -> Table | None:
+    if comparison is None:
+        return None
+    first, second = comparison.names
     rows = []
     for found in comparison.differences:
         better = {"first": first, "second": second}.get(found.better, "not shown")
         values = ["" if v is None else f"{v:.3f}" for v in (found.first, found.second)]
         basis = "true labels" if found.oracle else ", ".join(found.assumes) or "neither prior nor SCAR"
-        rows.append([escape(found.name), *values, between(found.interval), better, escape(basis)])
-    how = f"Paired bootstrap: both models on the same {comparison.resamples:,} resamples; second minus first."
-    return f'<h2>Two models</h2>{_table(head, rows, (1, 2, 3))}<p class="soft">{escape(how)}</p>'
+        rows.append([found.name, *values, between(found.interval), better, basis])
+    return Table(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, notes=2)

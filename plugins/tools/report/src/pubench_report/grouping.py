@@ -36,6 +36,10 @@ _COMMON = (
 )
 
 
+#: Cause of a planned run that has neither a result nor a failure.
+MISSING = "missing"
+
+
 @dataclass(frozen=True)
 class FailedRun:
     """A run of a comparison that has no result. ``name``: of its row; ``reason``: what happened, in words."""
@@ -45,6 +49,11 @@ class FailedRun:
     spec: RunSpec
     cause: str
     reason: str
+
+    @property
+    def short(self) -> str:
+        """What happened, without which run it was."""
+        return "not carried out yet" if self.cause == MISSING else f"{self.cause}: {self.reason}"
 
     def __str__(self) -> str:
         return f"{self.name} on {self.spec.data.key}, seed {self.spec.seed}: {self.cause}: {self.reason}"

@@ -10,7 +10,6 @@ of these draws, not that it would show on other data; that is what the ranks ove
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,9 @@ import numpy.typing as npt
 
 from pubench_core.errors import counted
 
+from .printed import Printed
+from .rendering import Entry, Table
 from .sources import once_per_source
-from .text import aligned, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -245,7 +245,7 @@ def _t_quantile(alpha: float, n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Significance:
+class Significance(Printed):
     """Tests of a comparison. Prints as text; in a notebook as tables.
 
     ``pairs``: per data set and method, against ``reference``. ``ranks``: over data sets; None where ``no_ranks`` says
@@ -279,18 +279,33 @@ class Significance:
             "differences from chance"
         )
 
-    def __str__(self) -> str:
-        table = aligned(self._head(), self._rows(), left=(0, 1, 6)) if self.pairs else ["no pairs to test"]
-        lines = [self._title(), *table, *([self.advice] if self.advice else [])]
-        lines += ["", *self._ranks_lines(), *(f"note: {note}" for note in self.notes)]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        advice = [self.advice] if self.advice else []
-        below = "".join(f"<p>{html.escape(line)}</p>" for line in [*advice, *self._ranks_lines(), *self.notes])
-        return html_table(self._title(), self._head(), self._rows()) + below
+    def _shown(self) -> tuple[list[str], Table, list[str]]:
+        rows = tuple(
+            tuple(
+                map(
+                    Entry,
+                    (
+                        pair.data,
+                        pair.method,
+                        str(pair.n),
+                        _number(pair.difference, "+.4f"),
+                        p_text(pair.p),
+                        p_text(pair.adjusted),
+                        _decision(pair),
+                    ),
+                )
+            )
+            for pair in self.pairs
+        )
+        head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
+        below = [] if self.pairs else ["no pairs to test"]
+        below += [
+            *([self.advice] if self.advice else []),
+            "",
+            *self._ranks_lines(),
+            *(f"note: {n}" for n in self.notes),
+        ]
+        return [self._title()], Table("tests", "", head, rows, left=2, texts=(6,)), below
 
     def _title(self) -> str:
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
@@ -298,24 +313,6 @@ class Significance:
             f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds; {kind}, "
             f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
         )
-
-    @staticmethod
-    def _head() -> list[str]:
-        return ["data", "method", "pairs", "difference", "p", "adjusted p", "decision"]
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                pair.data,
-                pair.method,
-                str(pair.n),
-                _number(pair.difference, "+.4f"),
-                _p(pair.p),
-                _p(pair.adjusted),
-                _decision(pair),
-            ]
-            for pair in self.pairs
-        ]
 
     def _ranks_lines(self) -> list[str]:
         if self.ranks is None:
@@ -325,8 +322,8 @@ class Significance:
         lines = [
             f"average ranks over {len(ranks.data)} data sets (1 is best): "
             + ", ".join(f"{method} {rank:.2f}" for rank, method in order),
-            f"Friedman chi2 = {ranks.chi2:.3f}, p = {_p(ranks.p)}; Iman-Davenport F = {ranks.f:.3f}, "
-            f"p = {_p(ranks.f_p)}; Nemenyi's critical difference {ranks.critical_difference:.2f}",
+            f"Friedman chi2 = {ranks.chi2:.3f}, p = {p_text(ranks.p)}; Iman-Davenport F = {ranks.f:.3f}, "
+            f"p = {p_text(ranks.f_p)}; Nemenyi's critical difference {ranks.critical_difference:.2f}",
         ]
         if not ranks.can_decide:
             lines.append(
@@ -341,14 +338,15 @@ def _decision(pair: Pair) -> str:
         return pair.decision
     if math.isnan(pair.smallest_p):
         return "too few pairs"
-    return f"too few pairs (an exact test has no adjusted p below {_p(pair.smallest_p)})"
+    return f"too few pairs (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
 
 
 def _number(value: float, form: str) -> str:
     return "-" if math.isnan(value) else format(value, form)
 
 
-def _p(value: float) -> str:
+def p_text(value: float) -> str:
+    """A p-value: three digits, or two significant ones if it is small."""
     return "-" if math.isnan(value) else format(value, ".2g") if value < 0.001 else format(value, ".3f")
 
 

@@ -6,7 +6,6 @@ for all methods. ``site/board.js`` computes the same numbers in the page, from t
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +18,11 @@ import numpy.typing as npt
 from pubench_core.errors import counted
 
 from .ranking import complete_part
+from .rendering import EQUAL, percent, points
 
 if TYPE_CHECKING:
-    from .report.model import Cell, Measure, Model, Setting
+    from .cells import Cell
+    from .report.model import Measure, Model, Setting
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
@@ -33,8 +34,6 @@ FEW_DATA_SETS = 5
 WON_BY_NOTHING = ("precision", "recall")
 #: Park and Miller's generator, which is exact in the floating-point numbers of a browser.
 _FACTOR, _MODULUS, _START = 16807, 2**31 - 1, 7
-#: Numbers that differ by less are equal.
-_EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -146,12 +145,12 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     point = by_column.mean(axis=1)
     ordered = np.sort(resampled, axis=1)
     low, high = (np.maximum(0.0, ordered[:, int(RESAMPLES * share)]) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    is_first = resampled <= resampled.min(axis=0) + _EQUAL
+    is_first = resampled <= resampled.min(axis=0) + EQUAL
     first = (is_first / is_first.sum(axis=0)).mean(axis=1)
     places = [
         Place(
             row=row,
-            rank=1 + int((point < point[k] - _EQUAL).sum()),
+            rank=1 + int((point < point[k] - EQUAL).sum()),
             below=float(point[k]),
             low=float(low[k]),
             high=float(high[k]),
@@ -161,7 +160,7 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
         for k, row in enumerate(rows)
     ]
     order = sorted(range(len(rows)), key=lambda k: (places[k].rank, rows[k]))
-    wins = (resampled[order, None] < resampled[None, order] - _EQUAL).mean(axis=2)
+    wins = (resampled[order, None] < resampled[None, order] - EQUAL).mean(axis=2)
     return Standing(counts.columns, groups, tuple(places[k] for k in order), wins, baselines)
 
 
@@ -223,16 +222,6 @@ def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.fl
 # -------------------------------------------------------------------- in words
 
 
-def percent(share: float) -> str:
-    """``63 %``; half a percent is rounded up, as the page does."""
-    return f"{math.floor(100 * share + 0.5 + _EQUAL)} %"
-
-
-def points(value: float) -> str:
-    """``1.7``; half of the last digit is rounded up, as the page does."""
-    return f"{math.floor(10 * value + 0.5 + _EQUAL) / 10:.1f}"
-
-
 def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:
     """Who is best, and how sure that is: two sentences, or why nothing is ranked. ``names``: of rows."""
     if not standing.places:
@@ -257,7 +246,7 @@ def changes(
         return []
     first, found = standing.places[0].row, []
     for row, below in standing.baselines.items():
-        better = sum(place.below < below - _EQUAL for place in standing.places)
+        better = sum(place.below < below - EQUAL for place in standing.places)
         found.append(
             f"{names[row]} (baseline) is {points(below)} points below: {better} of "
             f"{counted(len(standing.places), 'method')} {'is' if better == 1 else 'are'} better."

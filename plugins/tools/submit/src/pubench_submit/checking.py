@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pubench_report.boards import Board
 from pubench_report.comparison import BoardStanding, beside_board
-from pubench_report.report.text import md_escaped
+from pubench_report.rendering import md_escaped
 from pubench_report.results import load_results
 from pubench_verify.rerun import carried_out_again
 from pubench_verify.result import Again, Problem, Verification

@@ -83,8 +83,8 @@ def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
 class Case:
     """One case: its arrays by name, and comparisons with them. ``read``: names of the arrays that were asked for."""
 
-    def __init__(self, name: str, arrays: Arrays, tolerance: float) -> None:
-        self.name, self.arrays, self.tolerance = name, arrays, tolerance
+    def __init__(self, name: str, arrays: Arrays, tolerance: float, columns: Sequence[str] = ()) -> None:
+        self.name, self.arrays, self.tolerance, self.columns = name, arrays, tolerance, columns
         self.read: set[str] = set()
 
     def __getitem__(self, array: str) -> npt.NDArray[Any]:
@@ -102,6 +102,15 @@ class Case:
     def number(self, array: str) -> float:
         """An array of one element as a float."""
         return float(self[array].item())
+
+    def column(self, name: str) -> float:
+        """The number of this column in the array ``out``."""
+        return float(self["out"][self.columns.index(name)])
+
+    def expect_columns(self, tolerance: float | None = None, /, **ours: float) -> None:
+        """Each of ours equals the column of its name in the array ``out``."""
+        for name, value in ours.items():
+            self.close(value, self.column(name), tolerance, name)
 
     def tensor(self, array: str) -> Tensor:
         """A copy that no other test sees."""
@@ -157,16 +166,22 @@ def linear(weight: Tensor, bias: Tensor | None = None) -> nn.Sequential:
 class Vectors:
     """Cases of ``<key>.npz``, and the checks that are made of them.
 
-    Arrays are named ``<case>__<array>``, or ``<case>_<array>`` for names of cases that match ``case``. ``meta``, a
-    description of the file, belongs to no case. ``double``: checks run with float64 as the default type.
+    Arrays are named ``<case>__<array>``, or ``<case>_<array>`` for names of cases that match ``case``, after
+    ``<group>_`` in a file of several groups. ``meta``, a description of the file, belongs to no case; ``fields`` names
+    the columns of every array ``out``. ``double``: checks run with float64 as the default type.
     """
 
-    def __init__(self, key: str, *, tolerance: float, case: str = "", double: bool = False) -> None:
+    def __init__(self, key: str, *, tolerance: float, group: str = "", case: str = "", double: bool = False) -> None:
         self.key, self.tolerance, self.double = key, tolerance, double
+        self.columns: list[str] = []
         self.arrays: dict[str, Arrays] = {}
         layout = re.compile(rf"({case})(?:_(.+))?" if case else r"(.+?)__(.+)")
-        for name, values in reference_arrays(key).items():
-            if name != "meta":
+        prefix = f"{group}_" if group else ""
+        for full_name, values in reference_arrays(key).items():
+            name = full_name.removeprefix(prefix)
+            if name == "fields":
+                self.columns = values.tolist()
+            elif full_name.startswith(prefix) and name != "meta":
                 found = layout.fullmatch(name)
                 assert found, f"{key}.npz: array '{name}' is of no case"
                 self.arrays.setdefault(found[1], {})[found[2] or found[1]] = values
@@ -176,7 +191,7 @@ class Vectors:
     def select(self, named: str = ".*", *, having: str = "") -> list[Case]:
         """Cases whose name matches and that have an array ``having``. Raises LookupError if there is none."""
         found = [
-            Case(name, arrays, self.tolerance)
+            Case(name, arrays, self.tolerance, self.columns)
             for name, arrays in sorted(self.arrays.items())
             if re.fullmatch(named, name) and (not having or having in arrays)
         ]
@@ -221,7 +236,7 @@ class Vectors:
     def _run(self, check: Check, case: Case, options: dict[str, Any], within: float, *, again: bool = True) -> None:
         key = (check.__qualname__, case.name, str(options))
         if again or key not in self._read:
-            fresh, before = Case(case.name, case.arrays, within), torch.get_default_dtype()
+            fresh, before = Case(case.name, case.arrays, within, self.columns), torch.get_default_dtype()
             torch.set_default_dtype(torch.float64 if self.double else before)
             try:
                 check(case=fresh, **options)

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from pubench_report.text import aligned
+from pubench_report.rendering import aligned
 
 from pubench.field_names import in_words
 from pubench.running import RunResult, carry_out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import warnings
@@ -27,6 +25,7 @@ from pubench_core.errors import RequestError, counted, nearest, shortened, unkno
 from ..boards import is_board, read_board
 from ..comparison import BoardStanding, SideBySide, beside_board, beside_published, beside_results
 from ..published import names
+from ..rendering import csv_of, md_escaped, md_table
 from ..report.gather import folder_and_study, why_none
 from ..report.write import write_text
 from ..results import Results, load_results
@@ -140,11 +139,7 @@ def _rows(path: Path, study: str | None) -> Results:
 def _text(found: SideBySide | BoardStanding, form: str) -> str:
     """The content of a file."""
     if form == "csv":
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, found.fields, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found.to_rows())
-        return stream.getvalue()
+        return csv_of(found.fields, found.to_rows())
     if form == "json":
         return json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n"
     if form == "md":
@@ -176,22 +171,13 @@ def _say_remarks(found: SideBySide | BoardStanding) -> None:
 
 
 def _markdown(found: SideBySide | BoardStanding) -> list[str]:
-    lines = [f"# {_cell(found.title())}", "", *(f"{_cell(line)}  " for line in found.heading()), ""]
-    if found.cells:
-        lines += [
-            _line(found.head),
-            _line(["---"] * len(found.head)),
-            *(_line(cell.texts()) for cell in found.cells),
-            "",
-        ]
-    return [*lines, *(f"- {_cell(line)}" for line in found.remarks())]
-
-
-def _line(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
-def _cell(text: object) -> str:
-    from ..report.text import md_escaped  # with what reports are made of
-
-    return md_escaped(str(text)).replace("\n", " ")
+    table = md_table(found.table())
+    heading = [f"{md_escaped(line)}  " for line in found.heading()]
+    return [
+        f"# {md_escaped(found.title())}",
+        "",
+        *heading,
+        "",
+        *table,
+        *(f"- {md_escaped(x)}" for x in found.remarks()),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from pubench_core.errors import RequestError, counted, shortened, unknown, visib
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
+from ..drawing import Curve as Line
+from ..drawing import curves as draw_lines
+from ..drawing import plain_style, write_figure
 from ..pages.learning import CRITERION, Trace, chosen_epoch, read_trace
 from ..pages.template import rendered, script_json
 from ..report.write import write_text
@@ -52,9 +56,7 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
         if path.suffix.lower() == ".html":
             write_text(path, page(found))
         else:
-            from ..report.figures import write_curves
-
-            write_curves(path, _panels(found))
+            _write_picture(path, found)
         err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
@@ -129,6 +131,18 @@ def _panels(found: Sequence[Curve]) -> dict[str, list[Curve]]:
     for curve in found:
         panels.setdefault(curve.quantity, []).append(curve)
     return panels
+
+
+def _write_picture(path: Path, found: Sequence[Curve]) -> None:
+    with plain_style():
+        lines = {
+            quantity: [
+                Line(c.run, tuple((k, math.nan if v is None else v) for k, v in enumerate(c.values, 1)), c.chosen)
+                for c in mine
+            ]
+            for quantity, mine in _panels(found).items()
+        }
+        write_figure(draw_lines(lines, "", "epoch"), path)
 
 
 def page(found: Sequence[Curve]) -> str:

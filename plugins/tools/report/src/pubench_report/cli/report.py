@@ -10,11 +10,11 @@ from pubench_cli.messages import said
 from pubench_cli.out_file import form_of
 from pubench_cli.visible import rows_out
 
+from ..rendering import print_sections
 from ..report.gather import gather
 from ..report.gathered import collection_off
 from ..report.summary import print_summary
 from ..report.tables import sections
-from ..report.text import print_sections
 from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
 
 

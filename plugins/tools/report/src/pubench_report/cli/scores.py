@@ -5,8 +5,6 @@ Training scores are there where the run kept them (``--artifacts scores,trace,tr
 
 from __future__ import annotations
 
-import io
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +13,12 @@ import numpy as np
 from pubench_cli.machine import print_json
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, unknown
-from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores, sync
+from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
-from ..report.figures.histograms import ScorePanel, score_histograms
-from ..report.figures.style import DPI, plain_style
+from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
 
 #: Formats of pictures by the end of a file's name.
 FORMATS = (".png", ".svg")
@@ -63,13 +60,8 @@ def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
     labels = [spec.mechanism.key, f"c {spec.mechanism.c:g}"] if spec.mechanism.c is not None else [spec.mechanism.key]
     oracle = " (oracle)" if chosen.oracle else ""
     subtitle = f"{', '.join([spec.data.scheme, *labels])}; epoch {chosen.epoch}, chosen by {name}{oracle}"
-    picture = io.BytesIO()
     with plain_style():
-        figure = score_histograms(panels, title, subtitle)
-        form = path.suffix.lower().removeprefix(".")
-        metadata = {"Date": None} if form == "svg" else None  # the same scores give the same bytes
-        figure.savefig(picture, format=form, dpi=DPI, metadata=metadata)
-    _write(path, picture.getvalue())
+        write_figure(score_histograms(panels, title, subtitle), path)
     return path
 
 
@@ -108,17 +100,3 @@ def _labeled_part(title: str, part: str, arrays: Arrays, state: str) -> ScorePan
 def _tested(title: str, scores: np.ndarray, labels: np.ndarray, *, decided: bool) -> ScorePanel:
     groups = {"positives": scores[labels == 1], "negatives": scores[labels == 0]}
     return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, decided)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replaces a file as a whole: an older picture stays until the new one is there."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        try:
-            aside.write_bytes(content)
-            sync(aside)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-    except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

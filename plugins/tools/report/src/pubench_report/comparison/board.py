@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import statistics
 from collections import Counter
 from dataclasses import dataclass
@@ -11,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pubench_core.errors import counted, shortened, unknown
 
 from ..boards import MEASURES, Board, problem_of
+from ..cells import mean_and_std
+from ..printed import Printed
 from ..published import Figure, standard_error, verdict_of
+from ..rendering import Entry, Table
 from ..results import Results
-from ..text import aligned, html_table
 from .cells import cells_of, figure_of, first_of, grid_of_results
 from .result import LeftOut
 
@@ -56,7 +57,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class BoardStanding:
+class BoardStanding(Printed):
     """Results among the methods of a board. Prints as text; in a notebook as a table. Figures are in percent."""
 
     head: ClassVar[tuple[str, ...]] = (
@@ -118,15 +119,13 @@ class BoardStanding:
         left_out = [{"method": one.method, "data": one.data, "why": one.why} for one in self.left_out]
         return {"board": self.board, "cells": self.to_rows(), "left_out": left_out, "notes": self.remarks()}
 
-    def __str__(self) -> str:
-        table = aligned(self.head, [cell.texts() for cell in self.cells], left=(0, 1, 4, 6)) if self.cells else []
-        return "\n".join([self.title(), *self.heading(), *table, *self.remarks()])
+    def table(self) -> Table:
+        """The cells as they are printed."""
+        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
+        return Table("board", "", self.head, rows, left=2, texts=(4, 6))
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*self.heading(), *self.remarks()])
-        return html_table(self.title(), self.head, [cell.texts() for cell in self.cells]) + lines
+    def _shown(self) -> tuple[list[str], Table, list[str]]:
+        return [self.title(), *self.heading()], self.table(), self.remarks()
 
     def _row(self, cell: Standing) -> dict[str, Any]:
         error = standard_error(cell.mine, cell.best)
@@ -198,6 +197,6 @@ def beside_board(
 
 
 def _figure(runs: DataFrame, measure: str) -> Figure:
-    values = [float(value) for value in runs[measure]]
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(statistics.fmean(values), std, len(values), int(runs["alike"].sum()))
+    mean, std = mean_and_std(float(value) for value in runs[measure])
+    assert mean is not None  # groups are not empty
+    return Figure(mean, std, len(runs), int(runs["alike"].sum()))

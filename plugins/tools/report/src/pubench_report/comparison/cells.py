@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pubench.running import RunResult
 from pubench_core.errors import RequestError, counted, unknown
 
+from ..cells import cell_of, mean_and_std
 from ..draws import but_for_config
 from ..grouping import Cell, Grid, grid_of
 from ..published import Figure, PublishedCell, Source, read_as, source, verdict_of
@@ -138,18 +138,11 @@ def first_of(cell: Cell) -> RunResult:
 
 
 def figure_of(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | None:
-    """None where no run has a value."""
-    values, alike = [], 0
-    for run in cell.runs.values():
-        chosen = run.result.criteria.get(criterion)
-        found = chosen.measures.get("test", {}).get(measure) if chosen is not None else None
-        if chosen is not None and found is not None and found.value is not None:
-            values.append(scale * found.value)
-            alike += chosen.decided_alike
-    if not values:
-        return None
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(statistics.fmean(values), std, len(values), alike)
+    """Mean and deviation of the runs that have a value; None without any."""
+    found = cell_of(cell, measure, criterion)
+    alike = sum(run.result.criteria[criterion].decided_alike for seed, run in cell.runs.items() if seed in found.values)
+    mean, std = mean_and_std(scale * value for value in found.values.values())
+    return None if mean is None else Figure(mean, std, len(found.values), alike)
 
 
 def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source, draws: int) -> ComparedCell:

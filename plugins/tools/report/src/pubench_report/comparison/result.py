@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pubench_core.errors import shortened
 
+from ..printed import Printed
 from ..published import STANDINGS, Figure, Reason, Verdict, standard_error, standing_of, verdict_of
-from ..text import aligned, html_table
+from ..rendering import Entry, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,7 +81,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class SideBySide:
+class SideBySide(Printed):
     """Our results next to those of others. Prints as text; in a notebook as a table.
 
     ``theirs``: what ours is compared with; ``alike``: what all compared runs have in common, in words; ``percent``:
@@ -157,18 +156,13 @@ class SideBySide:
             lines.append("alike: runs that decide every test row alike")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def __str__(self) -> str:
-        table = aligned(HEAD, self._texts(), left=(0, 1, 5, 6)) if self.cells else []
-        return "\n".join([self.title(), *self.heading(), *table, *self.remarks()])
+    def table(self) -> Table:
+        """The cells as they are printed."""
+        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
+        return Table("beside", "", HEAD, rows, left=2, texts=(5, 6))
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*self.heading(), *self.remarks()])
-        return html_table(self.title(), HEAD, self._texts()) + lines
-
-    def _texts(self) -> Sequence[Sequence[str]]:
-        return [cell.texts() for cell in self.cells]
+    def _shown(self) -> tuple[list[str], Table, list[str]]:
+        return [self.title(), *self.heading()], self.table(), self.remarks()
 
     def _row(self, cell: ComparedCell) -> dict[str, Any]:
         figures = {

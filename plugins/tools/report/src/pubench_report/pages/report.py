@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 from pubench.running import RunResult
 from pubench_core.errors import visible
 
+from ..rendering import GAPS, LEGEND
 from ..report.model import Model
 from ..report.statistics import ALPHA, Comparison
 from ..report.tables import sections
-from ..report.text import GAPS, LEGEND
 from .learning import learning
 from .recipe import SEED, Known, Recipe, recipe
 from .template import rendered, script_json

@@ -11,27 +11,35 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from pubench_core.errors import visible
 
-from ..standing import percent, points
+from ..rendering import Table, percent, points
 
+HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
 STRIP, MARGIN, SPAN = 150, 6, 26.0
 
 
-def rendered(template: str, title: str, scripts: Sequence[str] = ("page.js",), **given: Any) -> str:
-    """A whole page. ``scripts``: those of the templates' folder that run in it, after ``charts.js``."""
-    script = "".join(asset(name) for name in ("charts.js", *scripts))
+def rendered(
+    template: str, title: str, scripts: Sequence[str] = ("page.js",), package: str = HERE, **given: Any
+) -> str:
+    """A whole page. ``scripts``: run in it, after ``charts.js``; ``package``: whose templates and scripts these are."""
+    script = asset("charts.js") + "".join(asset(name, package) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return (
-        _environment()
+        _environment(package)
         .get_template(template)
         .render(title=title, policy=Markup(policy), style=Markup(asset("style.css")), script=Markup(script), **given)
     )
+
+
+def table_html(above: Sequence[str], table: Table, below: Sequence[str]) -> str:
+    """A table between lines of text, for a notebook."""
+    return _environment(HERE).get_template("table.html.j2").render(above=above, table=table, below=below)
 
 
 def script_json(data: Mapping[str, Any]) -> Markup:
@@ -41,15 +49,16 @@ def script_json(data: Mapping[str, Any]) -> Markup:
 
 
 @cache
-def asset(name: str) -> str:
-    """A file of the templates' folder."""
-    return (files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
+def asset(name: str, package: str = HERE) -> str:
+    """A file of the templates' folder of a package."""
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
+def _environment(package: str) -> Environment:
     environment = Environment(
-        loader=PackageLoader(__package__ or "", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(HERE)]),
+        autoescape=True, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     environment.globals |= {

@@ -19,8 +19,10 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
+from ..cells import Cell
 from ..grouping import Cell as Runs
-from ..report.model import Cell, Measure, Model, Setting
+from ..rendering import percent, points
+from ..report.model import Measure, Model, Setting
 from ..standing import (
     LEAST_SEEDS,
     LEVEL,
@@ -31,8 +33,6 @@ from ..standing import (
     changes,
     counted_in,
     headline,
-    percent,
-    points,
     standing_of,
     why_unranked,
 )

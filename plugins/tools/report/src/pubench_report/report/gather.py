@@ -19,11 +19,11 @@ from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import FAILED, FAILURE
 
 from ..draws import NamedRun, best_of_draws, left_out
-from ..grouping import FailedRun, grid_of, spec_of
+from ..grouping import MISSING, FailedRun, grid_of, spec_of
 from ..results import load_results
 from ..results.facts import FACTS, known_of
 from ..suspicion import lines_on
-from .gathered import MISSING, Gathered, collection_off
+from .gathered import Gathered, collection_off
 
 #: What ``--only`` is about, hyper-parameters apart.
 _CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "seed", "preset", "epochs")

@@ -11,10 +11,7 @@ from pathlib import Path
 from pubench.running import RunResult
 from pubench_core.errors import RequestError
 
-from ..grouping import FailedRun, Grid, grid_of
-
-#: Cause of a planned run that has neither a result nor a failure.
-MISSING = "missing"
+from ..grouping import MISSING, FailedRun, Grid, grid_of
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import NO_THRESHOLD, at_prior_name, metric_and_rule
+from pubench_core.results import at_prior_name, metric_and_rule
 from pubench_core.specs import MechanismSpec, RunSpec
 
+from ..cells import Cell, cell_of, marked_cells, printed
 from ..grouping import Cell as Runs
 from ..grouping import marked
-from .gathered import MISSING, Gathered
+from .gathered import Gathered
 
-Mark = Literal["", "best", "second"]
 #: Order of the measures that come first.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 _UNMEASURED = (
@@ -60,37 +57,7 @@ class Measure:
 
     def text(self, value: float) -> str:
         """A value as it is shown."""
-        return f"{value * self.scale:.2f}" if self.percent else f"{value:.4f}"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """``values``: by seed; ``seeds``: how many are planned or were tried, 0 where the method is not run there.
-
-    ``alike``: how many of the runs decide every row alike. ``why``: reasons why values are missing. ``tracked``:
-    whether any of the finished runs has the criterion.
-    """
-
-    id: str
-    values: Mapping[int, float]
-    seeds: int
-    alike: int = 0
-    why: tuple[str, ...] = ()
-    mark: Mark = ""
-    tracked: bool = True
-
-    @cached_property
-    def mean(self) -> float | None:
-        """Mean of the values; None if there are none."""
-        return statistics.fmean(self.values.values()) if self.values else None
-
-    @cached_property
-    def std(self) -> float | None:
-        """Sample standard deviation (n - 1); None for fewer than two values."""
-        if self.mean is None or len(self.values) < 2:
-            return None
-        # statistics.stdev adds fractions: of ten thousand cells it takes seconds
-        return math.sqrt(math.fsum((value - self.mean) ** 2 for value in self.values.values()) / (len(self.values) - 1))
+        return printed(value, percent=self.percent)
 
 
 @dataclass(frozen=True)
@@ -197,16 +164,18 @@ class Model:
         if key not in self._cells:
             grid = self.gathered.grid
             found = {
-                (row, column.label): _cell(
-                    self._ids.get((row, column.label), ""), grid.cell(row, column.label), measure.key, criterion
+                (row, column.label): cell_of(
+                    grid.cell(row, column.label), measure.key, criterion, name=self._ids.get((row, column.label), "")
                 )
                 for setting in self.settings
                 for column in setting.columns
                 for row in self.rows
             }
-            for setting in self.settings:
-                for column in setting.columns:
-                    _mark(found, self.competing(found, column), column.label, measure)
+            for column in [column for setting in self.settings for column in setting.columns]:
+                if measure.higher_is_better is not None:
+                    of = {row: found[row, column.label] for row in self.competing(found, column)}
+                    for row, mark in marked_cells(of, measure.higher_is_better, percent=measure.percent).items():
+                        found[row, column.label] = replace(of[row], mark=mark)
             self._cells[key] = found
         return self._cells[key]
 
@@ -327,38 +296,3 @@ def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
         facts.append((name.replace("_", " "), f"{value:g}"))
     folds = spec.validation.folds
     return (*facts, ("validation", f"{spec.validation.fraction:g}" if folds is None else f"{folds} folds"))
-
-
-def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
-    values, why, alike = {}, [], 0
-    rule = metric_and_rule(measure)[1]
-    for seed, run in runs.runs.items():
-        chosen = run.result.criteria.get(criterion)
-        if chosen is None:
-            why.append(f"criterion {criterion} was not tracked")
-            continue
-        alike += chosen.decided_alike and rule == "zero"
-        found = chosen.measured("test").get(measure)
-        if found is not None and found.value is not None:
-            values[seed] = found.value
-        else:
-            absent = NO_THRESHOLD if rule == "prior" and chosen.threshold is None else "it was not measured"
-            why.append(chosen.undefined or (found.undefined if found is not None else absent))
-    why += ["not carried out yet" if f.cause == MISSING else f"{f.cause}: {f.reason}" for f in runs.failures]
-    tracked = not runs.runs or any(criterion in run.result.criteria for run in runs.runs.values())
-    return Cell(name, values, runs.seeds, alike, tuple(dict.fromkeys(why)), tracked=tracked)
-
-
-def _mark(cells: dict[tuple[str, str], Cell], rows: list[str], column: str, measure: Measure) -> None:
-    """Marks the best and the second value of a column, as they are printed: equal ones share their mark.
-
-    One seed does not tell methods apart, and a run that decides every row alike is not to be imitated.
-    """
-    rows = [row for row in rows if not cells[row, column].alike]
-    if measure.higher_is_better is None or len(rows) < 2 or len(cells[rows[0], column].values) < 2:
-        return
-    shown = {row: float(measure.text(cells[row, column].mean or 0.0)) for row in rows}
-    order = sorted(set(shown.values()), reverse=measure.higher_is_better)
-    for row, value in shown.items():
-        if value in order[:2]:
-            cells[row, column] = replace(cells[row, column], mark="best" if value == order[0] else "second")

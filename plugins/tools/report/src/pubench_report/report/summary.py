@@ -10,8 +10,10 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import counted, visible
 
-from ..standing import Place, changes, counted_in, headline, percent, points, standing_of
-from .model import Cell, Model
+from ..cells import Cell
+from ..rendering import percent, points
+from ..standing import Place, changes, counted_in, headline, standing_of
+from .model import Model
 from .tables import upper
 
 #: Methods that are shown; the others are counted.

@@ -4,52 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pubench_core.errors import counted
 
+from ..cells import Cell
 from ..ranking import LEVEL, RESAMPLES
-from .model import Cell, Column, Mark, Measure, Model, Setting
+from ..rendering import Entry, Section, Table, csv_of
+from ..significance import p_text
+from .model import Column, Measure, Model, Setting
 from .statistics import ALPHA, Comparison
 
 #: What marks mean, in the words of each format (text, md, latex, html).
 NO_CELL, NO_VALUE = "·", "-"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address; ``below``: points below the best, which pages draw.
-    """
-
-    text: str
-    mark: Mark = ""
-    alike: int = 0
-    link: str = ""
-    why: str = ""
-    below: float | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """``left``: how many columns, from the first, hold names. ``notes``: what its reader must know."""
-
-    key: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
-    notes: tuple[str, ...] = ()
-    left: int = 1
-
-
-@dataclass(frozen=True)
-class Section:
-    """Tables that belong together under one heading."""
-
-    key: str
-    title: str
-    text: str
-    tables: tuple[Table, ...]
 
 
 def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
@@ -248,6 +214,47 @@ def rank_notes(test: Comparison) -> list[str]:
     return found
 
 
-def p_text(value: float) -> str:
-    """A p-value: three digits, or two significant ones where it is small."""
-    return NO_VALUE if math.isnan(value) else f"{value:.2g}" if value < 0.001 else f"{value:.3f}"
+# -------------------------------------------------------------------- for programs
+
+CSV_COLUMNS = (
+    "setting", "data", "method", "oracle", "criterion", "criterion_oracle", "measure", "mean", "std", "n",
+    "seeds", "mark", "alike", "baseline", "pairs", "difference", "p", "adjusted_p", "decision", "run_ids",
+)  # fmt: skip
+
+
+def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
+    """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
+    lines: list[dict[str, object]] = []
+    for test in tests:
+        for criterion in model.criteria:
+            cells = model.cells(model.measure, criterion)
+            for column in test.setting.columns:
+                for row in model.rows_of(test.setting):
+                    cell = cells[row, column.label]
+                    if not cell.seeds:
+                        continue
+                    found = _csv_cell(model, cell, row, column.label, criterion)
+                    pair = test.pairs.get((column.name, row)) if criterion == model.criterion else None
+                    if pair is not None:
+                        found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
+                        found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
+                    lines.append({"setting": test.setting.words, "data": column.name, **found})
+    return csv_of(CSV_COLUMNS, lines)
+
+
+def _csv_cell(model: Model, cell: Cell, row: str, column: str, criterion: str) -> dict[str, object]:
+    runs = model.gathered.grid.cell(row, column).runs
+    return {
+        "method": row,
+        "oracle": row in model.oracles,
+        "criterion": criterion,
+        "criterion_oracle": criterion in model.oracle_criteria,
+        "measure": model.measure.key,
+        "mean": cell.mean,
+        "std": cell.std,
+        "n": len(cell.values),
+        "seeds": cell.seeds,
+        "mark": cell.mark,
+        "alike": cell.alike,
+        "run_ids": " ".join(run.run_id for run in runs.values()),
+    }

@@ -10,11 +10,11 @@ from pubench_cli.out_file import endings
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
 
+from ..rendering import Section, latex, markdown, print_sections
 from .gathered import Gathered, collection_off
 from .model import Model, model_of
 from .statistics import Comparison, check_baseline, comparisons_of
-from .tables import Section, sections
-from .text import csv_text, latex, markdown, print_sections
+from .tables import csv_text, sections
 
 #: The baseline where none is named.
 BASELINE = "nnpu"

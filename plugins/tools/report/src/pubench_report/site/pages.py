@@ -16,9 +16,9 @@ from ..pages.names import criterion_text, in_order
 from ..pages.report import page
 from ..pages.template import rendered, script_json
 from ..pages.view import View, seconds_of, seconds_text, shown_first, views_of
+from ..rendering import Entry, Table, percent, points
 from ..report.model import Column
-from ..report.tables import Entry, Table, entry
-from ..standing import percent, points
+from ..report.tables import entry
 from .protocols import Protocol, lacking, slugs
 from .sources import Collected
 

@@ -17,9 +17,8 @@ from pubench_core.errors import RequestError, shortened, unknown
 
 from ..boards import BOARD
 from ..draws import DRAWS, NamedRun, best_of_draws, left_out
-from ..grouping import FailedRun
+from ..grouping import MISSING, FailedRun
 from ..report.gather import gather, why_misnamed
-from ..report.gathered import MISSING
 from ..results import load_results
 from ..suspicion import lines_on
 from .rows import ROUNDED, has_rows, read_rows

@@ -15,7 +15,7 @@ from pubench_core.errors import RequestError
 from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRAINING_SCORES
 
 from ..boards import ROWS as BOARD_ROWS
-from ..report.text import csv_text
+from ..report.tables import csv_text
 from .pages import INDEX, TABLES, Site, pages_of
 from .protocols import By, lacking, protocols_of, slugs
 from .sources import Collected, collect

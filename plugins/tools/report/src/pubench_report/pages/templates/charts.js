@@ -96,15 +96,16 @@ function heat(rows, columns, cells) {
   return `<table class="heat"><thead><tr><td></td>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
-// Lines in one panel. curves: {name, points: [[x, y]], marks: [[x, y, class, tip]]}; y: [low, high]; named: names at the ends.
-function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log = false, named = false, xs = null }) {
+// Lines in one panel. curves: {name, points: [[x, y]], marks: [[x, y, class, tip]], kind: class}; y: [low, high]; named: names
+// at the ends; band: [[x, low, high]].
+function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log = false, named = false, xs = null, band = [] }) {
   const left = 42, right = named ? 108 : 10, top = 22, bottom = 34, at = (v) => (log ? Math.log10(v) : v);
   const all = xs || curves.flatMap((one) => one.points.map((p) => p[0])), first = at(Math.min(...all)), last = Math.max(at(Math.max(...all)), first + 1e-9);
   const x = (v) => left + ((at(v) - first) / (last - first)) * (W - left - right), y = (v) => top + ((high - v) / (high - low || 1)) * (H - top - bottom);
   const place = ([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`;
   let svg = `<svg viewBox="0 0 ${W} ${H}" width="${W}" role="img" aria-label="${plain(title)}"><text class="e" x="0" y="12">${plain(short(title, W / 7))}</text>`;
   for (const v of ticks(low, high, 1e-9)) svg += `<line class="g" x1="${left}" x2="${W - right}" y1="${y(v)}" y2="${y(v)}"/><text class="t" x="${left - 5}" y="${y(v) + 4}" text-anchor="end">${v}</text>`;
-  const along = log ? [...new Set(all)].sort((a, b) => a - b) : ticks(Math.min(...all), Math.max(...all));
+  const along = log ? [...new Set(all)].sort((a, b) => a - b) : ticks(Math.min(...all), Math.max(...all), all.every(Number.isInteger) && Math.max(...all) > 1 ? 1 : 1e-9);
   let end = -99;
   for (const v of along) {
     const half = 3.4 * String(v).length;
@@ -113,10 +114,11 @@ function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log 
     end = x(v) + half;
   }
   svg += `<text class="t" x="${(left + W - right) / 2}" y="${H - 4}" text-anchor="middle">${plain(about)}</text>`;
+  if (band.length) svg += `<path class="band" d="M${[...band.map(([a, , b]) => [a, b]), ...band.map(([a, b]) => [a, b]).reverse()].map(place).join("L")}Z"/>`;
   for (const one of curves) {
     let path = "", open = false;
     for (const point of one.points) { if (point[1] === null) { open = false; continue; } path += `${open ? "L" : "M"}${place(point)}`; open = true; }
-    svg += `<path class="l" d="${path}"><title>${plain(one.name)}</title></path>`;
+    svg += `<path class="${one.kind || "l"}" d="${path}"><title>${plain(one.name)}</title></path>`;
     for (const [a, b, kind, tip] of one.marks || []) svg += `<circle class="${kind}" cx="${x(a).toFixed(1)}" cy="${y(b).toFixed(1)}" r="3.5"><title>${plain(tip)}</title></circle>`;
   }
   if (named) {

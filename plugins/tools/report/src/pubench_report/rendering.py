@@ -1,11 +1,14 @@
-"""Reports as text: for a terminal, as Markdown, LaTeX and CSV."""
+"""Tables, and what writes them: one renderer for each of plain text, terminal, Markdown, LaTeX, CSV and HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -13,10 +16,7 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import visible
 
-from .model import Cell, Model
-from .statistics import Comparison
-from .tables import Entry, Section, Table
-
+Mark = Literal["", "best", "second"]
 #: What the marks of each format mean.
 LEGEND = {
     "table": "* best, + second of its column; !n: n of the runs decide every row alike",
@@ -25,14 +25,69 @@ LEGEND = {
     "html": "bold: best, underlined: second of its column; “alike n”: n of the runs decide every row alike",
 }
 GAPS = "-: no value; ·: not run"
-CSV_COLUMNS = (
-    "setting", "data", "method", "oracle", "criterion", "criterion_oracle", "measure", "mean", "std", "n",
-    "seeds", "mark", "alike", "baseline", "pairs", "difference", "p", "adjusted_p", "decision", "run_ids",
-)  # fmt: skip
 
 
-def _alike(entry: Entry) -> str:
+@dataclass(frozen=True)
+class Entry:
+    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
+    or another page's address; ``below``: points below the best, which pages draw.
+    """
+
+    text: str
+    mark: Mark = ""
+    alike: int = 0
+    link: str = ""
+    why: str = ""
+    below: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """``left``: how many columns, from the first, hold names; ``texts``: further columns of texts. ``notes``: what its
+    reader must know.
+    """
+
+    key: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    notes: tuple[str, ...] = ()
+    left: int = 1
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables that belong together under one heading."""
+
+    key: str
+    title: str
+    text: str
+    tables: tuple[Table, ...]
+
+
+def alike_text(entry: Entry) -> str:
+    """`` !2`` of a cell in which two runs decide every row alike."""
     return f" !{entry.alike}" if entry.alike else ""
+
+
+# -------------------------------------------------------------------- plain text, and in notebooks
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Lines of a table, two spaces between columns; the columns in ``left`` flush left, the others flush right.
+
+    >>> print(*aligned(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]), sep="|")
+    method   digits|nnpu      86.70|p3mix-c    5.00
+    """
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *rows]
+    ]
 
 
 # -------------------------------------------------------------------- terminal
@@ -64,7 +119,7 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
 def _terminal(entry: Entry, name: bool) -> Text:
     """The last character of a number is the place of its mark, so that digits stand under digits."""
     mark = {"best": "*", "second": "+", "": " "}[entry.mark]
-    text = visible(entry.text) if name else f"{visible(entry.text)}{_alike(entry)}{mark}"
+    text = visible(entry.text) if name else f"{visible(entry.text)}{alike_text(entry)}{mark}"
     return Text(text, style={"best": "bold", "second": "underline", "": ""}[entry.mark])
 
 
@@ -95,7 +150,7 @@ def md_table(table: Table) -> list[str]:
 
 def _md_entry(entry: Entry) -> str:
     text = md_escaped(entry.text)
-    return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + _alike(entry)
+    return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + alike_text(entry)
 
 
 def md_escaped(text: str) -> str:
@@ -165,41 +220,26 @@ def _one_line(text: str) -> str:
 # -------------------------------------------------------------------- CSV
 
 
-def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
-    """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
+def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each; what a row does not have is empty."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\n", restval="")
+    writer = csv.DictWriter(stream, columns, lineterminator="\n", restval="")
     writer.writeheader()
-    for test in tests:
-        for criterion in model.criteria:
-            cells = model.cells(model.measure, criterion)
-            for column in test.setting.columns:
-                for row in model.rows_of(test.setting):
-                    cell = cells[row, column.label]
-                    if not cell.seeds:
-                        continue
-                    found = _csv_cell(model, cell, row, column.label, criterion)
-                    pair = test.pairs.get((column.name, row)) if criterion == model.criterion else None
-                    if pair is not None:
-                        found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
-                        found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
-                    writer.writerow({"setting": test.setting.words, "data": column.name, **found})
+    writer.writerows(rows)
     return stream.getvalue()
 
 
-def _csv_cell(model: Model, cell: Cell, row: str, column: str, criterion: str) -> dict[str, object]:
-    runs = model.gathered.grid.cell(row, column).runs
-    return {
-        "method": row,
-        "oracle": row in model.oracles,
-        "criterion": criterion,
-        "criterion_oracle": criterion in model.oracle_criteria,
-        "measure": model.measure.key,
-        "mean": cell.mean,
-        "std": cell.std,
-        "n": len(cell.values),
-        "seeds": cell.seeds,
-        "mark": cell.mark,
-        "alike": cell.alike,
-        "run_ids": " ".join(run.run_id for run in runs.values()),
-    }
+# -------------------------------------------------------------------- numbers
+
+#: Numbers that differ by less are equal.
+EQUAL = 1e-9
+
+
+def percent(share: float) -> str:
+    """``63 %``; half a percent is rounded up, as the page does."""
+    return f"{math.floor(100 * share + 0.5 + EQUAL)} %"
+
+
+def points(value: float) -> str:
+    """``1.7``; half of the last digit is rounded up, as the page does."""
+    return f"{math.floor(10 * value + 0.5 + EQUAL) / 10:.1f}"

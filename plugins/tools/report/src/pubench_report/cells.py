@@ -1,0 +1,120 @@
+"""Cells of comparisons: a measure of a method on a data set over seeds, with its mean and deviation."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pubench_core.results import NO_THRESHOLD, Result, metric_and_rule
+
+from .grouping import Cell as Runs
+from .rendering import Mark
+
+
+def mean_and_std(values: Iterable[float]) -> tuple[float | None, float | None]:
+    """Mean, and sample standard deviation (n - 1); None for too few values.
+
+    >>> mean_and_std([1.0, 3.0])
+    (2.0, 1.4142135623730951)
+    """
+    found = list(values)
+    if len(found) < 2:
+        return (found[0] if found else None), None
+    mean = statistics.fmean(found)
+    # statistics.stdev adds fractions: of ten thousand cells it takes seconds
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (len(found) - 1))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``values``: by seed; ``seeds``: how many are planned or were tried, 0 if the method is not run there.
+
+    ``alike``: how many of the runs decide every row alike. ``missing``: seed -> why a finished run has no value;
+    ``failures``: why others have none. ``tracked``: whether any of the finished runs has the criterion. ``id``: of its
+    place in a page.
+    """
+
+    values: Mapping[int, float]
+    seeds: int
+    alike: int = 0
+    missing: Mapping[int, str] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+    mark: Mark = ""
+    tracked: bool = True
+    id: str = ""
+
+    @cached_property
+    def mean(self) -> float | None:
+        """Mean of the values; None without any."""
+        return mean_and_std(self.values.values())[0]
+
+    @cached_property
+    def std(self) -> float | None:
+        """Sample standard deviation (n - 1); None for fewer than two values."""
+        return mean_and_std(self.values.values())[1]
+
+    @property
+    def best(self) -> bool:
+        """Whether it is marked as the best of its column."""
+        return self.mark == "best"
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Reasons why values are missing, each once."""
+        return tuple(dict.fromkeys([*self.missing.values(), *self.failures]))
+
+
+def cell_of(runs: Runs, measure: str, criterion: str | None, part: str = "test", name: str = "") -> Cell:
+    """The cell of some runs. ``criterion``: None means the one that names each result; ``name``: its identifier."""
+    values: dict[int, float] = {}
+    missing: dict[int, str] = {}
+    alike, tracked = 0, not runs.runs
+    for seed, run in runs.runs.items():
+        chosen = run.result.criteria.get(criterion or run.result.selected)
+        alike += chosen is not None and chosen.decided_alike and metric_and_rule(measure)[1] == "zero"
+        tracked |= chosen is not None
+        found = _measured(run.result, measure, part, criterion)
+        if isinstance(found, str):
+            missing[seed] = found
+        else:
+            values[seed] = found
+    failures = tuple(failure.short for failure in runs.failures)
+    return Cell(values, runs.seeds, alike, missing, failures, tracked=tracked, id=name)
+
+
+def _measured(result: Result, measure: str, part: str, criterion: str | None) -> float | str:
+    """A value, or why there is none."""
+    chosen = result.criteria.get(criterion or result.selected)
+    if chosen is None:
+        return f"criterion {criterion} was not tracked"
+    found = chosen.measured(part).get(measure)
+    if found is not None:
+        return found.undefined if found.value is None else found.value
+    if metric_and_rule(measure)[1] == "prior" and chosen.threshold is None and not chosen.undefined:
+        return NO_THRESHOLD
+    if not chosen.undefined and part == "test" and getattr(result.data, "test", "") is None:
+        return "there are no test rows with true labels"
+    return chosen.undefined or "it was not measured"
+
+
+def printed(value: float, *, percent: bool) -> str:
+    """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``."""
+    return f"{100 * value:.2f}" if percent else f"{value:.4f}"
+
+
+def marked_cells(
+    cells: Mapping[str, Cell], higher_is_better: bool, *, percent: bool, second: bool = True
+) -> dict[str, Mark]:
+    """Row -> best or second of a column, of the rows that compete; values that are printed alike share their mark.
+
+    One seed does not tell methods apart, and a run that decides every row alike is not to be imitated.
+    """
+    there = {row: cell for row, cell in cells.items() if not cell.alike}
+    if len(there) < 2 or any(len(cell.values) < 2 for cell in there.values()):
+        return {}
+    means = {row: float(printed(cell.mean or 0.0, percent=percent)) for row, cell in there.items()}
+    order = sorted(set(means.values()), reverse=higher_is_better)[: 2 if second else 1]
+    return {row: "best" if mean == order[0] else "second" for row, mean in means.items() if mean in order}

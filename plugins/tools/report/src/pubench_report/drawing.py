@@ -1,0 +1,389 @@
+"""Files of figures with matplotlib: panels of dots, lines, points, histograms, and the critical-difference diagram.
+
+Pages draw their own figures (``pages/templates/charts.js``); these are for papers. Made without pyplot: nothing outside
+them changes. matplotlib lays texts out, so that none covers another.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.errors import RequestError
+
+from .ranking import RankInterval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision; a marker and a line of
+#: its own with each, so that no color is needed to tell series apart.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7A7A7A")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (7, 3)))
+INK, SOFT, RULE = "#222222", "#555555", "#D8D8D8"
+TITLE, TEXT, SMALL = 10.0, 9.0, 8.0
+DPI = 160
+#: Inches: a row of names, a character of a name, a panel's width, what is over and under its axes.
+ROW, CHARACTER, PANEL, AROUND = 0.2, 0.068, 2.6, 0.75
+#: Characters of a line of a panel's title.
+WRAPPED = 34
+
+
+@dataclass(frozen=True)
+class Look:
+    """Color, marker and line of one series. Every second round of the markers is hollow."""
+
+    color: str
+    marker: str
+    line: Any
+    hollow: bool
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """How its marks are drawn."""
+        face = "white" if self.hollow else self.color
+        return {"color": self.color, "marker": self.marker, "markerfacecolor": face, "markeredgecolor": self.color}
+
+
+def looks(n: int) -> list[Look]:
+    """Of n series: no two share color and marker, and none is told by its color alone."""
+    return [
+        Look(COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)], (k // len(MARKERS)) % 2 == 1)
+        for k in range(n)
+    ]
+
+
+_PLAIN: ContextVar[bool] = ContextVar("_PLAIN", default=False)
+
+
+@contextmanager
+def plain_style() -> Iterator[None]:
+    """matplotlib as it comes: a user's matplotlibrc changes no figure. Within another one, nothing is to be done.
+
+    Raises RequestError if matplotlib is not installed.
+    """
+    if _PLAIN.get():
+        yield
+        return
+    try:
+        from matplotlib import rc_context, rcdefaults, rcParams
+    except ModuleNotFoundError as error:
+        raise RequestError(
+            "files of figures need matplotlib, which is not installed: pip install 'pubench-report[figures]'"
+        ) from error
+    token = _PLAIN.set(True)
+    try:
+        with rc_context():
+            rcdefaults()
+            rcParams.update(
+                {
+                    "text.parse_math": False,  # names of methods and data sets are no formulas
+                    "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT, "legend.fontsize": TEXT,
+                    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.labelcolor": SOFT, "text.color": INK,
+                    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
+                    "axes.axisbelow": True, "axes.grid": True, "grid.color": RULE, "grid.linewidth": 0.5,
+                    "axes.titlelocation": "left", "legend.frameon": False, "lines.markersize": 4.6,
+                    "axes.formatter.useoffset": False, "svg.fonttype": "path",
+                }
+            )  # fmt: skip
+            yield
+    finally:
+        _PLAIN.reset(token)
+
+
+def panels_of(
+    titles: Sequence[str], wide: float, tall: float, *, across: int = 4, left: float = 0.0
+) -> tuple[Figure, list[Any]]:
+    """A figure and its axes, one for each title; sizes in inches, ``left``: of names at the left of each line."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    across = min(across, len(titles))
+    lines = -(-len(titles) // across)
+    figure = Figure(figsize=(left + across * wide, lines * (tall + AROUND) + 0.3), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = list(figure.subplots(lines, across, squeeze=False).flat)
+    for axes in grid[len(titles) :]:
+        axes.remove()
+    for axes, title in zip(grid, titles, strict=False):
+        axes.set_title(textwrap.fill(title, WRAPPED))
+    return figure, grid[: len(titles)]
+
+
+def add_legend(figure: Figure, handles: Mapping[str, Any]) -> None:
+    """Names of series over the panels, in as many columns as there is room for; none for one series."""
+    if len(handles) < 2:
+        return
+    width = figure.get_size_inches()[0]
+    columns = int(width / (CHARACTER * max(map(len, handles)) + 0.5))
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside upper left", ncols=max(1, min(columns, len(handles)))
+    )
+
+
+# -------------------------------------------------------------------- methods as rows
+
+
+#: (row, series) -> (value, spread or None)
+Values = Mapping[tuple[str, str], tuple[float, float | None]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """``values``: what is there; ``label``: of the axis."""
+
+    title: str
+    label: str
+    values: Values
+
+
+def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) -> Figure:
+    """A panel each, the same methods in the same order in all, a marker for each series. The spread is a thin line."""
+    names = CHARACTER * max(map(len, rows)) + 0.3
+    figure, grid = panels_of([p.title for p in panels], PANEL, ROW * len(rows), left=names)
+    first, styles, handles = (
+        {axes.get_subplotspec().rowspan.start: axes for axes in reversed(grid)},
+        looks(len(series)),
+        {},
+    )
+    for panel, axes in zip(panels, grid, strict=True):
+        for number, (one, look) in enumerate(zip(series, styles, strict=True)):
+            shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))
+            found = [(n + shift, *panel.values[row, one]) for n, row in enumerate(rows) if (row, one) in panel.values]
+            spreads = [spread or 0.0 for *_, spread in found]
+            handles[one] = axes.errorbar(
+                [v for _, v, _ in found], [y for y, *_ in found], xerr=spreads if any(spreads) else None,
+                linestyle="none", elinewidth=0.7, ecolor=look.color, markeredgewidth=0.9, **look.marks,
+            )  # fmt: skip
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        leading = first[axes.get_subplotspec().rowspan.start] is axes
+        axes.set_yticks(range(len(rows)), rows if leading else [""] * len(rows))
+        axes.set_xlabel(panel.label)
+        axes.locator_params(axis="x", nbins=5)
+    add_legend(figure, handles)
+    return figure
+
+
+def rank_figure(ranks: Sequence[RankInterval]) -> Figure:
+    """Average ranks with their intervals, best first."""
+    names = [one.method for one in ranks]
+    figure, (axes,) = panels_of([""], 4.4, ROW * len(ranks), left=CHARACTER * max(map(len, names)) + 0.3)
+    for n, one in enumerate(ranks):
+        if one.interval is not None:
+            axes.hlines(n, *one.interval, color=COLORS[0], linewidth=2)
+        axes.plot([one.rank], [n], marker="o", color=INK)
+    axes.set_ylim(len(ranks) - 0.4, -0.6)
+    axes.set_yticks(range(len(ranks)), names)
+    axes.set_xlabel("average rank (1 is best)")
+    return figure
+
+
+# -------------------------------------------------------------------- lines and points
+
+
+@dataclass(frozen=True)
+class Curve:
+    """``points``: (x, value), ascending; NaN where there is none. ``mark``: x of a dot on it."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    mark: float | None = None
+
+
+def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, logarithmic: bool = False) -> Figure:
+    """Title -> lines, with a marker at each point if there are few."""
+    names = list(dict.fromkeys(curve.name for group in panels.values() for curve in group))
+    styles, handles = dict(zip(names, looks(len(names)), strict=True)), {}
+    figure, grid = panels_of(list(panels), 3.4, 2.4, across=3)
+    for axes, group in zip(grid, panels.values(), strict=True):
+        for curve in group:
+            look, (xs, ys) = styles[curve.name], zip(*curve.points, strict=True)
+            marks = look.marks if len(xs) <= 20 else {"color": look.color}
+            (handles[curve.name],) = axes.plot(xs, ys, linestyle=look.line, linewidth=1.1, **marks)
+            if curve.mark is not None:
+                axes.plot([curve.mark], [dict(curve.points)[curve.mark]], **{**look.marks, "marker": "o"})
+        if logarithmic:
+            _log_ticks(axes, sorted({x for curve in group for x, _ in curve.points}))
+        axes.set_xlabel(textwrap.fill(against, WRAPPED))
+        axes.set_ylabel(label)
+    add_legend(figure, handles)
+    return figure
+
+
+def _log_ticks(axes: Axes, ticks: Sequence[float]) -> None:
+    """A logarithmic axis with these numbers; one that would touch the one before is left out."""
+    axes.set_xscale("log")
+    least = (math.log10(ticks[-1]) - math.log10(ticks[0])) / 9
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or math.log10(tick) - math.log10(kept[-1]) > least:
+            kept.append(tick)
+    axes.set_xticks(kept, [f"{tick:.3g}" for tick in kept])
+    axes.minorticks_off()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Means over the runs of a method that were alone on the machine."""
+
+    name: str
+    seconds: float
+    bytes: float
+    value: float
+
+
+def costs(panels: Mapping[str, Sequence[Cost]], label: str) -> Figure:
+    """Title -> methods: a measure against seconds of a run; areas of markers are proportional to peak memory."""
+    names = list(dict.fromkeys(cost.name for group in panels.values() for cost in group))
+    styles, handles = dict(zip(names, looks(len(names)), strict=True)), {}
+    most = max(cost.bytes for group in panels.values() for cost in group) or 1.0
+    figure, grid = panels_of(list(panels), 3.4, 2.4, across=3)
+    for axes, group in zip(grid, panels.values(), strict=True):
+        for cost in sorted(group, key=lambda one: -one.bytes):  # small ones on top
+            look = styles[cost.name]
+            size = 12 * math.sqrt(cost.bytes / most)
+            (mark,) = axes.plot(
+                [cost.seconds], [cost.value], linestyle="none", alpha=0.8, markersize=size, **look.marks
+            )
+            handles[cost.name] = mark
+        low, high = min(cost.seconds for cost in group), max(cost.seconds for cost in group)
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        round_ones = [part * 10.0**power for power in powers for part in ((1, 2, 5) if high / low < 100 else (1,))]
+        inside = [value for value in round_ones if low <= value <= high]
+        _log_ticks(axes, inside if len(inside) > 1 else sorted({low, high}))
+        axes.set_xlabel("seconds of training (log scale)")
+        axes.set_ylabel(label)
+        axes.margins(0.1)
+    add_legend(figure, {name: handles[name] for name in names})
+    return figure
+
+
+def critical_difference(
+    ranks: Sequence[RankInterval], difference: float, groups: Sequence[tuple[str, ...]], alpha: float
+) -> Figure:
+    """Diagram of Demsar (2006): average ranks on a line, bars over methods that are not told apart.
+
+    ``ranks``: best first. The better half is named at the left, the other at the right; ``groups``: the bars.
+    """
+    k, half = len(ranks), -(-len(ranks) // 2)
+    side = CHARACTER * (max(len(one.method) for one in ranks) + 7)
+    below = 0.3 + 0.1 * len(groups) + ROW * half
+    figure, (axes,) = panels_of([""], 5.2 + 2 * side, below + 0.4)
+    axes.axis("off")
+    units = (k - 1) / 5.2  # of the axis for an inch
+    axes.set_xlim(1 - side * units, k + side * units)
+    axes.set_ylim(-below, 0.9)
+    axes.hlines(0, 1, k, color=INK, linewidth=1.2)
+    for tick in range(1, k + 1, max(1, round((k - 1) / 10))):
+        axes.vlines(tick, 0, 0.07, color=INK, linewidth=1)
+        axes.text(tick, 0.1, str(tick), ha="center", va="bottom", fontsize=SMALL, color=SOFT)
+    shown = min(difference, k - 1.0)
+    axes.hlines(0.42, 1, 1 + shown, color=INK, linewidth=1.6)
+    more = "" if shown == difference else " (longer than the axis)"
+    axes.text(1, 0.5, f"critical difference {difference:.2f}, level {alpha:g}{more}", va="bottom")
+    places = {one.method: one.rank for one in ranks}
+    for number, group in enumerate(groups):
+        axes.hlines(-0.12 - 0.1 * number, places[group[0]], places[group[-1]], color=INK, linewidth=3.2)
+    for n, one in enumerate(ranks):
+        at_left = n < half
+        y = -(0.25 + 0.1 * len(groups) + ROW * (n if at_left else k - 1 - n))
+        edge = 1.0 if at_left else float(k)
+        axes.plot([one.rank, one.rank, edge], [0, y, y], color=SOFT, linewidth=0.7)
+        axes.plot([one.rank], [0], marker="o", markersize=3.5, color=INK)
+        text = f"{one.method}  {one.rank:.2f} " if at_left else f" {one.method}  {one.rank:.2f}"
+        axes.text(edge, y, text, ha="right" if at_left else "left", va="center", fontsize=SMALL)
+    return figure
+
+
+# -------------------------------------------------------------------- histograms of scores
+
+Floats = npt.NDArray[np.float64]
+BINS = 40
+#: Scores beyond these quantiles are counted in the outermost bins.
+ENDS = (0.005, 0.995)
+#: How each group is drawn, in the order of a panel's groups: told by line and hatch where colors are not seen.
+GROUPS: Mapping[str, Mapping[str, Any]] = {
+    "labeled positives": {"edgecolor": "#D55E00", "linewidth": 1.9},
+    "unlabeled positives": {"edgecolor": "#000000", "linestyle": "--", "linewidth": 1.3},
+    "positives": {"edgecolor": "#000000", "linestyle": "--", "linewidth": 1.3},
+    "negatives": {"edgecolor": "#0072B2", "hatch": "////", "fill": True, "facecolor": "#0072B233", "zorder": 1},
+    "unlabeled rows": {"edgecolor": "#7A7A7A", "hatch": "....", "fill": True, "facecolor": "#7A7A7A33", "zorder": 1},
+}
+
+
+@dataclass(frozen=True)
+class ScorePanel:
+    """``groups``: name (a key of ``GROUPS``) -> (n,) scores, empty ones left out. ``decided``: whether above 0 means
+    positive, which further outputs of a method do not have.
+    """
+
+    title: str
+    groups: Mapping[str, Floats]
+    decided: bool = True
+
+
+def score_histograms(panels: Sequence[ScorePanel], title: str, subtitle: str) -> Figure:
+    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few."""
+    figure, grid = panels_of([""] * len(panels), 4.2, 2.6, across=2)
+    figure.suptitle(f"{textwrap.fill(title, 90)}\n{textwrap.fill(subtitle, 90)}", x=0.01, ha="left", fontsize=TITLE)
+    for panel, axes in zip(panels, grid, strict=True):
+        edges = bin_edges(np.concatenate(list(panel.groups.values())), decided=panel.decided)
+        for name, scores in panel.groups.items():
+            share = 100 * np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0] / len(scores)
+            said = f"mean {scores.mean():.3g}"
+            if panel.decided:
+                said = f"{100 * float(np.mean(scores > 0)):.0f} % decided positive"
+            axes.stairs(share, edges, label=f"{name}: {len(scores):,}, {said}", **{"zorder": 3, **GROUPS[name]})
+        if panel.decided:
+            axes.axvline(0, color=INK, linewidth=0.9, zorder=4)
+        axes.set_title(textwrap.fill(panel.title, 50), pad=16.0 * len(panel.groups) + 4, fontweight="bold")
+        axes.set_xlim(float(edges[0]), float(edges[-1]))
+        axes.set_xlabel("score" if panel.decided else "value")
+        axes.set_ylabel("% of the group")
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize=SMALL, borderpad=0, labelspacing=0.25)
+    return figure
+
+
+def bin_edges(scores: Floats, *, decided: bool) -> Floats:
+    """Edges of the bins; the decision at 0 is one of them if it is among the scores, so that no bin has both."""
+    low, high = (float(value) for value in np.quantile(scores, ENDS))
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    step = (high - low) / BINS
+    if not decided or not low < 0 < high:
+        return np.linspace(low, high, BINS + 1)
+    return step * np.arange(np.floor(low / step), np.ceil(high / step) + 1)
+
+
+# -------------------------------------------------------------------- files
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Writes a PNG or SVG, of the same bytes for the same figure. Raises RequestError if it cannot be written."""
+    from matplotlib import rc_context
+
+    form, stream = path.suffix.lower().removeprefix("."), io.BytesIO()
+    metadata = None if form == "png" else {"Date": None, "Creator": None}
+    with plain_style(), rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(stream, format=form, dpi=DPI, metadata=metadata)
+    aside = path.with_name(f".{path.name}.aside")
+    try:
+        try:
+            aside.write_bytes(stream.getvalue())
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

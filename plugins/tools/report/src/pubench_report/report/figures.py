@@ -1,0 +1,215 @@
+"""The figures of a report as files: which of them apply, and what is in them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pubench_core.errors import RequestError
+
+from ..drawing import (
+    Cost,
+    Curve,
+    Panel,
+    costs,
+    critical_difference,
+    curves,
+    dots,
+    plain_style,
+    rank_figure,
+    write_figure,
+)
+from ..standing import FEW_DATA_SETS
+from .model import Column, Measure, Model, Setting
+from .panels import AMOUNTS, amounts_of, titles_of, with_runs
+from .statistics import ALPHA, Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Measures that the radar plots of the published benchmark have.
+RADAR = ("accuracy", "precision", "recall", "f1", "auc")
+#: Label frequencies from which on a measure is drawn as a curve.
+CURVE = 3
+#: Settings up to which each has figures of its own.
+MOST_SETTINGS = 4
+
+#: (row, series) -> (value, spread or None)
+Values = dict[tuple[str, str], tuple[float, float | None]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with the name of its file."""
+
+    key: str
+    figure: Figure
+
+
+def all_figures(model: Model, tests: Sequence[Comparison]) -> list[Drawn]:
+    """Every figure for which there are values; of many settings, only those that show all of them."""
+    with plain_style():
+        pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
+        alone = [drawn for setting, test in pairs for drawn in _of_setting(model, setting, test)]
+        return [*alone, *_across_settings(model)]
+
+
+def write_figures(figures: Sequence[Drawn], folder: Path) -> list[Path]:
+    """Each as PNG and SVG. Raises RequestError if they cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
+    written = [folder / f"{drawn.key}.{form}" for drawn in figures for form in ("png", "svg")]
+    for path, drawn in zip(written, (one for one in figures for _ in "ab"), strict=True):
+        write_figure(drawn.figure, path)
+    return written
+
+
+def _of_setting(model: Model, setting: Setting, test: Comparison) -> Iterator[Drawn]:
+    columns = [column for column in with_runs(model) if column in setting.columns]
+    if not columns:
+        return
+    rows = [row for row in model.rows_of(setting) if any((row, c.label) in model.ids() for c in columns)]
+    names, label, key = [model.row_name(row) for row in rows], model.measure.label, setting.key
+    measures = [one for one in model.measures if one.key in RADAR]
+    criteria = [model.criterion_name(criterion) for criterion in model.criteria]
+    panels = [Panel(c.name, label, values_of(model, rows, c, [model.measure])) for c in columns]
+    yield Drawn(f"methods-{key}", dots(panels, names, [model.measure.name]))
+    if len(measures) > 1:
+        panels = [Panel(c.name, "%", values_of(model, rows, c, measures)) for c in columns]
+        yield Drawn(f"measures-{key}", dots(panels, names, [measure.name for measure in measures]))
+    if len(criteria) > 1:
+        panels = [Panel(c.name, label, by_criterion(model, rows, [c], model.measure)) for c in columns]
+        yield Drawn(f"criteria-{key}", dots(panels, names, criteria))
+    if len(test.ranks) > 1:
+        yield Drawn(f"ranks-{key}", rank_figure(test.ranks))
+    if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
+        difference = test.friedman.critical_difference
+        yield Drawn(f"difference-{key}", critical_difference(test.ranks, difference, test.groups, ALPHA))
+    shared = [c for c in setting.columns if c.name in test.part.data]
+    if len(shared) > 1 and len(criteria) > 1:
+        cells = model.cells(model.measure, model.criterion)
+        there = [row for row in model.rows_of(setting) if all(cells[row, c.label].values for c in shared)]
+        of = [one for one in model.measures if one.key in RADAR or one == model.measure]
+        panels = [Panel(one.name, one.label, by_criterion(model, there, shared, one)) for one in of]
+        yield Drawn(f"means-{key}", dots(panels, [model.row_name(row) for row in there], criteria))
+    alone = {c.name: found for c in columns if (found := costs_of(model, rows, c))}
+    if alone:
+        yield Drawn(f"cost-{key}", costs(alone, label))
+
+
+def values_of(model: Model, rows: Sequence[str], column: Column, measures: Sequence[Measure]) -> Values:
+    """By row and measure; the spread only of one measure."""
+    found: Values = {}
+    for one in measures:
+        cells = model.cells(one, model.criterion)
+        for row in rows:
+            cell = cells[row, column.label]
+            if cell.mean is not None:
+                spread = cell.std * one.scale if cell.std is not None and len(measures) == 1 else None
+                found[model.row_name(row), one.name] = (cell.mean * one.scale, spread)
+    return found
+
+
+def by_criterion(model: Model, rows: Sequence[str], columns: Sequence[Column], measure: Measure) -> Values:
+    """Means over data sets, each of which counts once, at the epoch that each criterion chose."""
+    found: Values = {}
+    for criterion in model.criteria:
+        cells = model.cells(measure, criterion)
+        for row in rows:
+            means = [mean for c in columns if (mean := cells[row, c.label].mean) is not None]
+            if len(means) == len(columns):
+                value = statistics.fmean(means) * measure.scale
+                found[model.row_name(row), model.criterion_name(criterion)] = (value, None)
+    return found
+
+
+def no_costs(model: Model) -> str:
+    """Why there is no figure of time and memory; empty if there is one."""
+    done = model.gathered.done
+    shared = sum((run.result.at_once or 0) > 1 for run in done)
+    if len(model.settings) > MOST_SETTINGS or any(run.result.at_once == 1 for run in done):
+        return ""
+    said = [f"{shared:,} shared it with other runs of a study"] if shared else []
+    said += [f"of {len(done) - shared:,} it is not known, as no study carried them out"] if shared < len(done) else []
+    return f"no figure of time and memory: none of the runs was alone on the machine ({'; '.join(said)})"
+
+
+def costs_of(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
+    """Only runs that a study carried out alone: seconds and memory are no method's own otherwise."""
+    found = []
+    cells = model.cells(model.measure, model.criterion)
+    for row in rows:
+        values = cells[row, column.label].values
+        runs = model.gathered.grid.cell(row, column.label).runs
+        alone = [(seed, run.result) for seed, run in runs.items() if run.result.at_once == 1 and seed in values]
+        if alone:
+            seconds = statistics.fmean(result.seconds.training for _, result in alone)
+            size = statistics.fmean(result.peak_memory.bytes for _, result in alone)
+            value = statistics.fmean(values[seed] for seed, _ in alone) * model.measure.scale
+            found.append(Cost(model.row_name(row), seconds, size, value))
+    return found
+
+
+# -------------------------------------------------------------------- across settings
+
+
+def _across_settings(model: Model) -> Iterator[Drawn]:
+    """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
+    names = {
+        "c": "label frequency c (log scale)",
+        "positive_rate": "positive rate r: labeled rows as a share of P and U",
+    }
+    for amount, groups in amounts_of(model, CURVE).items():
+        if panels := _curves(model, groups):
+            key = "frequency" if amount == "c" else "positive-rate"
+            yield Drawn(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
+    columns = with_runs(model)
+    mechanisms = list(dict.fromkeys(column.mechanism for column in columns))
+    if len(mechanisms) > 1:
+        titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
+        yield Drawn("mechanisms", _series(model, columns, titles, {c.label: c.mechanism for c in columns}, mechanisms))
+        labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
+        of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
+        shared = [amount for amount, named in of.items() if len(named) > 1]
+        if len(shared) > 1:  # the fewest and the most labels that several mechanisms have
+            amounts = [shared[0], shared[-1]]
+            labeled = [column for column in labeled if column.amount_text in amounts]
+            titles = titles_of(labeled, AMOUNTS)
+            ordered = sorted(labeled, key=lambda one: titles[one.label])
+            yield Drawn("labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts))
+
+
+def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[Curve]]:
+    """A panel for each problem and family of methods, of methods with ``CURVE`` values."""
+    cells = model.cells(model.measure, model.criterion)
+    panels: dict[str, list[Curve]] = {}
+    for title, group in groups.items():
+        for row in model.rows:
+            points = [(x, cells[row, label].mean) for x, label in group]
+            known = tuple((x, mean * model.measure.scale) for x, mean in points if mean is not None)
+            if len(known) >= CURVE:
+                family = model.families.get(row, "") or "other methods"
+                panels.setdefault(f"{title}, {family}", []).append(Curve(model.row_name(row), known))
+    return panels
+
+
+def _series(
+    model: Model, columns: Sequence[Column], titles: dict[str, str], series: dict[str, str], order: Sequence[str]
+) -> Figure:
+    """A panel for each title, a marker for each series; spreads only if a panel's series are few."""
+    cells, found = model.cells(model.measure, model.criterion), dict[str, Values]()
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
+    for column in columns:
+        for row in rows:
+            cell = cells[row, column.label]
+            if cell.mean is not None:
+                spread = None if cell.std is None else cell.std * model.measure.scale
+                place = found.setdefault(titles[column.label], {})
+                place[model.row_name(row), series[column.label]] = (cell.mean * model.measure.scale, spread)
+    panels = [Panel(title, model.measure.label, values) for title, values in found.items()]
+    return dots(panels, [model.row_name(row) for row in rows], order)
