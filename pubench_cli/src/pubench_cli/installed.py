@@ -107,13 +107,13 @@ def _imported(info: CommandInfo) -> Command:
 
 
 def provided(name: str, what: str) -> Any:
-    """What a tool provides under a name. Raises RequestError that names the package of ``what`` if it is absent."""
-    from pubench.tools import PACKAGES
+    """Object that a tool provides under a name. Raises RequestError, which names its package, if it is absent."""
+    from pubench.tools import PACKAGES as PROVIDERS
 
     for entry in tools().named(name):
         if entry.kind == "api":
             return load(tools().find(ApiInfo, name))
-    raise absent(what, PACKAGES[name])
+    raise absent(what, PROVIDERS[name])
 
 
 def _refuse(path: str) -> None:

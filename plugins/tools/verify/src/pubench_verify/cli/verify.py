@@ -35,7 +35,7 @@ def verify(
         float,
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
     ] = 0.02,
-    seed: Annotated[int | None, typer.Option(help="Which runs to choose. (default: nobody can foresee it)")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for choosing runs to repeat. (default: random)")] = None,
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
