@@ -37,8 +37,8 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.compute import computing
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import computing
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve

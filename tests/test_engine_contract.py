@@ -13,9 +13,9 @@ import torch
 from safetensors import safe_open
 
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.compute import choose_device
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import choose_device
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train

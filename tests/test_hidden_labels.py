@@ -18,12 +18,11 @@ from pubench_core.data.generator import Split
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.monitor import Monitor
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.score import Evaluator
-from pubench_core.engine.train import train
+from pubench_core.engine.train import Monitor, train
 from pubench_core.plugins.events import EpochFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
 

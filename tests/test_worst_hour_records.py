@@ -23,7 +23,7 @@ import pytest
 import torch
 from made_results import RUN, made_result
 
-from pubench_core.engine import environment, interrupts
+from pubench_core.engine import interrupts, machine
 from pubench_core.engine import publish as publishing
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
@@ -112,14 +112,14 @@ class TestTheEnvironment:
         half.mkdir()
         (half / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\n")
         monkeypatch.syspath_prepend(str(site))
-        versions = environment._versions
+        versions = machine._versions
         versions.cache_clear()
         yield site
         versions.cache_clear()
 
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     def test_what_has_no_name_or_version_is_no_package(self) -> None:
-        packages = environment.capture(torch.device("cpu")).packages
+        packages = machine.capture(torch.device("cpu")).packages
         assert packages["torch"] == torch.__version__.split("+")[0] or packages["torch"] == torch.__version__
         assert not {"torchvision", "~orch", "", None} & set(packages)
 
@@ -134,7 +134,7 @@ class TestTheEnvironment:
     def test_what_cannot_be_captured_is_known_before_anything_is_trained(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(environment, "_versions", lambda: 1 / 0)
+        monkeypatch.setattr(machine, "_versions", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             execute(ask("nothing", f"mark={results.parent / 'trained'}"))
         assert not (results.parent / "trained").exists()

@@ -41,7 +41,7 @@ import pubench_cli.listing
 import pubench_cli.main
 import pubench_cli.run
 from pubench.running import plan_of
-from pubench_core.engine.environment import capture
+from pubench_core.engine.machine import capture
 from pubench_core.plugins.registry import registry
 
 #: Libraries that may be loaded before a process is forked: they start no threads when they are imported.

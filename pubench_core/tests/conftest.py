@@ -11,7 +11,9 @@ import torch
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, generate
-from pubench_core.engine.problem import OpenedData, Problem
+from pubench_core.engine.open import OpenedData
+from pubench_core.engine.problem import Problem
+from pubench_core.results import Code
 from pubench_core.training.views import Features
 
 Counts = tuple[int, int]
@@ -70,7 +72,7 @@ def _problem(
     test = Features(torch.from_numpy((data.x if data.x_test is None else data.x_test)[split.test_rows]))
     true = float(truth.mean())
     return Problem(
-        opened=OpenedData(data),
+        opened=OpenedData(data, Code.of({}, {})),
         split=split,
         scheme=more.get("scheme", "case-control"),
         seed=more.get("seed", 2),

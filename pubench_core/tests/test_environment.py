@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from pubench_core.engine.environment import NOTED, capture
-from pubench_core.engine.peak_memory import PeakMemoryMeter
+from pubench_core.engine.machine import NOTED, PeakMemoryMeter, capture
 
 CPU = torch.device("cpu")
 

@@ -21,11 +21,12 @@ from torch import Tensor
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.paths import data_root
 from pubench_core.engine import execute as execution
-from pubench_core.engine.build import build_problem, open_data
-from pubench_core.engine.compute import Audience, Finished, choose_device, compute
-from pubench_core.engine.environment import capture
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.compute import Audience, Finished, compute
 from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import capture, choose_device
+from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.publish import publish
 from pubench_core.engine.resolve import resolve

@@ -17,8 +17,7 @@ from pubench_core import hookimpl
 from pubench_core.data.source import DataSource
 from pubench_core.data.table_files import sha256_of
 from pubench_core.data.table_reader import table_reader
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.request import Request
+from pubench_core.engine.layers import Layer, Request
 from pubench_core.engine.resolve_data import DataSections, choose_data, table_info
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
-from pubench_core.engine.select import HeldOut, Selection, refuse_undefined
-from pubench_core.engine.snapshot import Snapshot
+from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
 from pubench_core.errors import RequestError
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo

@@ -47,7 +47,7 @@ def _machine() -> tuple[dict[str, Any], list[str]]:
     """The environment of a run as plain data, and in lines."""
     import torch
 
-    from pubench_core.engine.environment import capture
+    from pubench_core.engine.machine import capture
 
     facts = capture(torch.device("cpu"))
     gpus = (

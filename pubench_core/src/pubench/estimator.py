@@ -208,9 +208,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         under cross-fitting the scores out of fold.
         """
         from pubench_core.data.paths import data_root
-        from pubench_core.engine.build import open_data
-        from pubench_core.engine.compute import Audience, captured, choose_device, compute
+        from pubench_core.engine.compute import Audience, compute
         from pubench_core.engine.folds import computed_folds
+        from pubench_core.engine.machine import captured, choose_device
+        from pubench_core.engine.open import open_data
         from pubench_core.isolation import left_as_found
 
         from .running import plan_of

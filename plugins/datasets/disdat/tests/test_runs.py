@@ -13,8 +13,9 @@ from pubench_study.grid import cells_of
 from pubench_study.spec import StudySpec
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.engine.build import build_problem, open_data
+from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError

@@ -11,51 +11,25 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
+from ..data.dataset import DataRoot, IntArray, PNDataset
 from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
-from ..data.store import is_prepared, open_dataset
+from ..data.store import is_prepared
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
 from ..results import Estimate
-from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
+from ..specs import RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST
 from ..training.views import Features
-from .estimate_cache import Kept
+from .open import OpenedData, open_data
 from .plan import EstimatorChoice, MechanismChoice, Plan
-from .priors import Samples, Scorer, given_prior
-from .problem import OpenedData, Problem, Truth
-
-
-def open_data(plan: Plan, root: DataRoot) -> OpenedData:
-    """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
-    table, spec = plan.data.table, plan.spec
-    if table is not None:
-        notes = table.notes
-        if plan.method.takes_gaps and np.isnan(table.x).any():
-            notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
-        for note in notes:
-            root.say(note)
-        return OpenedData(table.problem(spec.data.key), columns=table.columns, notes=notes, ids=table.ids)
-    assert plan.data.source is not None
-    opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
-    if isinstance(opened.data, PUTasks):
-        return OpenedData(task_of(plan.data.info, opened.data), opened.digest)
-    data = binarize(plan.data.info, opened.data, spec.data)
-    ignored = spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default and data.x_test is not None
-    if ignored:
-        root.say(
-            f"{data.key} has a test part of its own: data.test_fraction {spec.data.test_fraction:g} decides nothing; "
-            "data.test=drawn draws one from all of its rows"
-        )
-    if data.dropped:
-        root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
-    return OpenedData(data, opened.digest)
+from .priors import EstimateCache, Samples, Scorer, given_prior
+from .problem import Problem, Truth
 
 
 def build_problem(
@@ -184,7 +158,7 @@ def _prior(
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
         scorer=scorer,
-        kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
+        kept=EstimateCache(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.granted and found[0] is not None:
         _refuse_contradiction(plan, found[0], split)

@@ -5,10 +5,9 @@ What :func:`compute` returns can be stored by this process, by another one, or o
 
 from __future__ import annotations
 
-import os
+import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot
-from ..errors import PubenchError, RequestError, RunFailed, said_by
+from ..errors import PubenchError, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
@@ -26,17 +25,18 @@ from ..records.files import Arrays, state_model
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..records.thresholds import measures_at, threshold_in
-from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
+from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, said_alike
+from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..specs.run import TEST
 from .build import build_problem
-from .decision_warnings import warnings_of
-from .environment import capture
+from .machine import PeakMemoryMeter, capture, computing, staying
 from .model_file import model_bytes
-from .peak_memory import PeakMemoryMeter
+from .open import OpenedData
 from .plan import Plan
-from .problem import OpenedData, Problem
+from .problem import Problem
+from .score import State, state_name
 from .select import Track
-from .train import Trained, state_name, train
+from .train import Trained, train
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,6 @@ def compute(
     Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
     breaks its contract.
     """
-    code = plan.code_reading(opened.digest)
     with computing(plan, device), staying():
         environment = capture(device)
         memory = PeakMemoryMeter(device)
@@ -104,17 +103,17 @@ def compute(
         def started() -> None:
             facts = problem.facts()
             labeled, unlabeled = facts.train.labeled or 0, facts.train.unlabeled or 0
-            event = RunStarted(plan.run_id, code.hash, plan.spec, str(device), labeled, unlabeled, facts)
+            event = RunStarted(plan.run_id, opened.code.hash, plan.spec, str(device), labeled, unlabeled, facts)
             audience.notify("pubench_run_started", event, device)
 
         def report(event: EpochFinished) -> None:
             audience.notify("pubench_epoch_finished", event, device)
 
         trained = train(plan, problem, memory=memory, started=started, report=report, ended=ended)
-        return finished(plan, problem, trained, code, environment)
+        return finished(plan, problem, trained, environment)
 
 
-def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment) -> Finished:
+def finished(plan: Plan, problem: Problem, trained: Trained, environment: Environment) -> Finished:
     """Result of a trained method, to be recorded."""
     spec = plan.spec
     model, why_not = _model(plan, problem, trained) if spec.execution.save_model else (None, "")
@@ -124,7 +123,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         predictions = (problem.unlabeled_rows, scores)
         ids = {name: texts[problem.unlabeled_rows].tolist() for name, texts in problem.opened.ids.items()}
     return Finished(
-        result=_result(plan, problem, trained, code, environment, with_model=model is not None, why_not=why_not),
+        result=_result(plan, problem, trained, environment, with_model=model is not None, why_not=why_not),
         environment=environment,
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
@@ -173,7 +172,6 @@ def _result(
     plan: Plan,
     problem: Problem,
     trained: Trained,
-    code: Code,
     environment: Environment,
     *,
     with_model: bool,
@@ -198,7 +196,7 @@ def _result(
     return Result(
         record_version=RECORD_VERSION,
         run_id=plan.run_id,
-        code=code,
+        code=problem.opened.code,
         spec=spec,
         oracle="truth" in plan.method.requires or spec.prior == TEST,
         selected=spec.selection.criterion,
@@ -278,73 +276,72 @@ def _training(problem: Problem, trained: Trained) -> Arrays:
     return arrays | {scores_name("training", state): scores for state, scores in trained.training.items()}
 
 
-# -------------------------------------------------------------------- the machine
+#: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.
+#: At 3 / 2 a third of the decisions for that class are wrong, or a third of its rows are missed, whatever is decided.
+FAR = 1.5
+#: Standard errors of a share of n rows that the difference must exceed as well.
+STANDARD_ERRORS = 3.0
 
 
-_DEVICE = "execution.device"
+def warnings_of(
+    plan: Plan, state: State, *, prior: float | None, labeled: npt.NDArray[np.bool_] | None
+) -> tuple[str, ...]:
+    """Lines on the decisions (score above 0) of one state, on rows that are a draw from the population.
+
+    ``prior``: what the method was given. ``labeled``: of every row of a user's table; None for simulated labels.
+    """
+    part = "unlabeled" if "unlabeled" in state.scores else "test"
+    lines = list(_one_sided(state))
+    told = prior if "prior" in plan.method.granted or plan.spec.prior != "true" else None
+    if part in state.scores and told is not None:
+        expected = _expected_share(plan.spec.data.scheme, labeled, part, told)
+        lines += _far_from_prior(part, state.scores[part], expected, told)
+    return tuple(lines)
 
 
-def choose_device(plan: Plan) -> torch.device:
-    """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
-    wanted, info = plan.spec.execution.device, plan.method.info
-    if wanted == "auto":
-        return torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
-    device = device_here(wanted)
-    if device.type not in info.devices:
-        raise RequestError(
-            f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
-            field=_DEVICE,
-            value=wanted,
+def _one_sided(state: State) -> Iterator[str]:
+    """Decisions that are all the same: the accuracy is then the share of a class, no more."""
+    part = next((name for name in ("test", "unlabeled") if name in state.scores), None)
+    if part is None:
+        return
+    scores = state.scores[part]
+    positive = scores > 0
+    if len(scores) and (positive.all() or not positive.any()):
+        begins = said_alike(part, positive=bool(positive.any()), rows=len(scores))
+        yield (
+            f"{begins} (scores from {scores.min():.4g} to {scores.max():.4g}, "
+            "decided at 0): the order of the scores may mean something, the decisions do not; take as many of the "
+            "highest scores as the prior says, or try another preset, prior or method"
         )
-    return device
 
 
-def device_here(wanted: str) -> torch.device:
-    """``cpu`` or a CUDA device of this machine, with its number. Raises RequestError for one that is not here."""
-    device = torch.device(wanted)
-    if device.type != "cuda":
-        return device
-    if not torch.cuda.is_available():
-        raise RequestError(
-            f"execution.device={wanted}: no CUDA device is available here; use cpu or auto", field=_DEVICE, value=wanted
+def _expected_share(scheme: Scheme, labeled: npt.NDArray[np.bool_] | None, part: str, told: float) -> float:
+    """The share of positives that the prior ``told`` implies for the rows of a part.
+
+    A data set's test part is a draw from the population. So are the unlabeled rows of a user's table, or what the
+    labeled positives left of one; a test file of the user's own may be anything and is not looked at.
+    """
+    if part == "unlabeled" and labeled is not None and is_one_sample(scheme):
+        return unlabeled_prior(told, int(labeled.sum()), len(labeled))
+    return told
+
+
+def _far_from_prior(part: str, scores: FloatArray, expected: float, prior: float) -> Iterator[str]:
+    """A share of positive decisions far from the one expected, and further than sampling explains."""
+    n, decided = len(scores), float((scores > 0).mean()) if len(scores) else 0.0
+    if not 0 < decided < 1 or not 0 < expected < 1:
+        return
+    ratios = (decided / expected, (1 - decided) / (1 - expected))
+    sampling_error = math.sqrt(expected * (1 - expected) / n)
+    if max(*ratios, *(1 / ratio for ratio in ratios)) < FAR:
+        return
+    if abs(decided - expected) > STANDARD_ERRORS * sampling_error:
+        yield (
+            f"{_percent(decided)} of {n} {part} rows are decided positive; by the given prior ({prior:.4g}) "
+            f"{_percent(expected)} are: if it is right, at least {_percent(abs(decided - expected))} of the decisions "
+            "are wrong; compare the other criteria, correct the prior, or take as many of the highest scores as it says"
         )
-    if (device.index or 0) >= torch.cuda.device_count():
-        raise RequestError(
-            f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
-            field=_DEVICE,
-            value=wanted,
-        )
-    return torch.device("cuda", device.index or 0)
 
 
-def captured(plan: Plan, device: torch.device) -> Environment:
-    """Environment of a plan, before or after it runs."""
-    with computing(plan, device):
-        return capture(device)
-
-
-@contextmanager
-def staying() -> Iterator[None]:
-    """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
-    try:
-        yield
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise RunFailed(said_by(error)) from error
-
-
-@contextmanager
-def computing(plan: Plan, device: torch.device) -> Iterator[None]:
-    """Thread count and deterministic kernels for the duration of a run; restored afterwards."""
-    threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    if plan.spec.execution.threads is not None:
-        torch.set_num_threads(plan.spec.execution.threads)
-    if device.type == "cuda":
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
-        torch.set_deterministic_debug_mode("warn")  # use_deterministic_algorithms would import torch's compiler
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_deterministic_debug_mode(deterministic)
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

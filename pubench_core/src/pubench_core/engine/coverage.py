@@ -10,7 +10,7 @@ from ..metric import Knowledge, Measurer
 from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.record import OtherFormat, Record
-from ..records.requirements import Asked, lacks, lacks_thresholds, unmeasured
+from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
 from ..records.thresholds import arrays_of, measures_at, threshold_in
@@ -44,15 +44,15 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
     if record.result.code.hash != code.hash:
         changed = ", ".join(code.changed_since(record.result.code))
         return Coverage(None, f"the stored result is of other code (changed: {changed})", plan)
-    missing = list(lacks(asked_of(plan), record))
+    missing = list(lacks(requirements_of(plan), record))
     if missing:
         return Coverage(None, f"the stored record has {', '.join(missing)}", _widened(plan, record))
     return Coverage(record, "", plan)
 
 
-def asked_of(plan: Plan) -> Asked:
+def requirements_of(plan: Plan) -> Requirements:
     """Requirements that a record must meet to answer a plan."""
-    return Asked(
+    return Requirements(
         spec=plan.spec,
         criteria={name: plan.criterion_code(name) for name in plan.spec.selection.criteria},
         metrics={name: plan.metrics[name].code for name in plan.spec.evaluation.metrics},
@@ -90,7 +90,7 @@ def answer(plan: Plan, record: Record) -> Result:
 
     Nothing is trained: what is new is measured from the stored scores.
     """
-    result, names = record.result, unmeasured(asked_of(plan), record.result)
+    result, names = record.result, unmeasured(requirements_of(plan), record.result)
     shown = {"selected": plan.spec.selection.criterion, "decision": plan.spec.decision.rule}
     undecided = lacks_thresholds(record)
     if not names and not undecided:

@@ -1,8 +1,8 @@
-"""Carrying out one run, in three parts: what a stored record covers, computing the rest, publishing it."""
+"""One run, carried out: a stored record that answers it, or open, build, train, score, select, publish."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,11 +22,13 @@ from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
-from .build import build_problem, open_data
-from .compute import Audience, Finished, captured, choose_device, compute, staying
+from .build import build_problem
+from .compute import Audience, Finished, compute
 from .coverage import answer, coverage, stored_record
-from .folds import fold_of, joined
+from .folds import Fold, fold_of, joined
 from .interrupts import Deferred
+from .machine import captured, choose_device, staying
+from .open import open_data
 from .plan import Plan
 from .publish import failure_of, publish, publish_answer
 from .source_location import packages_called, packages_of, raised_at
@@ -71,97 +73,89 @@ def execute(
     a plugin has replaced a function of another one: the hash of its code would be that of a function not called.
     """
     refuse_replaced(packages_called(plan))
-    if plan.spec.validation.joint:
-        shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
-        return _execute_folds(plan, shared, stored, at_once)
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
-    seen = store.stamp(plan.run_id)
-    if not force:
-        found = covered(plan, store, root, say)
-        if isinstance(found, Outcome):
-            stored(found)
-            return found
-        plan = found
+    seen, found = store.stamp(plan.run_id), plan if force else covered(plan, store, root, say)
+    if isinstance(found, Outcome):
+        stored(found)
+        return found
     store.check_writable(plan.run_id)
-    device = choose_device(plan)
-    environment = captured(plan, device)  # whatever this meets, it meets before anything is trained
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
-    with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait):
+    work = _Work(store, root, choose_device(found), captured(found, choose_device(found)), audience, say)
+    shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
+    folds = work.folds(found, {**shared, "at_once": at_once})
+    with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(folds)):
         if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
-            found = covered(plan, store, root, say)
-            if isinstance(found, Outcome):
-                stored(found)
-                return found
-            plan = found
-        at_first = store.in_work()
-        done = attempt(plan, root, device, environment, audience, interrupts.start, say)
-        if isinstance(done, Failed):
-            raised = _recorded(plan, done, store, audience)
-            if isinstance(done.error, RequestError):
-                raise done.error
-            raise raised from done.error
-        if at_once is not None:
-            most = max(at_once, at_first, store.in_work())  # others may work in this folder
-            done = replace(done, result=done.result.model_copy(update={"at_once": most}))
-        record = publish(store, done)
-        outcome = Outcome(record.result, record.folder, reused=False)
-        stored(outcome)
-    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))
-    return outcome
-
-
-def _execute_folds(
-    plan: Plan, shared: dict[str, Any], stored: Callable[[Outcome], None], at_once: int | None
-) -> Outcome:
-    """Carries out every fold of a plan that has no record yet, and joins them. ``shared``: what :func:`execute` takes.
-
-    A fold that another process carries out is waited for. A failure of a fold is recorded for the joint run too.
-    """
-    say, store = shared["say"], RecordStore(plan.spec.execution.results)
-    root = data_root(plan.spec.execution, say, progress=shared["progress"])
-    if not shared["force"]:
-        found = covered(plan, store, root, say)
-        if isinstance(found, Outcome):
-            stored(found)
-            return found
-        plan = found
-    store.check_writable(plan.run_id)
-    device = choose_device(plan)
-    environment = captured(plan, device)
-    audience = Audience(
-        Listeners(shared["listeners"]), Listeners([] if shared["display"] is None else [shared["display"]])
-    )
-    if plan.method.info.out_of_sample:
-        say(f"{plan.method.info.key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
-    plans, refit = plan.folds, plan.refit
-    folds = []
-    for number, one in enumerate([*plans, *([] if refit is None else [refit])], start=1):
-        which = f"fold {number} of {len(plans)}" if number <= len(plans) else "model of all rows"
-        say(f"{which}: run {one.run_id}")
-        try:
-            done = execute(one, **shared, at_once=at_once)
-        except RunFailed as error:
-            said = RunFailed(f"{which}: {error}", cause=error.cause)
-            failed = Failed(failure_of(plan, plan.code, said, environment), error)
-            raise _recorded(plan, failed, store, audience) from error
-        folds.append(fold_of(done.folder, done.result))
-    with store.claim(plan.run_id, say):
-        problem = build_problem(plan, opened=open_data(plan, root), root=root)
-        of_all = None if refit is None else folds.pop()
-        record = publish(store, joined(plan, problem, folds, environment, of_all))
-        outcome = Outcome(record.result, record.folder, reused=False)
-        stored(outcome)
-    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))
-    return outcome
+            found = covered(found, store, root, say)
+        if isinstance(found, Plan):
+            done = work.joined(found, folds) if folds else work.alone(found, interrupts.start, at_once)
+            record = publish(store, done)
+            found = Outcome(record.result, record.folder, reused=False)
+        stored(found)
+    if not found.reused:
+        _finished(audience, RunFinished(plan.run_id, "finished", found.folder, found.result))
+    return found
 
 
 @dataclass(frozen=True)
 class Failed:
-    """Outcome of a run without a result, and the error behind it."""
+    """A run without a result: its failure, to be recorded, and the error behind it."""
 
     failure: Failure
     error: Exception
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a run is carried out with. All of it is there before anything is trained."""
+
+    store: RecordStore
+    root: DataRoot
+    device: torch.device
+    environment: Environment
+    audience: Audience
+    say: Say
+
+    def alone(self, plan: Plan, ended: Callable[[], None], at_once: int | None) -> Finished:
+        """Result of a run. Raises RequestError or RunFailed when a refusal or failure has been recorded."""
+        at_first = self.store.in_work()
+        done = attempt(plan, self.root, self.device, self.environment, self.audience, ended, self.say)
+        if isinstance(done, Failed):
+            raised = _recorded(plan, done, self.store, self.audience)
+            if isinstance(done.error, RequestError):
+                raise done.error
+            raise raised from done.error
+        if at_once is None:
+            return done
+        most = max(at_once, at_first, self.store.in_work())  # others may work in this folder
+        return replace(done, result=done.result.model_copy(update={"at_once": most}))
+
+    def folds(self, plan: Plan, shared: dict[str, Any]) -> list[Fold]:
+        """The folds of a plan, and the run on all rows if it refits; none if it is no joint run.
+
+        Each is carried out unless it has a record. One that another process carries out is waited for. A failure is
+        recorded for the joint run too. ``shared``: what :func:`execute` takes.
+        """
+        plans, refit, found = plan.folds, plan.refit, []
+        if plans and plan.method.info.out_of_sample:
+            key = plan.method.info.key
+            self.say(f"{key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
+        for number, one in enumerate([*plans, *([] if refit is None else [refit])], start=1):
+            which = f"fold {number} of {len(plans)}" if number <= len(plans) else "model of all rows"
+            self.say(f"{which}: run {one.run_id}")
+            try:
+                done = execute(one, **shared)
+            except RunFailed as error:
+                why = RunFailed(f"{which}: {error}", cause=error.cause)
+                failed = Failed(failure_of(plan, plan.code, why, self.environment), error)
+                raise _recorded(plan, failed, self.store, self.audience) from error
+            found.append(fold_of(done.folder, done.result))
+        return found
+
+    def joined(self, plan: Plan, folds: Sequence[Fold]) -> Finished:
+        """Result of all folds together. ``folds``: as :meth:`folds` gives them."""
+        problem, k = build_problem(plan, opened=open_data(plan, self.root), root=self.root), len(plan.folds)
+        return joined(plan, problem, folds[:k], self.environment, next(iter(folds[k:]), None))
 
 
 def attempt(
@@ -190,7 +184,7 @@ def attempt(
             return compute(plan, opened, root, device, audience, ended)
     # So is whatever a mechanism, an estimator or a method raises, and what this split cannot meet.
     except Exception as error:  # noqa: BLE001
-        return Failed(failure_of(plan, plan.code_reading(opened.digest), error, environment), error)
+        return Failed(failure_of(plan, opened.code, error, environment), error)
 
 
 @contextmanager

@@ -29,16 +29,16 @@ from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
 from ..records.thresholds import measures_at, threshold_in
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
 from .build import build_problem
-from .compute import Audience, Finished, compute
-from .decision_warnings import warnings_of
+from .compute import Audience, Finished, compute, warnings_of
 from .model_file import SavedModel, load_model
+from .open import OpenedData
 from .plan import Plan
-from .problem import OpenedData, Problem
+from .problem import Problem
+from .score import State, state_name
 from .select import Choice, HeldOut, Track
-from .train import State, state_name
 
 #: (epoch, candidate): a state that every fold keeps.
-Kept = tuple[int, str]
+StateKey = tuple[int, str]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Fold:
         return np.asarray(self.arrays[name], dtype=np.float64)
 
     @property
-    def kept(self) -> dict[Kept, str]:
+    def kept(self) -> dict[StateKey, str]:
         """(epoch, candidate) -> name of the state, in order of epochs."""
         prefix, found = scores_name("validation", "epoch-"), {}
         for name in self.arrays:
@@ -220,7 +220,7 @@ class _Joint:
         self._measurer = Measurer(plan.metrics, indispensable=plan.spec.selection.criterion)
         kept = [fold.kept for fold in folds]
         self._kept = [state for state in kept[0] if all(state in other for other in kept)]
-        self._values: dict[str, dict[Kept, float | None]] = {}
+        self._values: dict[str, dict[StateKey, float | None]] = {}
 
     def track(self, name: str) -> Track:
         """What one criterion chooses, by its mean over the folds."""
@@ -248,14 +248,14 @@ class _Joint:
             track.offer(choices, epoch, None)
         return track
 
-    def _value(self, name: str, state: Kept) -> float | None:
+    def _value(self, name: str, state: StateKey) -> float | None:
         if name == "native":
             found = [fold.native(state[0]) for fold in self._folds]
             known = [value for value in found if value is not None]
             return statistics.fmean(known) if len(known) == len(found) else None
         return value_over_folds(name, self._out_of_fold(state_name(*state)), self._parts, self._measurer)
 
-    def _held_out(self, state: Kept) -> HeldOut:
+    def _held_out(self, state: StateKey) -> HeldOut:
         """All folds decide alike, or the mean of how well they rank."""
         scores = self._out_of_fold(state_name(*state))
         found = [HeldOut.of(part.scored(scores)) for part in self._parts]

@@ -39,7 +39,7 @@ from ..training.views import Features
 from .plan import Plan
 from .problem import Problem
 from .resolve import method_class
-from .snapshot import Snapshot
+from .select import Snapshot
 
 #: Raised when the layout of the file changes.
 VERSION = 2

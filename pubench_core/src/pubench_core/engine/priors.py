@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import ValidationError
 
+from ..data.checksum_cache import keep, kept
 from ..data.dataset import IntArray
 from ..errors import RequestError
 from ..isolation import isolated
@@ -24,8 +27,37 @@ from ..specs.run import TEST, UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
-from .estimate_cache import Kept
 from .plan import EstimatorChoice
+
+
+@dataclass(frozen=True)
+class EstimateCache:
+    """``folder``: where estimates lie; ``code``: hash of the code of the estimator that is asked."""
+
+    folder: Path
+    code: str
+
+    def of(self, content: str, make: Callable[[], Estimate]) -> Estimate:
+        """The estimate on samples of this content; made, and kept, if there is none.
+
+        ``seconds`` are those that it took when it was made. What was cut short or altered is made again; a cache that
+        cannot be written costs the time of that.
+        """
+        path = self.folder / f"{hashlib.sha256(f'{self.code} {content}'.encode()).hexdigest()[:32]}.json"
+        found = _read(path)
+        if found is None:
+            found = make()
+            keep(path, found.model_dump_json().encode())
+        return found
+
+
+def _read(path: Path) -> Estimate | None:
+    content = kept(path)
+    try:
+        return None if content is None else Estimate.model_validate_json(content)
+    except ValidationError:  # of another version
+        return None
+
 
 FOLDS = 5
 
@@ -57,7 +89,7 @@ def given_prior(
     one_sample: bool,
     seed: int,
     scorer: Scorer = "logistic",
-    kept: Kept | None = None,
+    kept: EstimateCache | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
@@ -99,7 +131,7 @@ def _estimated(
     one_sample: bool,
     seed: int,
     scorer: Scorer,
-    kept: Kept | None,
+    kept: EstimateCache | None,
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)

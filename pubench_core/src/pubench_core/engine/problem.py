@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -19,22 +19,9 @@ from ..metric import Knowledge
 from ..results import DataFacts, Estimate, PartFacts, PriorFacts
 from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..training.views import Features, PUData, PUPart
+from .open import OpenedData
 
 Truth = npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class OpenedData:
-    """The data of a plan before anything is split. ``digest``: of the arrays; empty for a user's table.
-
-    ``ids``: column of a user's table that names its rows -> (n,) texts.
-    """
-
-    data: PNDataset
-    digest: str = ""
-    columns: tuple[Column, ...] | None = None
-    notes: tuple[str, ...] = ()
-    ids: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

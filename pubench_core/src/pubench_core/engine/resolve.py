@@ -24,9 +24,8 @@ from ..specs.config import TrainingConfig
 from ..specs.run import TEST, UNKNOWN, run_id
 from .explain import explain
 from .identity import code_of
-from .layers import Layer
+from .layers import Layer, Request
 from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
-from .request import Request
 from .resolve_data import DataSections, choose_data
 from .resolve_metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 

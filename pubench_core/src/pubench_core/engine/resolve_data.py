@@ -18,9 +18,8 @@ from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load
 from ..specs import DRAWN_SCHEMES, GIVEN, UserTableSpec
 from .explain import explain
-from .layers import FieldPath
+from .layers import FieldPath, Request
 from .plan import DataChoice, MechanismChoice
-from .request import Request
 
 #: How rows of a user's table can have come about (Wang et al.); the first is the default.
 TABLE_SCHEMES = DRAWN_SCHEMES

@@ -17,8 +17,8 @@ from ..plugins.registry import Registry, load
 from ..plugins.source_code import hash_function
 from ..results import DecisionRule
 from ..specs.canonical import short_hash
+from .layers import Request
 from .plan import DataChoice, MethodChoice
-from .request import Request
 
 #: Tracked unless other criteria are given, as far as they are installed: PU-only ones, oracle ones, the last epoch.
 DEFAULT_CRITERIA = ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..randomness import torch_seed
 from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
+from .select import Selection, Track
 
 #: What scores may be: the methods of another kind of tensor would be called with the order of the rows.
 KINDS: set[type] = {Tensor}
@@ -135,3 +137,122 @@ class Evaluator:
                 if reason:
                     reasons[name] = reason
         return reasons
+
+
+# -------------------------------------------------------------------- the states that were kept
+
+
+@dataclass(frozen=True)
+class State:
+    """Scores of one distinct state of a method.
+
+    ``scores``: part (test, validation, and unlabeled for a user's table) -> (n,) scores; ``auxiliary``: the method's
+    further outputs on the test part.
+    """
+
+    name: str
+    scores: dict[str, FloatArray]
+    auxiliary: dict[str, FloatArray] = field(default_factory=dict)
+
+
+def scored_states(
+    selection: Selection, evaluator: Evaluator, chosen: str, *, training: bool
+) -> tuple[dict[str, State], dict[str, str], dict[str, FloatArray]]:
+    """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored.
+
+    Last: state -> scores of the training part, each instance once, where ``training`` asks for them.
+    """
+    states: dict[str, State] = {}
+    found: dict[str, str] = {}
+    scored_as: dict[str, Track] = {}
+    kept = [track for track in selection.tracks.values() if track.snapshot is not None]
+    for track in sorted(kept, key=lambda track: track.name == chosen):
+        name = _state_name(track)
+        if name not in states or track.name == chosen:
+            assert track.snapshot is not None
+            track.snapshot.restore(evaluator.method)
+        if name not in states:
+            state = _score_state(name, track.epoch, track.candidate, evaluator)
+            name = next((other for other, known in states.items() if _same_scores(known, state)), name)
+            states.setdefault(name, state)
+        scored_as.pop(name, None)
+        scored_as[name] = track  # the chosen one's state comes last
+        found[track.name] = name
+    states |= _checkpoints(selection, evaluator, states)
+    of_training = _training_scores(scored_as, evaluator) if training else {}
+    _score_unlabeled(states, scored_as, evaluator)
+    if selection.checkpoints:  # of which the last was restored last
+        snapshot = selection.tracks[chosen].snapshot
+        assert snapshot is not None
+        snapshot.restore(evaluator.method)
+    return states, {track.name: found[track.name] for track in kept}, of_training
+
+
+def _state_name(track: Track) -> str:
+    """``last`` is apart: a method may still change after its last epoch."""
+    return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
+
+
+def state_name(epoch: int, candidate: str) -> str:
+    """Name of the state after an epoch, as one of the method's candidates scores in it."""
+    return f"epoch-{epoch}" + (f"-{candidate}" if candidate else "")
+
+
+def _checkpoints(selection: Selection, evaluator: Evaluator, known: Collection[str]) -> dict[str, State]:
+    """The states that a fold keeps, as every candidate scores in them, except for those that are known."""
+    found: dict[str, State] = {}
+    for epoch, snapshot in selection.checkpoints.items():
+        snapshot.restore(evaluator.method)
+        for candidate in evaluator.method.candidates():
+            name = state_name(epoch, candidate)
+            if name not in known:
+                found[name] = _score_state(name, epoch, candidate, evaluator)
+    return found
+
+
+def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evaluator) -> State:
+    """The restored method's outputs on every part, each part in one pass."""
+    problem, place = evaluator.problem, {"stage": "evaluation", "epoch": epoch}
+    scorer = {"": evaluator.method.candidates()[candidate]}
+    scores: dict[str, FloatArray] = {}
+    auxiliary: dict[str, FloatArray] = {}
+    if problem.truth_test is not None:
+        found, auxiliary = evaluator.outputs(scorer, *problem.part("test")[:2], place, auxiliary=True)
+        scores["test"] = found[""]
+    scores["validation"] = evaluator.outputs(scorer, *problem.part("validation")[:2], place)[0][""]
+    return State(name, scores, auxiliary)
+
+
+def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> dict[str, FloatArray]:
+    """State -> scores of the training part. It comes after everything that is measured, and no measure reads it."""
+    found = {}
+    for name, track in scored_as.items():
+        assert track.snapshot is not None
+        track.snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[track.candidate]}
+        place = {"stage": "evaluation", "epoch": track.epoch}
+        found[name] = evaluator.outputs(scorer, *evaluator.problem.part("train")[:2], place)[0][""]
+    return found
+
+
+def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:
+    """Adds every state's scores of a user's unlabeled rows, in the table's order, as a saved model would score them.
+
+    It comes after everything that is measured: the order of a table may tell the truth.
+    """
+    unlabeled = evaluator.problem.unlabeled_features()
+    if unlabeled is None:
+        return
+    for name, track in scored_as.items():
+        assert track.snapshot is not None
+        track.snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[track.candidate]}
+        place = {"stage": "evaluation", "epoch": track.epoch}
+        states[name].scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
+
+
+def _same_scores(one: State, other: State) -> bool:
+    return all(
+        ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+        for ours, theirs in ((one.scores, other.scores), (one.auxiliary, other.auxiliary))
+    )

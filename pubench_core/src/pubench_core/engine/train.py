@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,42 +13,175 @@ import torch
 
 from ..errors import Cause, PluginError, PubenchError, RunFailed, said_by
 from ..isolation import isolated, tiny_numbers_as_zero
-from ..method import AnyMethod
-from ..metric import FloatArray
+from ..method import AnyMethod, Scorer
+from ..metric import FloatArray, Scored
 from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
 from ..results import PeakMemory, Seconds
-from ..training.epochs import ending_epochs_with
+from ..training.epochs import Epoch, ending_epochs_with
+from ..training.memory import remembering_outputs
 from ..training.networks import NetworkBuilder
 from ..training.run import Run
 from ..training.scoring import evaluation_mode
-from ..training.views import PUData
-from .monitor import Monitor
-from .peak_memory import PeakMemoryMeter
+from ..training.views import PUData, PUPart
+from .machine import PeakMemoryMeter
 from .plan import Plan
 from .problem import Problem
-from .score import Evaluator
-from .select import Selection, Track, refuse_undefined
-from .snapshot import Snapshot
+from .score import Evaluator, State, scored_states
+from .select import HeldOut, Selection, Snapshot, refuse_undefined
+
+
+class Monitor:
+    """Ends every epoch: finalize, score the validation part, update all criteria, trace, report what happened."""
+
+    def __init__(
+        self,
+        *,
+        evaluator: Evaluator,
+        selection: Selection,
+        criterion: str,
+        validation: PUPart,
+        trace: tuple[str, ...],
+        trace_metrics: tuple[str, ...],
+        run_id: str,
+        report: Callable[[EpochFinished], None],
+    ) -> None:
+        self.evaluator, self.selection, self.criterion = evaluator, selection, criterion
+        self.epochs: list[EpochFinished] = []
+        self._validation, self._trace, self._trace_metrics = validation, trace, trace_metrics
+        self._run_id, self._report = run_id, report
+        metrics = evaluator.measurer.metrics
+        self._oracle_criteria = frozenset(
+            name for name in selection.tracks if name in metrics and metrics[name].info.oracle
+        )
+        self._context: tuple[Any, Run[Any]] | None = None
+        self._validation_scores: FloatArray | None = None
+
+    def attach(self, data: Any, run: Run[Any]) -> None:
+        """Gives the monitor what ``Method.finalize`` and ``selection_score`` are called with."""
+        self._context = (data, run)
+
+    @property
+    def exhausted(self) -> bool:
+        """No criterion can still change."""
+        return self.selection.exhausted
+
+    def start_stage(self) -> None:
+        """A new training loop: patience counts from here."""
+        self.selection.start_stage()
+
+    def end_of_epoch(
+        self,
+        epoch: Epoch,
+        stage_epochs: int,
+        *,
+        seconds: float,
+        values: dict[str, float],
+        selectable: bool,
+        patience: int | None,
+    ) -> None:
+        """Called by ``run.epochs`` when a turn of the loop has ended."""
+        started = time.perf_counter()
+        number = epoch.total + 1
+        place = {"stage": epoch.stage, "epoch": number}
+        method = self.evaluator.method
+        criteria: dict[str, float | None] = {}
+        self._validation_scores = None
+        with remembering_outputs():
+            self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
+            if selectable:
+                by_criterion, held_out = self._criteria(place)
+                if by_criterion or self.selection.keeps_checkpoints:
+                    self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
+                criteria = {
+                    name: self.selection.tracks[name].best_of(by_candidate)[1]
+                    for name, by_candidate in by_criterion.items()
+                }
+            traced = self._traced(place)
+        event = EpochFinished(
+            run_id=self._run_id,
+            stage=epoch.stage,
+            epoch=number,
+            in_stage=epoch.in_stage + 1,
+            stage_epochs=stage_epochs,
+            seconds=seconds,
+            evaluation_seconds=time.perf_counter() - started,
+            criterion=self.criterion,
+            criteria=criteria,
+            values={**values, **traced},
+            needs_truth=frozenset(traced) | self._oracle_criteria,
+            positive_decisions=self._positive_decisions(),
+        )
+        self.epochs.append(event)
+        self._report(event)
+
+    def _positive_decisions(self) -> float | None:
+        """Share of validation rows called positive by scores that selection needed; none are computed for it."""
+        scores = self._validation_scores
+        return None if scores is None or not len(scores) else float((scores > 0).mean())
+
+    def refresh(self) -> None:
+        """Lets the method refresh stored numbers before it is scored."""
+        assert self._context is not None
+        data, run = self._context
+        with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), run.device):
+            self.evaluator.method.finalize(data, run)
+
+    def _criteria(self, place: dict[str, Any]) -> tuple[dict[str, dict[str, float | None]], dict[str, HeldOut]]:
+        """criterion -> candidate -> value, and candidate -> its state on the validation rows.
+
+        Of all criteria, as long as one that needs scores is still active.
+        """
+        assert self._context is not None
+        evaluator, (_, run) = self.evaluator, self._context
+        scored_ones = [t for t in self.selection.tracks.values() if not t.undefined and t.name != "last"]
+        wanted = [t.name for t in scored_ones] if any(t.active for t in scored_ones) else []
+        values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
+        held_out: dict[str, HeldOut] = {}
+        if not wanted:
+            return values, held_out
+        features, rows, _ = evaluator.problem.part("validation")
+        candidates = evaluator.method.candidates()
+        scores, _ = evaluator.outputs(candidates, features, rows, place)
+        for candidate, fn in candidates.items():
+            scored = evaluator.validation(scores[candidate])
+            held_out[candidate] = HeldOut.of(scored)
+            for name in wanted:
+                values[name][candidate] = (
+                    self._native(fn, run, place) if name == "native" else evaluator.value(name, scored)
+                )
+        self._validation_scores = next(iter(scores.values()))
+        return values, held_out
+
+    def _native(self, fn: Scorer, run: Run[Any], place: dict[str, Any]) -> float:
+        """The method's own criterion."""
+        with isolated(torch_seed(self.evaluator.problem.seed, "native"), run.device):
+            own = float(self.evaluator.method.selection_score(self._validation, fn, run))
+        if not np.isfinite(own):
+            raise RunFailed(f"the method's own selection score is {own}", **place)
+        return own
+
+    def _traced(self, place: dict[str, Any]) -> dict[str, float]:
+        """Measures of the parts to trace, against the truth; scores that selection needed are not computed again."""
+        evaluator = self.evaluator
+        values: dict[str, float] = {}
+        fn = next(iter(evaluator.method.candidates().values()))
+        for part in self._trace:
+            features, rows, truth = evaluator.problem.part(part)
+            if truth is None:
+                continue
+            known = self._validation_scores if part == "validation" else None
+            scores = evaluator.scores(fn, features, rows, place) if known is None else known
+            found = evaluator.values(self._trace_metrics, Scored.of(scores, truth=truth))
+            values |= {f"{part}-{name}": value for name, value in found.items()}
+        return values
+
 
 #: Rows that are kept of each of a method's generators.
 SAMPLES = 64
 
 #: What is raised where memory runs out, of the machine or of a GPU.
 OUT_OF_MEMORY = (MemoryError, torch.OutOfMemoryError)
-
-
-@dataclass(frozen=True)
-class State:
-    """Scores of one distinct state of a method.
-
-    ``scores``: part (test, validation, and unlabeled for a user's table) -> (n,) scores; ``auxiliary``: the method's
-    further outputs on the test part.
-    """
-
-    name: str
-    scores: dict[str, FloatArray]
-    auxiliary: dict[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +248,7 @@ def train(
     # a user's rows of U are scored anyway, and those of folds when they are joined
     decides = problem.prior is not None and problem.unlabeled_rows is None and spec.validation.folds is None
     kept = decides or "training-scores" in spec.execution.artifacts
-    states, state_of, training = _scored_states(selection, evaluator, spec.selection.criterion, training=kept)
+    states, state_of, training = scored_states(selection, evaluator, spec.selection.criterion, training=kept)
     ended_at = time.perf_counter()
     return Trained(
         method=method,
@@ -232,110 +365,4 @@ def _seconds(epochs: list[EpochFinished], total: float, final_scoring: float) ->
         evaluation=round(evaluation + final_scoring, 4),
         per_epoch=round((training + evaluation) / len(epochs), 4),
         per_epoch_training=round(training / len(epochs), 4),
-    )
-
-
-# -------------------------------------------------------------------- scoring what was kept
-
-
-def _scored_states(
-    selection: Selection, evaluator: Evaluator, chosen: str, *, training: bool
-) -> tuple[dict[str, State], dict[str, str], dict[str, FloatArray]]:
-    """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored.
-
-    Last: state -> scores of the training part, each instance once, where ``training`` asks for them.
-    """
-    states: dict[str, State] = {}
-    found: dict[str, str] = {}
-    scored_as: dict[str, Track] = {}
-    kept = [track for track in selection.tracks.values() if track.snapshot is not None]
-    for track in sorted(kept, key=lambda track: track.name == chosen):
-        name = _state_name(track)
-        if name not in states or track.name == chosen:
-            assert track.snapshot is not None
-            track.snapshot.restore(evaluator.method)
-        if name not in states:
-            state = _score_state(name, track.epoch, track.candidate, evaluator)
-            name = next((other for other, known in states.items() if _same_scores(known, state)), name)
-            states.setdefault(name, state)
-        scored_as.pop(name, None)
-        scored_as[name] = track  # the chosen one's state comes last
-        found[track.name] = name
-    states |= _checkpoints(selection, evaluator, states)
-    of_training = _training_scores(scored_as, evaluator) if training else {}
-    _score_unlabeled(states, scored_as, evaluator)
-    if selection.checkpoints:  # of which the last was restored last
-        snapshot = selection.tracks[chosen].snapshot
-        assert snapshot is not None
-        snapshot.restore(evaluator.method)
-    return states, {track.name: found[track.name] for track in kept}, of_training
-
-
-def _state_name(track: Track) -> str:
-    """``last`` is apart: a method may still change after its last epoch."""
-    return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
-
-
-def state_name(epoch: int, candidate: str) -> str:
-    """Name of the state after an epoch, as one of the method's candidates scores in it."""
-    return f"epoch-{epoch}" + (f"-{candidate}" if candidate else "")
-
-
-def _checkpoints(selection: Selection, evaluator: Evaluator, known: Collection[str]) -> dict[str, State]:
-    """The states that a fold keeps, as every candidate scores in them, except for those that are known."""
-    found: dict[str, State] = {}
-    for epoch, snapshot in selection.checkpoints.items():
-        snapshot.restore(evaluator.method)
-        for candidate in evaluator.method.candidates():
-            name = state_name(epoch, candidate)
-            if name not in known:
-                found[name] = _score_state(name, epoch, candidate, evaluator)
-    return found
-
-
-def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evaluator) -> State:
-    """The restored method's outputs on every part, each part in one pass."""
-    problem, place = evaluator.problem, {"stage": "evaluation", "epoch": epoch}
-    scorer = {"": evaluator.method.candidates()[candidate]}
-    scores: dict[str, FloatArray] = {}
-    auxiliary: dict[str, FloatArray] = {}
-    if problem.truth_test is not None:
-        found, auxiliary = evaluator.outputs(scorer, *problem.part("test")[:2], place, auxiliary=True)
-        scores["test"] = found[""]
-    scores["validation"] = evaluator.outputs(scorer, *problem.part("validation")[:2], place)[0][""]
-    return State(name, scores, auxiliary)
-
-
-def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> dict[str, FloatArray]:
-    """State -> scores of the training part. It comes after everything that is measured, and no measure reads it."""
-    found = {}
-    for name, track in scored_as.items():
-        assert track.snapshot is not None
-        track.snapshot.restore(evaluator.method)
-        scorer = {"": evaluator.method.candidates()[track.candidate]}
-        place = {"stage": "evaluation", "epoch": track.epoch}
-        found[name] = evaluator.outputs(scorer, *evaluator.problem.part("train")[:2], place)[0][""]
-    return found
-
-
-def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:
-    """Adds every state's scores of a user's unlabeled rows, in the table's order, as a saved model would score them.
-
-    It comes after everything that is measured: the order of a table may tell the truth.
-    """
-    unlabeled = evaluator.problem.unlabeled_features()
-    if unlabeled is None:
-        return
-    for name, track in scored_as.items():
-        assert track.snapshot is not None
-        track.snapshot.restore(evaluator.method)
-        scorer = {"": evaluator.method.candidates()[track.candidate]}
-        place = {"stage": "evaluation", "epoch": track.epoch}
-        states[name].scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
-
-
-def _same_scores(one: State, other: State) -> bool:
-    return all(
-        ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
-        for ours, theirs in ((one.scores, other.scores), (one.auxiliary, other.auxiliary))
     )

@@ -13,7 +13,7 @@ from .record import Record
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requirements:
     """``spec``: resolved; ``criteria``, ``metrics``: name -> hash of its code, of all that the spec names.
 
     ``own_table``: whether the data are a table of the user's own.
@@ -25,13 +25,13 @@ class Asked:
     own_table: bool
 
 
-def lacks(asked: Asked, record: Record) -> Iterator[str]:
+def lacks(required: Requirements, record: Record) -> Iterator[str]:
     """Needs of the request that the record of the same code lacks, in words that follow 'the stored record has'."""
-    spec, result = asked.spec, record.result
+    spec, result = required.spec, record.result
     for name in spec.selection.criteria:
         if name not in result.criteria:
             yield f"no criterion {name}"
-        elif result.criteria[name].code != asked.criteria[name]:
+        elif result.criteria[name].code != required.criteria[name]:
             yield f"criterion {name} by other code"
     has_scores = lexists(record.folder / SCORES)
     if has_scores and not is_whole(record.folder / SCORES):
@@ -58,9 +58,9 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
     if spec.decision.rule == "prior" and undecided and not lacks_thresholds(record):
         yield "no decision at the prior"
     if not has_scores:
-        if names := unmeasured(asked, result):
+        if names := unmeasured(required, result):
             yield f"no measure {', '.join(names)} and no scores to measure"
-        if asked.own_table and chosen.snapshot != result.chosen.snapshot:
+        if required.own_table and chosen.snapshot != result.chosen.snapshot:
             yield "no predictions of this criterion's epoch"
 
 
@@ -79,6 +79,6 @@ def lacks_thresholds(record: Record) -> bool:
     return of_u and (folder / SCORES).exists()
 
 
-def unmeasured(asked: Asked, result: Result) -> list[str]:
+def unmeasured(required: Requirements, result: Result) -> list[str]:
     """Metrics that were not measured yet, or by other code."""
-    return [name for name in asked.spec.evaluation.metrics if result.metrics.get(name) != asked.metrics[name]]
+    return [name for name in required.spec.evaluation.metrics if result.metrics.get(name) != required.metrics[name]]

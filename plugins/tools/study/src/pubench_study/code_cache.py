@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
-from pubench_core.records.requirements import Asked
+from pubench_core.records.requirements import Requirements
 from pubench_core.results import Code
 from pubench_core.results.result import Stored
 from pubench_core.specs.canonical import short_hash
@@ -41,11 +41,11 @@ class InstalledCode(Stored):
             return found
         return Code.of({**found.parts, f"data {run.data}": digest}, found.versions)
 
-    def asked(self, run: PlannedRun) -> Asked:
+    def requirements(self, run: PlannedRun) -> Requirements:
         """Requirements that a record must meet to answer for a run."""
         criteria = {name: self.metrics.get(name, "") for name in run.spec.selection.criteria}
         metrics = {name: self.metrics.get(name, "") for name in run.spec.evaluation.metrics}
-        return Asked(run.spec, criteria, metrics, own_table=run.own_table)
+        return Requirements(run.spec, criteria, metrics, own_table=run.own_table)
 
 
 def installed_code(

@@ -24,8 +24,9 @@ def remotely(task: Task) -> Any:
     import torch
 
     from pubench_core.data.paths import data_root
-    from pubench_core.engine.compute import Audience, captured, choose_device
+    from pubench_core.engine.compute import Audience
     from pubench_core.engine.execute import Failed, attempt
+    from pubench_core.engine.machine import captured, choose_device
 
     if task.execution["threads"] is not None:
         torch.set_num_threads(task.execution["threads"])
@@ -70,7 +71,7 @@ class RayPool:
         import ray
         import torch
 
-        from pubench_core.engine.environment import capture
+        from pubench_core.engine.machine import capture
 
         joined = ray.is_initialized()
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}

@@ -150,7 +150,7 @@ def state_of(
     if record is not None:
         stored = record.result.code
         now = code.code(run, digests.of(run, stored.parts))
-        asked = code.asked(run)
+        asked = code.requirements(run)
         if stored.hash != now.hash:
             why = f"the stored result is of other code (changed: {', '.join(now.changed_since(stored))})"
         elif missing := list(lacks(asked, record)):

@@ -50,7 +50,7 @@ def _prepared() -> Environment:
     """Imports what every run needs, and takes one step, so that no run pays for what torch loads then."""
     import torch
 
-    from pubench_core.engine.environment import capture
+    from pubench_core.engine.machine import capture
     from pubench_core.plugins.registry import registry
     from pubench_core.training.optimizers import Adam
 

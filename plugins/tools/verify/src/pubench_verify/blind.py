@@ -27,8 +27,8 @@ def blind(record: Record, root: Path, say: Callable[[str], None], draws: random.
     problem if any other score differs. ``root``: folder of data files. ``draws``: permutes.
     """
     from pubench_core.engine.build import build_problem
-    from pubench_core.engine.compute import choose_device, computing
     from pubench_core.engine.disguise import other_labels, other_order
+    from pubench_core.engine.machine import choose_device, computing
     from pubench_core.engine.train import train
 
     result = record.result

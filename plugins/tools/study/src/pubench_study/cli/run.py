@@ -172,7 +172,7 @@ def _devices(how: RunOptions) -> list[str]:
 
 def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
     """RequestError where this machine lacks a GPU that runs are to compute on: every one of them would be refused."""
-    from pubench_core.engine.compute import device_here
+    from pubench_core.engine.machine import device_here
 
     for device in dict.fromkeys(name for name in devices if name.startswith("cuda")):
         try:

@@ -1,0 +1,204 @@
+"""The machine that a run is carried out on: device, threads, versions, source revision, peak memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from ..errors import RequestError, RunFailed, said_by
+from ..plugins.registry import registry, tools
+from ..results import (
+    Environment,
+    PeakMemory,
+)
+from .plan import Plan
+
+#: Packages whose version can change numbers; pubench's own and every plugin's are added.
+NOTED = ("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml")
+#: Environment variables that choose kernels of torch, MKL, oneDNN, OpenBLAS, NumPy and CUDA.
+_VARIABLES = (
+    "ATEN_CPU_CAPABILITY",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "DNNL_MAX_CPU_ISA",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NVIDIA_TF32_OVERRIDE",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+)
+_OURS = ("pubench", "pubench-core", "pubench-cli")
+
+
+def capture(device: torch.device) -> Environment:
+    """Environment of the present process."""
+    commit, dirty = _git()
+    return Environment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages=_versions(),
+        git_commit=commit,
+        git_dirty=dirty,
+        cpu=_cpu_model(),
+        cpu_count=os.cpu_count(),
+        threads=torch.get_num_threads(),
+        device=str(device),
+        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        gpu=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        cuda=torch.version.cuda if device.type == "cuda" else None,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Distributions that installers left behind without metadata have no name or no version, and are no package."""
+    plugins = registry().distributions | tools().distributions
+    found = {}
+    for name in sorted({*NOTED, *_OURS, *plugins}):  # by name: reading what every installed package is takes .2 s
+        with suppress(PackageNotFoundError, KeyError, ValueError):  # ValueError: metadata that are no text
+            found[name] = version(name)
+    return {name: text for name, text in found.items() if isinstance(text, str)}
+
+
+@cache
+def _git() -> tuple[str | None, bool | None]:
+    """(commit, whether anything is uncommitted) of the source tree that core was imported from; None where it is not a
+    checkout or git is absent.
+    """
+    here = Path(__file__).parent
+    try:
+        commit = _output("git", "-C", str(here), "rev-parse", "HEAD")
+        return commit, bool(_output("git", "-C", str(here), "status", "--porcelain"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+
+@cache
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+# -------------------------------------------------------------------- device and threads
+
+
+_DEVICE = "execution.device"
+
+
+def choose_device(plan: Plan) -> torch.device:
+    """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
+    wanted, info = plan.spec.execution.device, plan.method.info
+    if wanted == "auto":
+        return torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
+    device = device_here(wanted)
+    if device.type not in info.devices:
+        raise RequestError(
+            f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
+            field=_DEVICE,
+            value=wanted,
+        )
+    return device
+
+
+def device_here(wanted: str) -> torch.device:
+    """``cpu`` or a CUDA device of this machine, with its number. Raises RequestError for one that is not here."""
+    device = torch.device(wanted)
+    if device.type != "cuda":
+        return device
+    if not torch.cuda.is_available():
+        raise RequestError(
+            f"execution.device={wanted}: no CUDA device is available here; use cpu or auto", field=_DEVICE, value=wanted
+        )
+    if (device.index or 0) >= torch.cuda.device_count():
+        raise RequestError(
+            f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
+            field=_DEVICE,
+            value=wanted,
+        )
+    return torch.device("cuda", device.index or 0)
+
+
+def captured(plan: Plan, device: torch.device) -> Environment:
+    """Environment of a plan, before or after it runs."""
+    with computing(plan, device):
+        return capture(device)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RunFailed(said_by(error)) from error
+
+
+@contextmanager
+def computing(plan: Plan, device: torch.device) -> Iterator[None]:
+    """Thread count and deterministic kernels for the duration of a run; restored afterwards."""
+    threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    if plan.spec.execution.threads is not None:
+        torch.set_num_threads(plan.spec.execution.threads)
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
+        torch.set_deterministic_debug_mode("warn")  # use_deterministic_algorithms would import torch's compiler
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_deterministic_debug_mode(deterministic)
+
+
+# -------------------------------------------------------------------- memory
+
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+
+
+class PeakMemoryMeter:
+    """Starts measuring when created."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._resettable = False
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        elif _CLEAR.exists():
+            try:
+                _CLEAR.write_text("5")  # resets the high-water mark of resident memory (Linux, proc(5))
+                self._resettable = True
+            except OSError:
+                pass  # not permitted in this container: the peak since the process started is reported, as such
+
+    def read(self) -> PeakMemory:
+        """The peak since this object was made."""
+        if self._device.type == "cuda":
+            peak = torch.cuda.max_memory_allocated(self._device)
+            return PeakMemory(bytes=peak, what="peak allocated on the GPU")
+        if self._resettable:
+            line = next(row for row in _STATUS.read_text().splitlines() if row.startswith("VmHWM:"))
+            return PeakMemory(bytes=int(line.split()[1]) * 1024, what="peak resident during the run")
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        return PeakMemory(bytes=peak, what="peak resident since the process started")
