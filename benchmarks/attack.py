@@ -83,7 +83,7 @@ STUDY = {
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did; ``code`` is None if it did not end."""
+    """End of a command; ``code`` is None if it did not end."""
 
     code: int | None
     out: str
@@ -708,7 +708,7 @@ class Attack:
                 self.tell("kills", f"{signal.Signals(number).name} to the {whom}", fault)
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             found = {p.parent.name: read_scores(p.parent) for p in folder.glob("results/*/result.json")}
-            left = [p.name for p in (folder / "results").glob(".incoming/*")]
+            left = [p.name for p in (folder / "results").glob(".incoming/*") if p.name != ".lock"]
             fault = Done(done.returncode, done.stdout, done.stderr).fault or (f"left {left}" if left else None)
             if not chain:
                 whole = found
