@@ -44,7 +44,7 @@ def _measured(column: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def on_board(kind: Literal["method", "data"], key: str) -> str:
+def board_link(kind: Literal["method", "data"], key: str) -> str:
     """A link from the page of a method or data set to its page of the leaderboard; empty if it has none."""
     if key not in _measured(kind):
         return ""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaderboard import on_board
+from leaderboard import board_link
 from page_parts import (
     BENCHMARKS,
     add_pages,
@@ -72,7 +72,7 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
 def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
     """Everything about one method as Markdown; ``results``: the folder of raw rows."""
     parts = [f"# {method['name']}", capitalized(method["summary"]), citation(method["reference"])]
-    parts.append(on_board("method", method["key"]))
+    parts.append(board_link("method", method["key"]))
     parts.append(f"```\npubench run --method {method['key']} --data digits --mech scar --c 0.1\n```")
     facts = {
         "Key": f"`{method['key']}`" + "".join(f", `{alias}`" for alias in method["aliases"]),

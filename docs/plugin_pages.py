@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from leaderboard import on_board
+from leaderboard import board_link
 from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table
 
 from pubench_core.data.paths import data_root
@@ -81,7 +81,7 @@ def data_set_index(infos: Iterable[DatasetInfo]) -> str:
 def data_set_page(info: DatasetInfo) -> str:
     """Everything about one data set as Markdown."""
     source = source_of(info)
-    parts = [f"# {info.name}", capitalized(info.summary), _cited(info), on_board("data", info.key)]
+    parts = [f"# {info.name}", capitalized(info.summary), _cited(info), board_link("data", info.key)]
     fetch = f"pubench data fetch {_fetched(info)}\n" if source.downloadable else ""
     amount = "" if info.labels != "simulated" else " --c 0.1"
     method = "pu-bagging" if info.labels != "simulated" else "nnpu"  # nobody knows a prior to give to nnpu

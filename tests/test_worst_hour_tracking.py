@@ -372,4 +372,4 @@ class TestThePage:
         environment = {**os.environ, "PYTHONPATH": str(folder / "fake")}
         done = subprocess.run(self.command(self.port()), cwd=folder, env=environment, capture_output=True, text=True)
         assert done.returncode == 1
-        assert done.stderr == "error: mlflow server ended by itself (exit code 0); what it said stands above\n"
+        assert done.stderr == "error: mlflow server exited with code 0; see its output above\n"

@@ -223,6 +223,15 @@ class TestWhatIsKept:
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+class TestTheRuns:
+    def test_every_candidate_is_a_run_of_its_own_with_its_settings(self, answered: Any, tmp_path: Path) -> None:
+        rows = fits.Rows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
+        plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in PORTFOLIO}
+        assert len({fold.run_id for plan in plans.values() for fold in plan.folds}) == 5 * len(PORTFOLIO)
+        for one in PORTFOLIO:
+            assert one.config.items() <= plans[one.name].spec.method.config.items()
+
+
 class TestHonestScores:
     def test_no_row_is_scored_by_a_model_that_saw_it_or_its_copy(self, tmp_path: Path) -> None:
         """A forest scores an unlabeled row high if its labeled copy was trained on: noise then looks predictable."""

@@ -17,7 +17,7 @@ COMMANDS = [
     CommandInfo(
         path="info",
         load="pubench_cli.commands.plugins:info",
-        help="Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance.",
+        help="Show a plugin's reference, hyper-parameters and presets.",
         example="pubench info nnpu",
     ),
     CommandInfo(
@@ -29,7 +29,7 @@ COMMANDS = [
     CommandInfo(
         path="run",
         load="pubench_cli.commands.runs:run",
-        help="Run one method on one data set under one labeling, and print what it reached under every criterion.",
+        help="Train one method and print its test scores for each selection criterion.",
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(

@@ -27,7 +27,7 @@ def info(
     key: Annotated[str, typer.Argument(help="Key or alias of a plugin.", autocompletion=any_key)],
     format: PrintFormat = Format.table,
 ) -> None:
-    """Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance."""
+    """Show a plugin's reference, hyper-parameters and presets."""
     from ..describe import print_info
 
     print_info(key, as_json=format is Format.json)

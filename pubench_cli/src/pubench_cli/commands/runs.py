@@ -59,7 +59,7 @@ def run(
     ] = False,
     format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=MACHINE)] = Format.table,
 ) -> None:
-    """Run one method on one data set under one labeling, and print what it reached under every criterion.
+    """Train one method and print its test scores for each selection criterion.
 
     With --format json, an error is an object on stdout as well: {"error": ..., "field": ..., "exit_code": ...}.
     """

@@ -19,7 +19,7 @@ class Listeners:
         self._warn = warn or _print
 
     def notify(self, hook: str, event: Any) -> None:
-        """Calls one hook on every listener that has it; each gets an event of its own, to do with as it likes."""
+        """Calls one hook on every listener that has it; each gets its own copy of the event."""
         for listener in list(self._listeners):
             try:
                 function = getattr(listener, hook, None)

@@ -74,7 +74,7 @@ def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, th
         "results": kept,
         "prior": prior,
         "threads": threads,
-        **{f"config.{name}": value for name, value in candidate.config.items()},
+        "config": candidate.config,
     }
     settings = {
         "selection.criteria": ["last"],
@@ -89,7 +89,7 @@ def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, th
 
 
 def kept_folds(plan: Plan) -> list[Outcome | Plan]:
-    """Of each fold its record, or the plan that is to be carried out."""
+    """Record of each fold, or its plan if it is to be carried out."""
     store, root = RecordStore(plan.spec.execution.results), data_root(plan.spec.execution)
     return [covered(one, store, root) for one in plan.folds]
 

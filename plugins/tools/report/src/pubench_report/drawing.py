@@ -58,7 +58,7 @@ class Look:
 
 
 def looks(n: int) -> list[Look]:
-    """Of n series: no two share color and marker, and none is told by its color alone."""
+    """Looks of n series: no two share color and marker, and none differs by its color alone."""
     return [
         Look(COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)], (k // len(MARKERS)) % 2 == 1)
         for k in range(n)
@@ -195,7 +195,7 @@ def rank_figure(ranks: Sequence[RankInterval]) -> Figure:
 
 @dataclass(frozen=True)
 class Curve:
-    """``points``: (x, value), ascending; NaN where there is none. ``mark``: x of a dot on it."""
+    """``points``: (x, value), ascending; NaN if there is none. ``mark``: x of a dot on it."""
 
     name: str
     points: tuple[tuple[float, float], ...]

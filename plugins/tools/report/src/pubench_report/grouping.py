@@ -52,7 +52,7 @@ class FailedRun:
 
     @property
     def short(self) -> str:
-        """What happened, without which run it was."""
+        """Event without its run."""
         return "not carried out yet" if self.cause == MISSING else f"{self.cause}: {self.reason}"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What prints as text, and in a notebook as a table."""
+"""Base of objects that print as text, and in a notebook as a table."""
 
 from __future__ import annotations
 

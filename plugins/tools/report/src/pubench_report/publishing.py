@@ -68,4 +68,4 @@ def site(
 
 
 def _silent(text: str) -> None:
-    """Nobody listens."""
+    """Ignores the message."""

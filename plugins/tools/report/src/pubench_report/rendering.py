@@ -154,7 +154,7 @@ def _md_entry(entry: Entry) -> str:
 
 
 def md_escaped(text: str) -> str:
-    """A text of which Markdown takes no character for its own."""
+    """Escapes Markdown."""
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", _one_line(text))
 
 

@@ -12,7 +12,7 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="study",
-        help="Plan and carry out many runs: one file, one command, nothing lost, nothing twice.",
+        help="Run many experiments from one file; the same command resumes.",
     ),
     CommandInfo(
         path="study protocols",

@@ -1,4 +1,4 @@
-"""Freezing a study: every combination resolved once into a run, what is none left out with its reason."""
+"""Resolves every combination of a study once; invalid ones are skipped with a reason."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Pool(Protocol):
         """Events of runs since the last call; waits up to ``timeout`` seconds for the first."""
 
     def fewer(self, run_id: str) -> bool:
-        """Has fewer runs share the device on which one was out of memory; whether that could be done."""
+        """Reduces the number of runs on the device that ran out of memory; False if it is one already."""
 
     def close(self, *, abandon: bool = False) -> None:
         """Ends all workers; what is in work is given up if ``abandon``."""

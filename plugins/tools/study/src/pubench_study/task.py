@@ -94,7 +94,9 @@ def plan_of(task: Task) -> Plan:
     execution = {**task.spec.get("execution", {}), **task.execution}
     plan = resolve([Layer({**task.spec, "execution": execution})], registry())
     if plan.run_id != task.run_id:
-        raise RequestError(f"planned as {task.run_id}, it is {plan.run_id} by what is installed here")
+        raise RequestError(
+            f"run {task.run_id} now resolves to {plan.run_id}: installed plugins differ from those of the plan"
+        )
     return plan
 
 

@@ -1,4 +1,4 @@
-"""Trials become runs of a study, what became of the runs becomes the value of the trial."""
+"""Runs each trial as study runs; the trial's value is their mean."""
 
 from __future__ import annotations
 

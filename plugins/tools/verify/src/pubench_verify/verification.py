@@ -128,7 +128,7 @@ def verify(
 
 
 def _silent(text: str) -> None:
-    """Nobody listens."""
+    """Ignores the message."""
 
 
 __all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "Problem", "Verification", "verify"]

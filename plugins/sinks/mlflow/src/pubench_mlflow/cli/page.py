@@ -70,7 +70,7 @@ def open_page(results: Path, uri: str | None, port: int) -> None:
             signal.signal(number, signal.SIG_IGN)
         if server is not None:
             _end(server)
-    raise PluginError(f"mlflow server ended by itself (exit code {code}); see its output above")
+    raise PluginError(f"mlflow server exited with code {code}; see its output above")
 
 
 def _refuse_used(port: int) -> None:

@@ -115,7 +115,7 @@ def compare_methods(
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
     baseline: Annotated[
         str | None,
-        typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
+        typer.Option(help="Baseline method. (default: the first non-oracle method)"),
     ] = None,
     measure: Annotated[
         str | None,
@@ -323,7 +323,7 @@ def data_show(
     key: Annotated[
         str,
         typer.Argument(
-            help="Data set key, toy-gaussian, or a table of your own, which is said in words.",
+            help="Data set key, toy-gaussian, or a table file (printed as text).",
             autocompletion=keys("dataset"),
         ),
     ],

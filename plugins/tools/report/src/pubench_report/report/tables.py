@@ -176,7 +176,7 @@ def _pairs(model: Model, test: Comparison) -> Table:
 
 
 def _signed(number: float, digits: int) -> str:
-    """With its sign, except for what is printed as nothing."""
+    """Formats a number with its sign; zero gets none."""
     text = f"{number:+.{digits}f}"
     return text if float(text) else text[1:]
 

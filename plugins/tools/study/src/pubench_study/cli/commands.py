@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Results, Root
-from pubench_cli.options import option
+from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 
 from .completion import studies
@@ -43,7 +43,7 @@ Only = Annotated[
     ),
 ]
 Replan = Annotated[
-    bool, typer.Option("--replan", help="Freeze the plan again: the file or what is installed changed. Records stay.")
+    bool, typer.Option("--replan", help="Rebuild the plan after the file or a plugin changed. Results are kept.")
 ]
 
 
@@ -82,7 +82,7 @@ def run(
     executor: Annotated[Executor, typer.Option(help="Processes on this machine, or a Ray cluster.")] = Executor.local,
     ray_address: Annotated[str | None, typer.Option(help="Of the Ray cluster. (default: one on this machine)")] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Also what failed or was refused by the same code.")
+        bool, typer.Option("--retry-failed", help="Also retry runs that failed or were refused.")
     ] = False,
     max_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Start no run that would not end within: 90s, 30m, 2h.")

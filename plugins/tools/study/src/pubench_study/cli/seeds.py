@@ -50,7 +50,7 @@ def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *,
     before: set[str] = set()
 
     def once(text: str) -> None:
-        """What is said of the data is the same for every seed."""
+        """Facts of the data, the same for every seed."""
         if text not in before:
             before.add(text)
             say(text)

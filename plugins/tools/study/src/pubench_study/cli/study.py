@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import isdir
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan
     """
     assert request.study is not None
     known = StudyFolder(request.results, request.study)
-    if is_name(request.study) and request.study not in protocols() and known.plan.exists():
+    if is_name(request.study) and request.study not in protocols() and isfile(known.plan):
         file = read_study(known.study)
     else:
         file = find_study(request.study)

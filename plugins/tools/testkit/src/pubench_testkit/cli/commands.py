@@ -50,7 +50,7 @@ def new_method(
     path: NewPath = None,
     family: Annotated[
         Family | None,
-        typer.Option(help="What it does about unlabeled rows. (default: risk, or what the template has)"),
+        typer.Option(help="How the template uses unlabeled rows. (default: risk)"),
     ] = None,
     template: Annotated[MethodTemplate | None, typer.Option(help="How it trains. (default: network)")] = None,
     in_repo: InRepo = False,

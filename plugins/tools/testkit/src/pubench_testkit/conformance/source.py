@@ -99,6 +99,8 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
         if inner := next((part for part in path.split(".")[1:-1] if part in INSIDES | {"builtins", "sys"}), None):
             yield line, f"uses {path}: {inner} by way of another module"
         name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.keyword) and node.arg == "dir_fd":
+            yield line, "uses dir_fd, which hides what is opened"
         if isinstance(node, ast.Name) and node.id in RUN_TEXT:
             yield line, f"uses {node.id}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Root
+from pubench_cli.commands.shared import PrintFormat
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
+from pubench_cli.options import Root
 from pubench_cli.process import Over
 from pubench_core.errors import counted
 
@@ -34,7 +35,7 @@ def verify(
         float,
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
     ] = 0.02,
-    seed: Annotated[int | None, typer.Option(help="Which runs to choose. (default: nobody can foresee it)")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for choosing runs to repeat. (default: random)")] = None,
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
