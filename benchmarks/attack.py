@@ -546,9 +546,10 @@ class Attack:
         """Measures of random scores, against scikit-learn's."""
         from sklearn import metrics as sk
 
+        from pubench_core.engine.layers import Layer
+        from pubench_core.engine.resolve import resolve
         from pubench_core.metric import Knowledge, Measurer, Scored
         from pubench_core.plugins.registry import registry
-        from pubench_core.request import Layer, resolve
 
         plan = resolve([Layer({"method": {"key": "upu"}, "data": {"key": "digits"}})], registry())
         measurer, rng = Measurer(plan.metrics), np.random.default_rng(0)
