@@ -108,7 +108,7 @@ def _imported(info: CommandInfo) -> Command:
 
 
 def provided(name: str, what: str) -> Any:
-    """Object that a tool provides under a name. Raises RequestError that names the package of ``what`` if it is absent."""
+    """Object that a tool provides under a name. Raises RequestError that names the package if it is absent."""
     for entry in tools().named(name):
         if entry.kind == "api":
             return load(tools().find(ApiInfo, name))
