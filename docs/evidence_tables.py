@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 RESULTS = BENCHMARKS / "results"
+#: Table of Jain et al. -> its true value, and the column of each way to estimate it.
 ERRORS = {
-    "PU": "pu_auc",
-    "IR": "real_indirect",
-    "DR": "real_direct",
-    "IE": "estimated_indirect",
-    "DE": "estimated_direct",
-}
+    "1": ("supervised_auc", {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct", "IE": "estimated_indirect",
+                             "DE": "estimated_direct"}),
+    "2": ("supervised_ap", {"PU": "pu_ap", "IR": "real_ap", "IE": "estimated_ap"}),
+}  # fmt: skip
 Row = dict[str, str]
 
 
@@ -43,23 +42,22 @@ def read(path: Path) -> list[Row]:
 
 
 def recovered(rows: list[Row]) -> str:
-    """Mean absolute error of the AUC per data set and β, the published one in brackets."""
-    published = {
-        (row["dataset"].lower(), float(row["beta"])): row
-        for row in read(BENCHMARKS / "jain-tables.csv")
-        if row["table"] == "1"
-    }
+    """Mean absolute errors of AUC and AUC-PR per data set and β, the published ones in brackets."""
+    tables = read(BENCHMARKS / "jain-tables.csv")
+    published = {(row["table"], row["dataset"].lower(), float(row["beta"])): row for row in tables}
     lines = []
     for (data, beta), mine in _groups(rows, lambda row: (row["data"], float(row["beta"]))):
-        theirs = published.get((data, beta), {})
         cells = []
-        for name, column in ERRORS.items():
-            errors = [abs(float(row[column]) - float(row["auc"])) for row in mine if row[column]]
-            beside = theirs.get(f"err_{name}")
-            count = f"; {len(errors)} of {len(mine)}" if errors and len(errors) < len(mine) else ""
-            cells.append(_of(errors, f"{beside}{count}" if beside else count.lstrip("; ")))
+        for number, (true, columns) in ERRORS.items():
+            theirs = published.get((number, data, beta), {})
+            for name, column in columns.items():
+                errors = [abs(min(float(row[column]), 1) - float(row[true])) for row in mine if row[column]]
+                beside = theirs.get(f"err_{name}")
+                count = f"; {len(errors)} of {len(mine)}" if errors and len(errors) < len(mine) else ""
+                cells.append(_of(errors, f"{beside}{count}" if beside else count.lstrip("; ")))
         lines.append((data, f"{beta:g}", len(mine), *cells))
-    return table(("data", "β", "repetitions", *ERRORS), lines)
+    heads = (f"{measure} {name}" for measure, number in (("AUC", "1"), ("PR", "2")) for name in ERRORS[number][1])
+    return table(("data", "β", "n", *heads), lines)
 
 
 def priors(rows: list[Row]) -> str:

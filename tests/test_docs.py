@@ -385,12 +385,14 @@ def test_docstrings_become_markdown(hook: Callable[[str], ModuleType], docstring
 
 def test_tables_of_evidence_are_means_of_their_rows(hook: Callable[[str], ModuleType]) -> None:
     evidence = hook("evidence_tables")
-    row = {"data": "spambase", "beta": "1.0", "auc": "0.9", "pu_auc": "0.8", "real_indirect": "0.91"}
+    row = {"data": "spambase", "beta": "1.0", "supervised_auc": "0.9", "pu_auc": "0.8", "real_indirect": "0.91"}
     row |= {"real_direct": "0.88", "estimated_indirect": "", "estimated_direct": ""}
+    row |= {"supervised_ap": "0.9", "pu_ap": "0.5", "real_ap": "0.8", "estimated_ap": ""}
     other = {**row, "pu_auc": "0.7", "estimated_direct": "0.95"}
     (line,) = [line for line in evidence.recovered([row, other]).splitlines() if line.startswith("| spambase")]
     assert line.startswith("| spambase | 1 | 2 | 0.150 (0.118) | 0.010 (0.018) | 0.020 (0.018) | - | 0.050 (")
     assert "1 of 2" in line
+    assert line.endswith("| 0.400 (0.390) | 0.100 (0.054) | - |")
     estimates = [{"estimator": "bbe", "c": "0.1", "error": e, "covered": v} for e, v in (("0.1", "1"), ("-0.3", "0"))]
     refused = {"estimator": "bbe", "c": "0.1", "error": "", "covered": ""}
     assert "| `bbe` | 0.1 | 2 of 3 | 0.200 | -0.100 | 1 of 2 |" in evidence.priors([*estimates, refused])

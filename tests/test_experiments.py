@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,13 @@ def test_what_makes_a_table_or_figure_exists(shown: str) -> None:
 def test_every_protocol_but_the_quick_one_is_on_the_page() -> None:
     named = set(re.findall(r"`pubench study run ([\w-]+)", PAGE))
     assert set(protocols()) - named <= {"quick", "prior-misspecification"}
+
+
+def test_the_page_of_demands_counts_its_own_verdicts() -> None:
+    page = (ROOT / "docs" / "pages" / "papers-audit.md").read_text(encoding="utf-8")
+    verdicts: Counter[str] = Counter()
+    for numbers, verdict in re.findall(r"^\| ([\d, ]+) \| [^|]+ \| (works|partly|missing|n/a) \|", page, re.MULTILINE):
+        verdicts[verdict] += len(numbers.split(","))
+    works, partly, missing = (verdicts[name] for name in ("works", "partly", "missing"))
+    assert f"the other {verdicts.total()} and" in " ".join(page.split())
+    assert f"{works} work, {partly} work partly, {missing} are missing, and one" in " ".join(page.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 from pathlib import Path
 from types import ModuleType
@@ -28,3 +29,14 @@ def test_an_error_is_against_the_supervised_truth_and_values_above_one_are_cut(s
     row |= {"real_direct": "1.3", "estimated_indirect": "", "estimated_direct": "", "auc": "0.5"}
     (cell,) = script.errors([row], "1").values()
     assert {name: round(values[0], 6) for name, values in cell.items()} == {"PU": 0.2, "IR": 0.05, "DR": 0.1}
+
+
+def test_the_page_shows_the_tests_of_the_rows(script: ModuleType) -> None:
+    root = Path(__file__).parents[1]
+    with (root / "benchmarks" / "results" / "recovered-error.csv").open(newline="") as file:
+        found = script.errors(list(csv.DictReader(file)), "1")
+    page = " ".join((root / "docs" / "pages" / "evaluation-measures.md").read_text(encoding="utf-8").split())
+    for indirect, direct in (("IR", "DR"), ("IE", "DE")):
+        wins, losses, ties, p = script.binomial(found, indirect, direct)
+        assert f"{wins} wins, {losses} losses, {ties} ties" in page
+        assert f"p = {p:.2g})" in page

@@ -27,6 +27,25 @@ OPTIONS = [
 LIMIT = 60_000.0
 
 
+#: Ratio of the contrast of each text with what is behind it, as WCAG 2 has it.
+CONTRAST = """() => {
+  const parts = (color) => { const n = color.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
+  const over = (top, under) => [0, 1, 2].map((k) => top[k] * top[3] + under[k] * (1 - top[3])).concat(1);
+  const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const behind = (e) => { const all = []; for (; e; e = e.parentElement) all.push(parts(getComputedStyle(e).backgroundColor)); return all.reverse().reduce((under, top) => over(top, under), parts(getComputedStyle(document.body).backgroundColor)); };
+  const ratio = (a, b) => (Math.max(light(a), light(b)) + .05) / (Math.min(light(a), light(b)) + .05);
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()), mark = e.matches("circle, path.f");
+    if ((!own && !mark) || !e.checkVisibility() || e.closest("script, noscript, dialog, title")) continue;
+    const style = getComputedStyle(e), under = behind(e), svg = e.closest("svg");
+    const color = mark ? style.stroke : svg ? style.fill : style.color, seen = over(parts(color), under);
+    found.push([ratio(seen, under), mark ? 3 : 4.5, e.tagName + " " + e.className.baseVal + " " + e.textContent.slice(0, 30)]);
+  }
+  return found.filter(([value, least]) => value < least);
+}"""  # noqa: E501
+
+
 def _absent() -> str:
     """Why no page can be opened; empty if one can."""
     if CHROMIUM is None:

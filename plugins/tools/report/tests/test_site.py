@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser import needs_browser, opened
+from browser import CONTRAST, browser, needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.report.gather import gather
@@ -541,3 +541,38 @@ def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
     seeds = [int(row[3]) for row in shown]
     assert len(seeds) == 12
     assert seeds == sorted(seeds, reverse=True)
+
+
+PAGES = ("report", "method-nnpu", "data-imdb", "records", "contribute")
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str, scheme: Any) -> None:
+    (protocol, *_) = sorted(site.glob("protocol-*.html"))
+    path = protocol if name == "report" else site / f"{name}.html"
+    with browser(width=390) as page:
+        asked: list[str] = []
+        errors: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"file://{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert page.evaluate(CONTRAST) == []
+        assert errors == []
+        assert [url for url in asked if url != f"file://{path}" and not url.startswith("data:")] == []
+
+
+@needs_browser
+def test_heads_of_a_method_page_sort_with_the_keyboard(site: Path) -> None:
+    with browser() as page:
+        page.goto(f"file://{site}/method-nnpu.html")
+        page.focus("#results thead th:nth-child(3) button")
+        page.keyboard.press("Enter")
+        assert page.get_attribute("#results thead th:nth-child(3)", "aria-sort") == "ascending"
+        places = page.locator("#results tbody td:nth-child(3)").all_inner_texts()
+        assert places == sorted(places)
+        assert "sort=results:2:ascending" in page.url

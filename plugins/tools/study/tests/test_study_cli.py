@@ -205,6 +205,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
         (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
+        (["run", "a" * 5000], "no study file and no shipped protocol"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),
         (["failures", "."], "holds no study"),

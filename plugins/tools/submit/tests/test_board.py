@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -196,3 +197,14 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     assert forged.returncode == 1
     assert "its scores give" in forged.stdout
     assert [path.name for path in (tmp_path / "forged").iterdir()] == ["forged-check.md"]
+
+
+def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:
+    """The same table as of the records, and the rows for programs next to it."""
+    of_board, of_records = (
+        pubench.site(source, tmp_path / name)
+        for name, source in (("b", place / "boards" / "2026.12"), ("r", place / "theirs"))
+    )
+    assert len(list((tmp_path / "b" / "rows").glob("*.parquet"))) == 1
+    means = re.compile(r'title="(\w+ on [^"]*: [\d.]+ over 2 seeds[^"]*)"')
+    assert means.findall(of_board.read_text()) == means.findall(of_records.read_text()) != []

@@ -11,6 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from importlib.resources import files
+from os.path import isfile
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -109,9 +110,9 @@ def protocols() -> dict[str, Path]:
 def find_study(given: str) -> StudyFile:
     """A study by its file, or a shipped protocol by its name. Raises RequestError if there is neither."""
     path, shipped = Path(given), protocols()
-    if given in shipped and not path.is_file():
+    if given in shipped and not isfile(path):
         return read_study(shipped[given])
-    if path.suffix.lower() in _SUFFIXES or path.is_file():
+    if path.suffix.lower() in _SUFFIXES or isfile(path):  # False for a name that is too long
         return read_study(path)
     raise RequestError(
         f"no study file and no shipped protocol '{shortened(given)}'; a file ends in .yaml, and of the protocols: "

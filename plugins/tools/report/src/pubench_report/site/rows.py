@@ -242,7 +242,7 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "data": _partial(DataFacts, prior=PriorFacts(given=told), digest=""),
         "epochs": int(first["epochs"]),
         "seconds": _partial(Seconds, total=seconds, training=seconds),
-        "peak_memory": PeakMemory(bytes=int(first["peak_mib"]) * 2**20, what="as the rows say"),
+        "peak_memory": PeakMemory(bytes=int(float(first["peak_mib"])) * 2**20, what="as the rows say"),
         "warnings": (),
         "device": "",
         "threads": int(first["threads"]),
