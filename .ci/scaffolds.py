@@ -2,7 +2,8 @@
 
     .venv/bin/python .ci/scaffolds.py [--dist dist] [--uv uv] [TEMPLATE ...]
 
-The test kit is installed from its source distribution, with one method, into an environment of its own. Then, for
+The test kit is installed from its source distribution, with one method and the reports, into an environment of its
+own. Then, for
 each template, outside the checkout: the package is made; the three commands that this prints are carried out as they
 are printed; the package is built as a source distribution and installed from that; the tests in the source distribution
 pass where it was unpacked; the plugin runs.
@@ -70,7 +71,7 @@ def main() -> int:
     build(str(uv), dist)
     with tempfile.TemporaryDirectory() as scratch:
         env = Environment(str(uv), dist, Path(scratch))
-        env.install(next(dist.glob("pubench_testkit-*.tar.gz")), f"pubench-{METHOD}")
+        env.install(next(dist.glob("pubench_testkit-*.tar.gz")), f"pubench-{METHOD}", "pubench-report[figures]")
         # As in an environment that was activated; uv, which need not be on PATH, is next to the commands.
         env.env |= {
             "VIRTUAL_ENV": str(env.folder / "env"),

@@ -83,7 +83,7 @@ STUDY = {
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did; ``code`` is None if it did not end."""
+    """End of a command; ``code`` is None if it did not end."""
 
     code: int | None
     out: str
@@ -546,9 +546,10 @@ class Attack:
         """Measures of random scores, against scikit-learn's."""
         from sklearn import metrics as sk
 
+        from pubench_core.engine.layers import Layer
+        from pubench_core.engine.resolve import resolve
         from pubench_core.metric import Knowledge, Measurer, Scored
         from pubench_core.plugins.registry import registry
-        from pubench_core.request import Layer, resolve
 
         plan = resolve([Layer({"method": {"key": "upu"}, "data": {"key": "digits"}})], registry())
         measurer, rng = Measurer(plan.metrics), np.random.default_rng(0)
@@ -708,7 +709,7 @@ class Attack:
                 self.tell("kills", f"{signal.Signals(number).name} to the {whom}", fault)
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             found = {p.parent.name: read_scores(p.parent) for p in folder.glob("results/*/result.json")}
-            left = [p.name for p in (folder / "results").glob(".incoming/*")]
+            left = [p.name for p in (folder / "results").glob(".incoming/*") if p.name != ".lock"]
             fault = Done(done.returncode, done.stdout, done.stderr).fault or (f"left {left}" if left else None)
             if not chain:
                 whole = found

@@ -122,7 +122,7 @@ def _measuring(rows: int) -> Callable[[], Any]:
     """All measures of this many scores, many of them equal."""
     import numpy as np
 
-    from pubench_core.engine.resolve_metrics import Installed
+    from pubench_core.engine.criteria import Installed
     from pubench_core.metric import Measurer, Scored
     from pubench_core.plugins.registry import registry
 

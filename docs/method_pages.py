@@ -83,6 +83,7 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
         "Follows": method["follows"],
     }
     parts.append(table(("", ""), facts.items()))
+    parts += measured(method["key"], sorted(results.glob("*.csv")))
     parts += ["## What it does", _docstring(method["load"])]
     parts.append("## Hyper-parameters")
     columns = ("name", "default", "values", "meaning", "search")
@@ -94,7 +95,6 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
         parts.append(table(("data", "instead"), ((d, _settings(v)) for d, v in preset["per_data"].items())))
     if method["declared_failures"]:
         parts += ["## Declared failures", table(("check", "reason"), method["declared_failures"].items())]
-    parts += measured(method["key"], sorted(results.glob("*.csv")))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -106,15 +106,18 @@ UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 
 def measured(key: str, files: Iterable[Path]) -> list[str]:
-    """The section of what was measured: a table per protocol, PU-Bench's main comparison first, and the cost."""
+    """The section of what was measured: PU-Bench's main comparison, other protocols in a fold, and the cost."""
     accuracy, costs = _by_method(tuple((path, path.stat().st_mtime_ns) for path in files))
     main = summary_script().CONVENTIONAL
     groups: dict[Any, list[Any]] = {}
     for row in accuracy.get(key, ()):
         groups.setdefault(row.protocol, []).append(row)
-    parts: list[str] = []
-    for protocol, rows in sorted(groups.items(), key=lambda group: (group[0] != main, -len(group[1]))):
-        parts += [_protocol(protocol), _scores(rows), origin(rows)]
+    ordered = sorted(groups.items(), key=lambda group: (group[0] != main, -len(group[1])))
+    shown = [[_protocol(protocol), _scores(rows), origin(rows)] for protocol, rows in ordered]
+    parts, more = (shown[0], shown[1:]) if shown else ([], [])
+    if more:
+        summary = f"<details markdown><summary>Other settings: {len(more)}</summary>"
+        parts = [*parts, summary, *(part for each in more for part in each), "</details>"]
     parts += _costs(costs.get(key, ()))
     return ["## Measured", *(parts or [UNMEASURED])]
 

@@ -101,7 +101,7 @@ def section(page: str) -> str:
     """What a page says was measured."""
     _, found, rest = page.partition("\n## Measured\n")
     assert found, "the page has no section 'Measured'"
-    return rest.strip()
+    return rest.partition("\n## ")[0].strip()
 
 
 def test_a_method_without_rows_is_said_to_be_unmeasured(pages: ModuleType, page_of: Callable[[Entry], str]) -> None:
@@ -192,12 +192,14 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
         "| --- | --- | --- | --- | --- |\n"
         "| `digits` † | 3 | 93.00 ± 3.61 | 50.00 ± 0.00 | undefined |",
         "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(3),
+        "<details markdown><summary>Other settings: 1</summary>",
         "Single-training-set, SCAR, c = 0.1, preset `pubench`, epoch by validation `pa`, prior given as 0.4, `x=1`. "
         "Test measures in percent, mean ± sample standard deviation over the seeds:",
         "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| `letter` † | 1 | 80.00 | 50.00 | undefined |",
         "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(1),
+        "</details>",
         "Cost on `digits`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring together, "
         "2.00 times that of `nnpu` next to it. An epoch is what the method calls one. "
         "Raw rows: `cost.csv` in `benchmarks/results/`; commit `abc`; a machine.",

@@ -74,6 +74,16 @@ def test_the_parent_of_a_study_and_what_reads_it_need_no_torch(name: str) -> Non
     assert done.stdout.strip() == "False"
 
 
+def test_the_path_of_one_request_comes_back_into_modules_no_more_often_than_it_does_now() -> None:
+    """`python docs/walk.py pubench_cli.run:run_once:given` lists the modules that it enters."""
+    script = [sys.executable, str(ROOT / "docs" / "walk.py"), "pubench_cli.run:run_once:given"]
+    last = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    found = re.fullmatch(r"(\d+) entries, (\d+) modules, (\d+) returns", last)
+    assert found is not None
+    assert int(found[1]) - int(found[2]) == int(found[3]) <= 86
+    assert int(found[2]) > 50  # the path is seen to its end
+
+
 def test_every_module_of_core_is_in_a_room() -> None:
     for name in rooms.modules(rooms.CORE):
         assert name == "pubench_core" or rooms.room_of(name) >= 0

@@ -16,10 +16,10 @@ import pubench_metrics_evaluation
 import pytest
 
 from pubench_core import MetricInfo, hookimpl
+from pubench_core.engine.criteria import Installed
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
-from pubench_core.engine.resolve_metrics import Installed
 from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished

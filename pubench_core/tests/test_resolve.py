@@ -19,10 +19,10 @@ from pydantic import ValidationError
 
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
 from pubench_core.data.source import DataSource
+from pubench_core.engine.criteria import DEFAULT_CRITERIA
 from pubench_core.engine.layers import Layer, parse_assignment, read_yaml
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.engine.resolve_metrics import DEFAULT_CRITERIA
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.method import Method

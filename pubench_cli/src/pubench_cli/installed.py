@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pubench.tools import PACKAGES as OF_PYTHON
 from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo, CommandInfo
 from pubench_core.plugins.registry import load, tools
@@ -108,11 +107,13 @@ def _imported(info: CommandInfo) -> Command:
 
 
 def provided(name: str, what: str) -> Any:
-    """Object that a tool provides under a name. Raises RequestError that names the package of ``what`` if it is absent."""
+    """Object that a tool provides under a name. Raises RequestError, which names its package, if it is absent."""
+    from pubench.tools import PACKAGES as PROVIDERS
+
     for entry in tools().named(name):
         if entry.kind == "api":
             return load(tools().find(ApiInfo, name))
-    raise absent(what, OF_PYTHON[name])
+    raise absent(what, PROVIDERS[name])
 
 
 def _refuse(path: str) -> None:

@@ -100,6 +100,8 @@ def option(flag: str) -> SpecOption:
     return next(found for found in OPTIONS if found.flag == flag)
 
 
+#: The option alone, for commands that write theirs out.
+Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help())]
 #: Field -> flag. A table of the user's own is named with --data, like a data set.
 FLAGS = {one.name: one.flag for one in run_fields() if one.flag}
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..choices import Format, ListFormat, keys
-from ..options import TABLE_FLAGS, Given, option, takes
-from .shared import PrintFormat, Root
+from ..options import TABLE_FLAGS, Given, Root, option, takes
+from .shared import PrintFormat
 
 Key = Annotated[str, typer.Argument(help="Data set key or alias.", autocompletion=keys("dataset"))]
 KeyOrFile = Annotated[

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..choices import Format, criteria, runs
-from ..options import option
 
 PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
 #: Of tables of results, and the criterion that chose the epochs in them.
@@ -18,5 +17,4 @@ NamingCriterion = Annotated[
     typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
 ]
 Results = Annotated[Path, typer.Option(help="Folder of records.")]
-Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help())]
 RecordedRun = Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.", autocompletion=runs)]

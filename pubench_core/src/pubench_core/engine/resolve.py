@@ -22,12 +22,12 @@ from ..prior import PriorEstimator
 from ..specs import RunSpec, is_one_sample
 from ..specs.config import TrainingConfig
 from ..specs.run import TEST, UNKNOWN, run_id
+from .criteria import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 from .explain import explain
 from .identity import code_of
 from .layers import Layer, Request
 from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
 from .resolve_data import DataSections, choose_data
-from .resolve_metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 
 #: Preset for a user's own table: it must work for any prior, without a negative to choose by.
 OWN_TABLE = "table"

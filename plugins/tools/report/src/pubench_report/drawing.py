@@ -112,7 +112,7 @@ def panels_of(
 
     across = min(across, len(titles))
     lines = -(-len(titles) // across)
-    figure = Figure(figsize=(left + across * wide, lines * (tall + AROUND) + 0.3), layout="constrained")
+    figure = Figure(figsize=(left + across * wide, lines * (max(tall, 1.0) + AROUND) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     grid = list(figure.subplots(lines, across, squeeze=False).flat)
     for axes in grid[len(titles) :]:

@@ -128,7 +128,7 @@ def _copied(
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
     sources = [source for source in collected.sources if source.rows]
-    stems = [source.path.resolve().stem for source in sources]
+    stems = [path.name if path.is_dir() else path.stem for path in (source.path.resolve() for source in sources)]
     called = stems if len({*stems}) == len(stems) else [str(source.path) for source in sources]
     rows: dict[Path, str] = {}
     for source, name in zip(sources, slugs(called, "rows").values(), strict=True):

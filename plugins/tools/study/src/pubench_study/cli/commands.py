@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Results, Root
-from pubench_cli.options import option
+from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 
 from .completion import studies

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Root
+from pubench_cli.commands.shared import PrintFormat
+from pubench_cli.options import Root
 from pubench_cli.process import Over
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Root
+from pubench_cli.commands.shared import PrintFormat
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
+from pubench_cli.options import Root
 from pubench_cli.process import Over
 from pubench_core.errors import counted
 
