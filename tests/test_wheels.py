@@ -73,7 +73,7 @@ def test_a_wheel_that_lacks_something_is_found(wheels: ModuleType, built: Path, 
     [
         ("License-Expression: MIT", "License-Expression: Apache-2.0", "the license is Apache-2.0"),
         ("Description-Content-Type: text/markdown", "Description-Content-Type: text/x-rst", "is not markdown"),
-        ("Requires-Dist: pubench-core[train]<1,>=0.1", "Requires-Dist: pubench-core[train]>=0.1", "two bounds"),
+        ("Requires-Dist: pubench-core[train]<2,>=1.0", "Requires-Dist: pubench-core[train]>=1.0", "two bounds"),
     ],
 )
 def test_metadata_that_are_not_right_are_refused(

@@ -20,7 +20,6 @@ from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
 from pubench.tables import data
 from pubench_core.data.table_reader import table_reader
-from pubench_core.engine.execute import execute
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
@@ -445,6 +444,8 @@ class _Steps:
 
         It is given the prior even if it learns nothing from it, so that there are decisions at the prior.
         """
+        from pubench_core.engine.execute import execute
+
         told = self._told(prior) if chosen.prior is None else chosen.prior
         try:
             record = execute(run_of(chosen.candidate, self.rows, self.kept, told, self.threads)).folder

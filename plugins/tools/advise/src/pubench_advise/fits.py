@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +14,16 @@ import numpy.typing as npt
 from pubench import PUTable
 from pubench.running import plan_of
 from pubench_core.data.paths import data_root
-from pubench_core.engine.execute import Outcome, covered, execute
-from pubench_core.engine.plan import Plan
 from pubench_core.randomness import stream
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
 from .portfolio import Candidate
+
+if TYPE_CHECKING:
+    from pubench_core.engine.execute import Outcome
+    from pubench_core.engine.plan import Plan
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -90,6 +93,8 @@ def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, th
 
 def kept_folds(plan: Plan) -> list[Outcome | Plan]:
     """Record of each fold, or its plan if it is to be carried out."""
+    from pubench_core.engine.execute import covered
+
     store, root = RecordStore(plan.spec.execution.results), data_root(plan.spec.execution)
     return [covered(one, store, root) for one in plan.folds]
 
@@ -109,6 +114,9 @@ def out_of_fold(
     missing. Kept fits always count.
     Raises PubenchError if a fit fails.
     """
+    from pubench_core.engine.execute import execute
+    from pubench_core.engine.plan import Plan
+
     told = prior if candidate.prior else None
     scores, fold, total, goes_on = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), 0.0, True
     for k, one in enumerate(kept_folds(run_of(candidate, rows, kept, told, threads))):

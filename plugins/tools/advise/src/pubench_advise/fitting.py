@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError
 
 from .fits import Rows, Scored, kept_folds, out_of_fold, run_of
@@ -79,6 +78,8 @@ def fitted(
     must: bool = False,
 ) -> Scored | NotFitted:
     """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
+    from pubench_core.engine.plan import Plan
+
     one, per_fit = clock.slower * candidate.expected(*rows.x.shape), []
     told = prior if candidate.prior else None
     missing = sum(isinstance(fold, Plan) for fold in kept_folds(run_of(candidate, rows, kept, told, threads)))
