@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
@@ -27,12 +28,19 @@ class _Compact(Stored):
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: Any) -> dict[str, Any]:
         plain: dict[str, Any] = handler(self)
-        fields = type(self).model_fields
+        defaults = _defaults(type(self))
         return {
             name: value
             for name, value in plain.items()
-            if fields[name].is_required() or getattr(self, name) != fields[name].get_default(call_default_factory=True)
+            if name not in defaults or getattr(self, name) != defaults[name]
         }
+
+
+@cache
+def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
+    """Defaults of the fields that have one; pydantic looks at a factory's signature each time."""
+    fields = kind.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields if not field.is_required()}
 
 
 class Measure(_Compact):

@@ -41,20 +41,20 @@ def plan_here(result: Result, data_root: object, *, threads: int | None = None) 
     return resolve([Layer(spec)], registry())
 
 
-def other_code(plan: Plan, result: Result, digest: str | None) -> Iterator[str]:
+def other_code(plan: Plan, result: Result, plain: Mapping[str, Any], digest: str | None) -> Iterator[str]:
     """Code or data of a record that are not those of its plan.
 
     ``digest``: of the data as they are here; None if they are not, and are then taken to be those of the record.
     """
     parts = result.code.parts
-    plain = {"code.hash": Code.of(parts, {}).hash, "data.digest": parts.get(f"data {result.spec.data.key}") or None}
-    yield from map(str, differences(result.plain(), plain, "the parts of its code give"))
+    given = {"code.hash": Code.of(parts, {}).hash, "data.digest": parts.get(f"data {result.spec.data.key}") or None}
+    yield from map(str, differences(plain, given, "the parts of its code give"))
     now = plan.code_reading(result.data.digest if digest is None else digest)
     if changed := now.changed_since(result.code):
         yield f"it is of other code than is installed (changed: {', '.join(changed)})"
 
 
-def other_claims(plan: Plan, result: Result) -> Iterator[str]:
+def other_claims(plan: Plan, result: Result, plain: Mapping[str, Any]) -> Iterator[str]:
     """Fields that are not what spec, plugins, prior and counts give."""
     known = {name for name in result.criteria if name in ("native", "last") or name in plan.metrics}
     yield from (f"criterion {name} is not installed" for name in result.criteria if name not in known)
@@ -62,7 +62,6 @@ def other_claims(plan: Plan, result: Result) -> Iterator[str]:
         yield f"metric {name} is not installed, so its values cannot be derived again"
     if result.selected not in result.criteria:
         yield f"selected is {result.selected!r}, a criterion that it did not track"
-    plain = result.plain()
     yield from map(str, differences(plain, _by_spec(plan, result), "its spec gives"))
     installed: dict[str, Any] = {"oracle": "truth" in plan.method.requires or plan.spec.prior == TEST}
     for name in known:
@@ -186,7 +185,7 @@ class DataHere:
             )
         return self._drawn[key]
 
-    def other_rows(self, plan: Plan, result: Result, arrays: Arrays) -> Iterator[str]:
+    def other_rows(self, plan: Plan, plain: Mapping[str, Any], arrays: Arrays) -> Iterator[str]:
         """Stored rows, labels, counts and facts that are not those that its spec draws here.
 
         Of mechanisms that need a posterior the test part alone is compared: its last digits, which versions and
@@ -202,7 +201,7 @@ class DataHere:
         for name in _TEST if fitted else drawn.arrays:
             if name in drawn.arrays and (name not in arrays or _digest(arrays[name]) != drawn.arrays[name]):
                 yield f"{SCORES}: {name} are not those that its spec draws from {key}"
-        yield from map(str, differences(result.plain(), drawn.fields, f"drawn from {key} it is"))
+        yield from map(str, differences(plain, drawn.fields, f"drawn from {key} it is"))
 
 
 def _digest(array: npt.NDArray[Any]) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from pubench_report.grouping import by_path
 
 from pubench_core.errors import shortened
-from pubench_core.results import Result
 
 #: Stored numbers and those that were computed again are equal except for the last digits.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
@@ -56,14 +55,17 @@ def _at(stored: Any, path: str) -> Any:
     return stored
 
 
-def plain_of(result: Result, metrics: Iterable[str]) -> dict[str, Any]:
-    """The content of ``result.json`` with the measures of some metrics."""
-    plain, wanted = result.plain(), frozenset(metrics)
-    for criterion in plain["criteria"].values():
-        for parts in (criterion.get("measures", {}), criterion.get("at_prior", {})):
-            for part, measures in parts.items():
-                parts[part] = {name: measure for name, measure in measures.items() if name in wanted}
-    return plain
+def with_metrics(plain: Mapping[str, Any], metrics: Iterable[str]) -> dict[str, Any]:
+    """Content of a ``result.json`` with the measures of some metrics."""
+    wanted, criteria = frozenset(metrics), {}
+    for name, criterion in plain["criteria"].items():
+        criteria[name] = dict(criterion)
+        for rule in {"measures", "at_prior"} & criterion.keys():
+            criteria[name][rule] = {
+                part: {metric: measure for metric, measure in measures.items() if metric in wanted}
+                for part, measures in criterion[rule].items()
+            }
+    return {**plain, "criteria": criteria}
 
 
 def alike(one: Any, other: Any) -> bool:

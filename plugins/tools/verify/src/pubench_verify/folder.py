@@ -100,7 +100,9 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
     return None if now == listed else Problem(of, f"{inside.name} is not the file that {SUMS} lists")
 
 
-def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
+def wrong_files(
+    folder: Path, result: Result, plain: Mapping[str, Any], sums: Mapping[str, str] | None
+) -> Iterator[str]:
     """Files of a record that are missing, links, of another run, or unknown to the list of checksums."""
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
     model = () if result.model is None else (fold_model(1) if result.model_is_mean else MODEL,)
@@ -114,7 +116,6 @@ def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) ->
             yield f"{path.name} is a link to a file elsewhere"
         if sums is not None and f"{folder.name}/{path.name}" not in sums:
             yield f"{path.name} is not listed in {SUMS}"
-    plain = result.plain()
     for name, read in ((SPEC, _by_spec_file), (ENVIRONMENT, _by_environment)):
         if isfile(folder / name):
             try:

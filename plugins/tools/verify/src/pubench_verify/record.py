@@ -46,10 +46,10 @@ class Look:
         return [Problem(run_id, text) for text in self._wrong(record)]
 
     def _wrong(self, record: Record) -> Iterator[str]:
-        result, folder = record.result, record.folder
+        result, folder, plain = record.result, record.folder, record.result.plain()
         if folder.resolve().name != result.run_id:
             yield f"its folder is called {shortened(folder.resolve().name)}"
-        yield from wrong_files(folder, result, self._sums)
+        yield from wrong_files(folder, result, plain, self._sums)
         yield from _impossible_states(result)
         try:
             plan = plan_here(result, self._data_root)
@@ -64,9 +64,9 @@ class Look:
         digest = self._data.digest(plan)
         if digest is None:
             self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
-        changed = list(other_code(plan, result, digest))
+        changed = list(other_code(plan, result, plain, digest))
         yield from changed
-        yield from other_claims(plan, result)
+        yield from other_claims(plan, result, plain)
         if not isfile(folder / SCORES):
             return
         try:
@@ -76,9 +76,9 @@ class Look:
             yield str(error)
             return
         self.derived += 1
-        yield from other_measures(plan, result, arrays, training)
+        yield from other_measures(plan, result, plain, arrays, training)
         if digest is not None and not changed:
-            yield from self._data.other_rows(plan, result, arrays)
+            yield from self._data.other_rows(plan, plain, arrays)
 
     def _refuse_replaced(self, plan: Plan) -> None:
         """Raises PluginError if a plugin has replaced a function that a plan calls."""

@@ -22,7 +22,7 @@ from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
 
-from .difference import Apart, alike, plain_of
+from .difference import Apart, alike, with_metrics
 
 if TYPE_CHECKING:
     pass
@@ -201,7 +201,7 @@ class Reproduction:
 
 def _repeated(result: Result, metrics: Iterable[str], older: Collection[str]) -> dict[str, Any]:
     """Path -> value of what another run repeats. ``older``: criteria without decisions at the prior."""
-    plain = plain_of(result, metrics)
+    plain = with_metrics(result.plain(), metrics)
     plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
     for name in older:
         if name in plain["criteria"]:

@@ -17,7 +17,7 @@ from pubench_core.records.scores import MEASURED, scores_name, scores_of
 from pubench_core.records.thresholds import measures_at, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
-from .difference import alike, differences, plain_of
+from .difference import alike, differences, with_metrics
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -40,7 +40,9 @@ _KINDS = {
 }
 
 
-def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> Iterator[str]:
+def other_measures(
+    plan: Plan, result: Result, plain: Mapping[str, Any], arrays: Arrays, training: Arrays
+) -> Iterator[str]:
     """Arrays that do not fit; measures, values of criteria and warnings of a record that they do not give.
 
     ``training``: scores of the training part, empty if the record has none.
@@ -50,7 +52,7 @@ def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays)
     if shapes:
         return
     derived = _Derived.of(plan, result, arrays, training)
-    plain = plain_of(result, derived.names)
+    plain = with_metrics(plain, derived.names)
     for name, criterion in result.criteria.items():
         reason = derived.undefined(name, criterion)
         if reason is not None:
