@@ -407,7 +407,7 @@ def test_verify_derives_a_joint_record_again(ask: Ask) -> None:
     plain["criteria"]["pauc"]["value"] += 0.01
     (done.folder / RESULT).write_text(json.dumps(Result.model_validate(plain).plain(), indent=2) + "\n")
     problems = [problem.what for problem in pubench.verify(done.folder.parent).problems]
-    assert any("criterion pauc has the value" in problem for problem in problems)
+    assert any("criteria.pauc.value is" in problem for problem in problems)
 
 
 def test_a_method_that_scores_out_of_bag_says_what_folds_add(ask: Ask) -> None:

@@ -166,7 +166,7 @@ class TestCheckedRows:
 class TestWhatIsKept:
     def test_finished_fits_are_not_made_again(self, answered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         advice, file, _ = answered
-        monkeypatch.setattr(fits, "execute", lambda plan: pytest.fail("a finished fit was made again"))
+        monkeypatch.setattr(fits, "trained", lambda plan: pytest.fail("a finished fit was made again"))
         again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder)
         assert [one.pauc for one in again.compared] == [one.pauc for one in advice.compared]
 
@@ -174,21 +174,21 @@ class TestWhatIsKept:
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         advice, file, _ = answered
-        made, execute = [], fits.execute
+        made, trained = [], fits.trained
 
         def killed(plan: Any) -> Any:
             if len(made) == 3:
                 raise KeyboardInterrupt
             made.append(plan.run_id)
-            return execute(plan)
+            return trained(plan)
 
         arguments: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": tmp_path / "out"}
-        monkeypatch.setattr(fits, "execute", killed)
+        monkeypatch.setattr(fits, "trained", killed)
         with pytest.raises(KeyboardInterrupt):
             pubench.advise(file, "labeled", **arguments)
         assert sum(path.is_file() for path in (tmp_path / "out" / "fits").glob("*/scores.npz")) == 3
         made.clear()
-        monkeypatch.setattr(fits, "execute", lambda plan: made.append(plan.run_id) or execute(plan))
+        monkeypatch.setattr(fits, "trained", lambda plan: made.append(plan.run_id) or trained(plan))
         after = pubench.advise(file, "labeled", **arguments)
         assert len(made) == 5 * len(CHEAP) - 3
         assert [one.pauc for one in after.compared] == [one.pauc for one in advice.compared]
@@ -258,14 +258,14 @@ class TestTime:
     def test_a_method_that_fails_is_left_out_with_its_reason(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        execute = fits.execute
+        trained = fits.trained
 
         def fails(plan: Any) -> Any:
             if plan.spec.method.key == CHEAP[1].method:
                 raise RunFailed("the loss is not finite")
-            return execute(plan)
+            return trained(plan)
 
-        monkeypatch.setattr(fits, "execute", fails)
+        monkeypatch.setattr(fits, "trained", fails)
         found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out")
         assert [(one.candidate, one.reason) for one in found.not_fitted] == [
             (CHEAP[1], "failed: the loss is not finite")

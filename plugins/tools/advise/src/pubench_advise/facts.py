@@ -146,6 +146,8 @@ def _sentences(advice: AdviceFacts) -> Sequence[str]:
         narrower = ""
         if advice.scar.status == "contradicted":
             narrower = "; nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
+        elif scar is None and advice.prior.interval is not None:
+            narrower = "; nothing narrower, as no random draw of labels with this prior gives these scores exactly"
         elif scar is not None:
             narrower = (
                 f"; {scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, which is not tested"

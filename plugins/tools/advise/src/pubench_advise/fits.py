@@ -99,6 +99,13 @@ def kept_folds(plan: Plan) -> list[Outcome | Plan]:
     return [covered(one, store, root) for one in plan.folds]
 
 
+def trained(fold: Plan) -> Outcome:
+    """Record of a fold that had none."""
+    from pubench_core.engine.execute import execute
+
+    return execute(fold)
+
+
 def out_of_fold(
     candidate: Candidate,
     rows: Rows,
@@ -114,7 +121,6 @@ def out_of_fold(
     missing. Kept fits always count.
     Raises PubenchError if a fit fails.
     """
-    from pubench_core.engine.execute import execute
     from pubench_core.engine.plan import Plan
 
     told = prior if candidate.prior else None
@@ -123,7 +129,7 @@ def out_of_fold(
         if isinstance(one, Plan):
             if not goes_on:
                 return None
-            one = execute(one)
+            one = trained(one)
             goes_on = done(k, one.result.seconds.total)
         arrays = read_scores(one.folder)
         held_out = arrays["validation_rows"]

@@ -425,7 +425,7 @@ def export_study(request: Request, target: Path | None, *, with_scores: bool, as
 def duration(seconds: float) -> str:
     """
     >>> duration(42), duration(200), duration(7300)
-    ('42 s', '3 min 20 s', '2 h 2 min')
+    ('42 s', '3 min 20 s', '2 h 1 min')
     """
     whole = round(seconds)
     if whole < 60:
