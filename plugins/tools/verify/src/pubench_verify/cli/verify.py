@@ -79,7 +79,8 @@ def _lines(found: Verification) -> list[str]:
         if one.other_epochs:
             same += f"; another epoch, and not compared, by {', '.join(one.other_epochs)}"
         lines.append(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}")
-    lines += [f"{tried.run_id}: {tried}" for tried in (*found.fresh, *found.blind)]
+    lines += [f"{fresh.run_id}: {fresh}" for fresh in found.fresh]
+    lines += [f"{blind.run_id}: {blind}" for blind in found.blind]
     unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     return [
         *lines,
