@@ -108,7 +108,7 @@ def test_the_teachers_decay_is_that_of_an_even_average(case: Case) -> None:
 
 @VECTORS.cases("sel.")
 def test_the_choice_of_clean_rows(case: Case) -> None:
-    """The official choice for k = 0 is all of U: its arrays hold that, and next to them what is right."""
+    """The official choice for k = 0 is all of U: the arrays hold it, and the correct choice as well."""
     unlabeled, everyone = np.flatnonzero(case["pu_label"] != 1), case["score"]
     progress = min(int(case["epoch"]) / 100, 1) if case["increasing"] else 1.0
     k = clean_count(len(unlabeled), progress, case.number("top"))

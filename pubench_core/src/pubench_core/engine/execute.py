@@ -81,7 +81,8 @@ def execute(
         return found
     store.check_writable(plan.run_id)
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
-    work = _Work(store, root, choose_device(found), captured(found, choose_device(found)), audience, say)
+    device = choose_device(found)
+    work = _Work(store, root, device, captured(found, device), audience, say)
     shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
     folds = work.folds(found, {**shared, "at_once": at_once})
     with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(folds)):

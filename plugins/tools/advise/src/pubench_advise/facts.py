@@ -147,7 +147,7 @@ def _sentences(advice: AdviceFacts) -> Sequence[str]:
         if advice.scar.status == "contradicted":
             narrower = "; nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
         elif scar is None and advice.prior.interval is not None:
-            narrower = "; nothing narrower, as no random draw of labels with this prior gives these scores exactly"
+            narrower = "; nothing narrower, as scores, labels and prior do not fit together"
         elif scar is not None:
             narrower = (
                 f"; {scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, which is not tested"
