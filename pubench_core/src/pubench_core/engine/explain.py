@@ -32,7 +32,7 @@ def explain(
     whose fields they are; by default the section's.
     """
     first = error.errors(include_url=False)[0]
-    loc = tuple(str(part) for part in first["loc"])
+    loc = tuple(shortened(str(part)) for part in first["loc"])  # a key of a mapping can be any text
     while len(loc) > 1 and loc[-1].isdigit():  # an item of a list: the list is the field
         loc = loc[:-1]
     path = (*prefix, *loc)
