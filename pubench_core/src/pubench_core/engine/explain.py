@@ -48,7 +48,7 @@ def explain(
             **given,
             hint=hint,
         )
-    message = first["msg"].removeprefix("Value error, ")
+    message = " ".join(first["msg"].removeprefix("Value error, ").split())  # it may name what was given
     field = parent.model_fields.get(name) if parent else None
     if field is None or first["type"] == "value_error":
         return RequestError(f"{where}: {message}{more}", **given)
