@@ -20,6 +20,7 @@ from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
 from pubench.tables import data
 from pubench_core.data.table_reader import table_reader
+from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
@@ -32,7 +33,7 @@ from .evidence import agreement, checked_difference, found_at, highest, pauc_dif
 from .facts import Compared, Promise
 from .fits import Rows, Scored, run_of
 from .fitting import Clock, NotFitted, expected, fitted, suited
-from .goals import Goal, goal_of, in_words, seconds_of
+from .goals import Goal, goal_of
 from .labeling import power_of_a_sheet, scar_of
 from .look import Look, looked_at
 from .portfolio import DEFAULT, Candidate
@@ -83,7 +84,7 @@ def advise(
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
     with in_words_of_python():
-        wanted, clock, say = goal_of(goal), Clock(seconds_of(time)), progress or (lambda text: None)
+        wanted, clock, say = goal_of(goal), Clock(seconds_of(time, "time", least=1e-9)), progress or (lambda text: None)
         given = _ends(prior)
         own = (
             table
@@ -165,7 +166,7 @@ class _Steps:
         new = not self._is_complete()
         if new:
             self._ranked(look, trees, Prior(self.given, "given", False))
-            self.say(f"a first ranking after {in_words(self.clock.spent)}: {self.folder / 'ranked.csv'}")
+            self.say(f"a first ranking after {duration(self.clock.spent)}: {self.folder / 'ranked.csv'}")
         estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
         prior = prior_of(self.given, self.audited, estimated)
         told = self._told(prior)
@@ -202,8 +203,8 @@ class _Steps:
         whole = expected(here, self.rows)
         self.say(
             f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first "
-            f"ranking in about {in_words(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about "
-            f"{in_words(whole)}, at most {in_words(self.clock.budget)}"
+            f"ranking in about {duration(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about "
+            f"{duration(whole)}, at most {duration(self.clock.budget)}"
         )
 
     def _told(self, prior: Prior) -> float | None:
