@@ -28,7 +28,11 @@ class Room:
 
 #: From the bottom to the top.
 ROOMS = (
-    Room("errors, randomness", ("errors", "randomness"), "what can go wrong; one random stream per purpose"),
+    Room(
+        "errors, randomness",
+        ("errors", "randomness", "durations"),
+        "what can go wrong; one random stream per purpose; times in words",
+    ),
     Room("specs", ("specs",), "what is asked for: run specs, hyper-parameters, run ids"),
     Room("results", ("results",), "what a run leaves behind: typed results, failures"),
     Room("plugins", ("plugins",), "info records, hooks, registry, events, hashes of code"),

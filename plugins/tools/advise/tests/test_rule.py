@@ -7,7 +7,7 @@ import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose
 from pubench_advise.evidence import Checked, Difference, checked_difference, found_at, pauc_difference
-from pubench_advise.goals import goal_of, seconds_of
+from pubench_advise.goals import goal_of
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
 from scipy.stats import norm
@@ -118,17 +118,6 @@ def test_scar_is_contradicted_by_the_card_and_untested_without_checked_rows() ->
     untested = scar_of(None, "", ((0.5, 0.25),), 60)
     assert untested.status == "untested"
     assert "60 checked rows notice it in 25 % if they score 0.5 deviations too high" in untested.sentence
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), (7, 7)])
-def test_times(text: str | float, seconds: float) -> None:
-    assert seconds_of(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["0s", "m", "ten", -1, True, "10 d"])
-def test_other_times_are_refused(text: object) -> None:
-    with pytest.raises(RequestError, match="must be a time"):
-        seconds_of(text)  # type: ignore[arg-type]
 
 
 def test_goals() -> None:

@@ -198,7 +198,10 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
             ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
             "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",
         ),
-        (["run", "short.yaml", "--max-time", "soon"], "expected numbers with s, m or h"),
+        (
+            ["run", "short.yaml", "--max-time", "soon"],
+            "--max-time must be a time such as 90s, 10m or 1h30m",
+        ),
         (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),

@@ -429,7 +429,7 @@ def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
         ((*WORDS, "--out", "."), "--out . names no file"),
         ((*WORDS, "--set", "seed=3"), "--seeds names the seeds"),
         (("tune", "puet", "--data", "digits"), "declares no ranges to tune"),
-        ((*WORDS, "--max-time", "soon"), "--max-time soon"),
+        ((*WORDS, "--max-time", "soon"), "--max-time must be a time such as 90s, 10m or 1h30m, got 'soon'"),
     ],
 )
 def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ...], said: str) -> None:

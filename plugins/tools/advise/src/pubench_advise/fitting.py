@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from pubench_core.durations import duration
 from pubench_core.errors import PubenchError
 
 from .fits import Rows, Scored, kept_folds, out_of_fold, run_of
-from .goals import in_words
 from .look import FEW_FOR_NETWORKS, FEW_TO_CHOOSE
 from .portfolio import DEFAULT, PORTFOLIO, Candidate
 
@@ -88,13 +88,13 @@ def fitted(
     def done(k: int, seconds: float) -> bool:
         per_fit.append(seconds)
         left = seconds * (rows.folds - k - 1)
-        say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {in_words(left)} left" if left >= 1 else ""))
+        say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {duration(left)} left" if left >= 1 else ""))
         return must or clock.left > seconds
 
     if missing and not must and clock.left < ahead:
-        return NotFitted(candidate, f"would take about {in_words(ahead)}, longer than was left")
+        return NotFitted(candidate, f"would take about {duration(ahead)}, longer than was left")
     if missing:
-        say(f"{candidate.name}: {missing} fits, about {in_words(ahead)}")
+        say(f"{candidate.name}: {missing} fits, about {duration(ahead)}")
     try:
         found = out_of_fold(candidate, rows, kept, prior=prior, threads=threads, done=done)
     except PubenchError as error:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from pubench_core.durations import duration
+
 from .charts import differences_svg, found_svg
 from .facts import AdviceFacts, Compared
-from .goals import in_words
 
 if TYPE_CHECKING:
     from .evidence import Difference
@@ -59,7 +60,7 @@ def _sections(advice: AdviceFacts) -> Iterator[str]:
     yield f"<h1>Advice on {escape(look.name)}</h1>"
     yield _soft(
         f"{look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} unlabeled, {look.features:,} "
-        f"features; goal {advice.goal}; {in_words(advice.seconds)}"
+        f"features; goal {advice.goal}; {duration(advice.seconds)}"
     )
     yield f'<p class="first">{escape(advice.headline)}</p>'
     if advice.warnings:

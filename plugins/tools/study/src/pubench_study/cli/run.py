@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
+from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
@@ -28,7 +29,7 @@ from ..plan import PlannedRun
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
 from ..task import Ended, Orders, Progressed
-from .study import Looked, Request, absent, counts, duration, looked, prepared, say
+from .study import Looked, Request, absent, counts, looked, prepared, say
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     devices = _devices(how)
     if how.executor == "local":
         _refuse_absent_devices(devices, how)
-    max_seconds = seconds_in(how.max_time)
+    max_seconds = None if how.max_time is None else seconds_of(how.max_time, "--max-time")
     started = time.monotonic()
     folder, plan, _ = prepared(request, replan=how.replan)
     store = RecordStore(folder.results)
@@ -180,21 +181,6 @@ def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
         except RequestError as error:
             asked = f"--gpus {how.gpus}" if how.gpus is not None else f"--device {device}"
             raise RequestError(f"{asked}: {str(error).partition(': ')[2]}", field=error.field) from None
-
-
-def seconds_in(text: str | None) -> float | None:
-    """Seconds that ``--max-time`` names. Raises RequestError for a text that is no time.
-
-    >>> seconds_in("90s"), seconds_in("1h30m"), seconds_in("1.5h"), seconds_in(None)
-    (90.0, 5400.0, 5400.0, None)
-    """
-    if text is None:
-        return None
-    units = {"s": 1, "m": 60, "h": 3600}
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
-        raise RequestError(f"--max-time {text}: expected numbers with s, m or h (90s, 30m, 1h30m)")
-    return float(sum(float(number) * units[unit] for number, unit in parts))
 
 
 def _refuse_absent(found: Looked) -> None:

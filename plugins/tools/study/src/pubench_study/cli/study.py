@@ -15,6 +15,7 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.paths import data_root
+from pubench_core.durations import duration
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
@@ -417,19 +418,3 @@ def export_study(request: Request, target: Path | None, *, with_scores: bool, as
     left = f"; {len(plan.runs) - packed.records} runs have none" if packed.records < len(plan.runs) else ""
     out().print(f"{path}: {counted(packed.records, 'record')}, {packed.files} files{left}", markup=False)
     out().print(f"sha256 {packed.sha256}; inside, sha256sum -c SHA256SUMS checks every file", markup=False)
-
-
-# -------------------------------------------------------------------- words
-
-
-def duration(seconds: float) -> str:
-    """
-    >>> duration(42), duration(200), duration(7300)
-    ('42 s', '3 min 20 s', '2 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pubench_study.cli.run import seconds_in
-
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
+from pubench_core.durations import seconds_of
 from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
@@ -61,7 +60,7 @@ def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
         jobs=how.jobs,
         search_seed=how.search_seed,
         pruned=how.pruned,
-        max_seconds=seconds_in(how.max_time),
+        max_seconds=None if how.max_time is None else seconds_of(how.max_time, "--max-time"),
         word="--space ",
         files=len(files),
     )
