@@ -29,7 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "load_results": "pubench-report",
     "site": "pubench-report",
     "RunResult.draw_scores": "pubench-report",
-    "run.seeds": "pubench-study",
+    "run.seeds": "pubench-report",
     "Trial": "pubench-tune",
     "Tuned": "pubench-tune",
     "tune": "pubench-tune",
