@@ -1,87 +1,120 @@
-"""The classics next to the best PU methods: test measures and seconds of committed rows, in Markdown.
+"""The tables of ``docs/pages/classics.md``: the classics next to PU methods, by base, and by label frequency.
 
-    python benchmarks/classics_table.py benchmarks/results/study-*.csv
+    python benchmarks/classics_table.py            # writes the page
+    python benchmarks/classics_table.py --check    # exit code 1 if the page shows other numbers
 
-Rows of SCAR and c = .1 with a true prior count. Every classic is shown; of the other methods, per data set and scheme,
-the one with the highest mean accuracy by `pa`, by `last` and by `f1` (an oracle), of those with three seeds or more.
-Oracle methods are left out. Which method is best is chosen on test rows, for all three.
+From the rows of studies: case-control, SCAR, true prior, 1 % for validation. Rows of uncommitted trees are left out if
+a newer row of the same run is there. Which PU method is best is chosen on test rows, for each of three criteria.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import statistics
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import sys
 from pathlib import Path
 
+import pandas as pd
+from findings import table
+from raw_rows import RESULTS
+from species import filled
+
+PAGE = Path(__file__).parents[1] / "docs" / "pages" / "classics.md"
 CLASSICS = ("naive", "elkan-noto", "pu-bagging", "two-step", "pu-boost")
+BASES = ("trees", "forest", "boosting", "logistic")
+DATA = {
+    "spambase": "Spambase", "letter": "Letter", "usps": "USPS", "20news": "20News", "connect-4": "Connect-4",
+}  # fmt: skip
 MEASURES = ("accuracy", "f1", "auc", "average-precision", "seconds")
-Row = Mapping[str, str]
-Group = dict[tuple[str, str, str], list[Row]]
 
 
-def rows_of(files: Iterable[Path]) -> Group:
-    """(data, method and what was set, criterion) -> rows, one per seed: the last file's, where several have it."""
-    found: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
-    for file in files:
-        with file.open(newline="") as lines:
-            reader = csv.DictReader(lines)
-            if "criterion" not in (reader.fieldnames or ()):
-                continue  # rows of another kind
-            for row in reader:
-                usual = (row["mechanism"], row["c"], row["scheme"], row["prior"]) == (
-                    "scar",
-                    "0.1",
-                    "case-control",
-                    "true",
-                )
-                if usual and not row["draw"] and row["method"] != "pn" and row["accuracy"]:
-                    chosen = [s for s in row["settings"].split() if s.startswith(("base=", "form="))]
-                    name = " ".join([f"`{row['method']}`", *chosen])
-                    found[f"{row['data']}, {row['scheme']}", name, row["criterion"]][row["seed"]] = row
-    return {key: list(by_seed.values()) for key, by_seed in found.items()}
+def rows() -> pd.DataFrame:
+    """One row for each data set, method, variant, c, seed and criterion: the newest."""
+    files = sorted(RESULTS.glob("study-*.csv"))
+    frame = pd.concat(pd.read_csv(path, low_memory=False, dtype={"prior": str, "settings": str}) for path in files)
+    frame = frame[
+        frame.data.isin(DATA)
+        & (frame.mechanism == "scar")
+        & (frame.scheme == "case-control")
+        & (frame.prior == "true")
+        & frame.draw.isna()
+        & frame.accuracy.notna()
+        & (frame.method != "pn")
+        & frame.settings.str.contains("validation.fraction=0.01", regex=False)
+    ].copy()
+    frame["variant"] = frame.settings.str.extract(r"\b(?:base|form)=(\S+)", expand=False)
+    other = frame.variant.isna() & (frame.settings != "validation.fraction=0.01")
+    frame["variant"] = frame.variant.fillna(frame.method.map({"pu-boost": "risk"}).fillna("trees"))
+    run = ["data", "method", "variant", "c", "seed", "criterion"]
+    return frame[~other].sort_values("revision", kind="stable").drop_duplicates(run, keep="last")
 
 
-def mean(rows: list[Row], measure: str) -> float:
-    return statistics.mean(float(row[measure]) for row in rows)
+def number(values: pd.Series) -> str:
+    return f"{values.mean():.1f}" if values.notna().all() and len(values) else ""
 
 
-def line(name: str, by: str, rows: list[Row]) -> str:
-    """A row of the table."""
-    cells = [f"{mean(rows, m):.1f}" if all(row.get(m) for row in rows) else "" for m in MEASURES]
-    return f"| {name} | {by} | {len(rows)} | " + " | ".join(cells) + " |"
+def line(name: str, by: str, group: pd.DataFrame) -> tuple[str, ...]:
+    return name, by, str(len(group)), *(number(group[measure]) for measure in MEASURES)
+
+
+def first_table(frame: pd.DataFrame) -> str:
+    """The classics with trees, and the best PU methods, at c = .1."""
+    parts = []
+    usual = frame[(frame.c == 0.1) & frame.variant.isin(["trees", "risk"])]
+    for data, name in DATA.items():
+        here = usual[usual.data == data]
+        classic = here.method.isin(CLASSICS)
+        last = here[classic & (here.criterion == "last")].groupby("method")
+        lines = [line(f"`{method}`", "last", group) for method, group in last]
+        lines.sort(key=lambda cells: -float(cells[3]))
+        for criterion in ("pa", "last", "f1"):
+            chosen = here[~classic & (here.criterion == criterion)].groupby("method").filter(lambda g: len(g) >= 3)
+            if len(chosen):
+                best = chosen.groupby("method").accuracy.mean().idxmax()
+                by = "f1 (oracle)" if criterion == "f1" else criterion
+                lines.append(line(f"best PU method: `{best}`", by, chosen[chosen.method == best]))
+        head = ("method", "epoch by", "seeds", "accuracy", "F1", "AUC", "AP", "seconds")
+        parts.append(f"**{name}**\n\n{table(head, lines)}")
+    return "\n\n".join(parts)
+
+
+def crossed(frame: pd.DataFrame, by: str, columns: tuple[object, ...]) -> list[tuple[str, ...]]:
+    """A row for each data set and method with at least two columns: accuracy and AUC, means over seeds 2, 25 and 42."""
+    lines = []
+    for data, name in DATA.items():
+        for method in CLASSICS:
+            here = frame[(frame.data == data) & (frame.method == method) & frame.seed.isin([2, 25, 42])]
+            groups = {value: here[here[by] == value] for value in columns}
+            cells = [
+                f"{number(g.accuracy)} / {number(g.auc)}" if g.seed.nunique() == 3 else "" for g in groups.values()
+            ]
+            if sum(map(bool, cells)) > 1:
+                lines.append((name, f"`{method}`", *cells))
+    return lines
+
+
+def tables() -> dict[str, str]:
+    frame = rows()
+    last = frame[frame.criterion == "last"]
+    usual = last[last.variant.isin(["trees", "risk"])]
+    label_frequencies = (0.02, 0.05, 0.1, 0.3, 0.5)
+    return {
+        "first": first_table(frame),
+        "bases": table(("data", "method", *BASES), crossed(last[last.c == 0.1], "variant", BASES)),
+        "label frequencies": table(
+            ("data", "method", *(f"c = {c:g}".replace("0.", ".") for c in label_frequencies)),
+            crossed(usual, "c", label_frequencies),
+        ),
+    }
+
+
+def page() -> str:
+    return filled(PAGE.read_text(encoding="utf-8"), tables())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, help="CSV files of study_rows.py")
-    groups = rows_of(parser.parse_args().files)
-    for data in dict.fromkeys(data for data, *_ in groups):
-        mine = {k: v for k, v in groups.items() if k[0] == data and k[1].split("`")[1] in CLASSICS and k[2] == "last"}
-        if not mine:
-            continue
-        print(f"\n**{data}**\n\n| method | epoch by | seeds | accuracy | F1 | AUC | AP | seconds |")
-        print("|---|---|---:|---:|---:|---:|---:|---:|")
-        for (_, name, _), rows in sorted(mine.items(), key=lambda item: -mean(item[1], "accuracy")):
-            print(line(name, "last", rows))
-        seeds = max(map(len, mine.values()))
-        for criterion in ("pa", "last", "f1"):
-            others = {
-                name: rows
-                for (where, name, by), rows in groups.items()
-                if (where, by) == (data, criterion)
-                and name.split("`")[1] not in CLASSICS
-                and len(rows) >= min(3, seeds)
-            }
-            if others:
-                best = max(others, key=lambda name: mean(others[name], "accuracy"))
-                print(
-                    line(
-                        f"best PU method: {best}", criterion + (" (oracle)" if criterion == "f1" else ""), others[best]
-                    )
-                )
+    if "--check" in sys.argv:
+        same = page() == PAGE.read_text(encoding="utf-8")
+        sys.exit(None if same else f"{PAGE}: other numbers than the rows; run python {sys.argv[0]}")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import argparse
 import csv
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -175,9 +175,8 @@ def backgrounds(random: pd.DataFrame, target: pd.DataFrame) -> str:
     return markdown_table(head, lines)
 
 
-def filled(page: str) -> str:
+def filled(page: str, found: Mapping[str, str]) -> str:
     """The page with the table of each mark, ``<!-- table NAME -->`` to ``<!-- end -->``."""
-    found = tables()
     return re.sub(
         r"(<!-- table ([\w -]+?) -->\n).*?(<!-- end -->)",
         lambda mark: f"{mark[1]}\n{found[mark[2]]}\n\n{mark[3]}",
@@ -193,7 +192,7 @@ def main() -> None:
     commands.add_parser("page")
     options = parser.parse_args()
     if options.command == "page":
-        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
         return
     found = list(rows(options.results))
     if not found:

@@ -3,6 +3,8 @@
 from pubench_core import MechanismInfo, Reference, hookimpl
 
 _HERE = "pubench_mechanisms.draws"
+#: Readings of S2 and S3: as published, as released, and with other powers than 10 (``powers.py``).
+_POWERS = ("paper", "released", "k=2", "k=5", "k=20")
 _LBE = Reference(
     authors="Gong, Wang, Liu, Han, You, Yang, Tao",
     title="Instance-Dependent Positive and Unlabeled Learning with Labeling Bias Estimation",
@@ -47,10 +49,10 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             aliases=("s2",),
             reference=_LBE,
             follows="PU-Bench, S2; released: its code's weights, 0.9 p^10 / sum + 0.1 / |P|",
-            load=f"{_HERE}:TypicalFirst",
+            load="pubench_mechanisms.powers:TypicalByPower",
             assumption="SAR",
             needs_posterior=True,
-            variants=("paper", "released"),
+            variants=_POWERS,
         ),
         MechanismInfo(
             key="sar-lbe-b",
@@ -59,10 +61,10 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             aliases=("s3",),
             reference=_LBE,
             follows="PU-Bench, S3; released: its code's weights, (2.5 - p)^10, a mild tilt and another experiment",
-            load=f"{_HERE}:AtypicalFirst",
+            load="pubench_mechanisms.powers:AtypicalByPower",
             assumption="SAR",
             needs_posterior=True,
-            variants=("paper", "released"),
+            variants=_POWERS,
         ),
         MechanismInfo(
             key="sar-pusb",
