@@ -29,8 +29,8 @@ from pubench_core.records.decisions import Decisions
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
-from pubench_study.agreement import Agreement, agreement_of
 
+from ..agreement import Agreement, agreement_of
 from ..cells import mean_and_std
 
 
