@@ -36,7 +36,7 @@ WAYS = {
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.1])
 LABELED = np.array([1, 0, 1, 0, 1, 0, 0, 0], dtype=bool)
 POSITIVE = LABELED | (np.arange(8) == 1)
-Map = npt.NDArray[np.float64]
+Map = npt.NDArray[Any]
 
 
 def jain_1() -> Figure:

@@ -22,7 +22,7 @@ INSTALLED = {
     "metrics": {"accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision", "mcc"}
     | {"balanced-accuracy", "pa", "pauc", "oa"},
     "priors": {"bbe", "alphamax", "alphamax-two-sided", "km2", "km1", "elkan-noto", "tice", "dedpul"},
-    "backbones": {"mlp", "mlp-wang", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "cnn"},
+    "backbones": {"mlp", "mlp-wang", "linear", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "resnet32", "cnn"},
 }
 KINDS = list(INSTALLED)
 HEAVY = {"torch", "torchvision", "sklearn", "scipy", "numpy", "pandas", "mlflow", "openml", "sentence_transformers"}

@@ -95,7 +95,7 @@ def test_every_run_has_their_sample_labels_and_selection(case: str) -> None:
             "stop",
             {"fraction": 0.1},
         )
-        assert settings.get("backbone") == ("resnet18" if key in IMAGES_IN_COLOR else None)
+        assert settings.get("backbone") == ("resnet32" if key in IMAGES_IN_COLOR else None)
         if key == "letter":
             assert (data["preprocess"], data["test"], data["test_fraction"]) == ("none", "drawn", 0.1)
 

@@ -79,6 +79,9 @@ TABLES: list[tuple[str, tuple[int, ...], int, list[float]]] = [
     ("cnn", (3, 20, 17), conv_bn(3, 32) + conv_bn(32, 64) + conv_bn(64, 128) + linear(128, 1), []),
     # 11,173,962 is the published size of the CIFAR-style ResNet-18 with ten outputs.
     ("resnet18", (3, 32, 32), 11_173_962 - 10 * 513 + 513, []),
+    # 464,154 with ten outputs and shortcuts without parameters (He et al.: 0.46M); two shortcuts are convolutions here.
+    ("resnet32", (3, 32, 32), 464_154 - 10 * 65 + 65 + (16 * 32 + 64) + (32 * 64 + 128), []),
+    ("linear", (57,), linear(57, 1), []),
 ]
 
 
@@ -97,8 +100,8 @@ def test_the_layers_are_those_of_the_table(
 
 # ---------------------------------------------------------------- parts that fit together
 
-#: One shape that each takes; resnet18 and cnn take any, so theirs is small.
-SHAPES = {key: shape for key, shape, *_ in TABLES} | {"resnet18": (1, 8, 11), "cnn": (2, 8, 9)}
+#: One shape that each takes; the resnets and cnn take any, so theirs is small.
+SHAPES = {key: shape for key, shape, *_ in TABLES} | {"resnet18": (1, 8, 11), "resnet32": (1, 8, 11), "cnn": (2, 8, 9)}
 
 
 @pytest.fixture(scope="module", params=list(INFOS))
@@ -161,14 +164,14 @@ def test_a_score_does_not_depend_on_the_other_rows_in_evaluation(network: tuple[
 
 
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 8, 8), (3, 64, 64), (1, 9, 30)])
-@pytest.mark.parametrize("key", ["cnn", "resnet18"])
+@pytest.mark.parametrize("key", ["cnn", "resnet18", "resnet32"])
 @torch.no_grad()
 def test_size_agnostic_networks_take_any_image_of_at_least_8x8(key: str, shape: tuple[int, ...]) -> None:
     assert build(key, shape).eval()(torch.rand(1, *shape)).shape == (1,)
 
 
 def test_vector_networks_take_rows_of_any_shape_flattened() -> None:
-    for key in ("mlp", "mlp-wang"):
+    for key in ("mlp", "mlp-wang", "linear"):
         assert build(key, (2, 3, 4)).eval()(torch.rand(5, 2, 3, 4)).shape == (5,)
 
 

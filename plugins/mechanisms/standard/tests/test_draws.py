@@ -46,6 +46,15 @@ def test_weights_are_the_published_ones(
     np.testing.assert_allclose(weights, vectors[array], atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("variant", ["k=2", "k=5", "k=20"])
+def test_another_power_of_s2_and_s3_is_a_variant(variant: str) -> None:
+    p, k = np.array([0.2, 0.5, 0.9]), int(variant.removeprefix("k="))
+    np.testing.assert_allclose(softmax(TypicalFirst(variant).log_weight(logit(p))), p**k / (p**k).sum())
+    np.testing.assert_allclose(
+        softmax(AtypicalFirst(variant).log_weight(logit(p))), (1 - p) ** k / ((1 - p) ** k).sum()
+    )
+
+
 @pytest.mark.reference
 def test_s4_takes_the_highest_posteriors_ties_by_position(
     vectors: dict[str, npt.NDArray[np.float64]], logits: npt.NDArray[np.float64]

@@ -273,7 +273,7 @@ def _training(problem: Problem, trained: Trained) -> Arrays:
     arrays: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
     if problem.truth_train is not None:
         arrays["training_labels"] = problem.truth_train
-    return arrays | {scores_name("training", state): scores for state, scores in trained.training.items()}
+    return arrays | trained.training
 
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.

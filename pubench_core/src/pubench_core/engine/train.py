@@ -189,7 +189,7 @@ class Trained:
     """Outcome of training: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.
+    ``training``: arrays of the training part; empty where neither a file nor a threshold needs them.
     ``warnings``: what the method said of its training.
     """
 

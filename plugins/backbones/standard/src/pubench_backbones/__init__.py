@@ -37,6 +37,13 @@ def pubench_backbones() -> list[BackboneInfo]:
             load=f"{_HERE}:mlp_wang",
         ),
         BackboneInfo(
+            key="linear",
+            name="Linear",
+            summary="no hidden layer, as logistic regression",
+            inputs="vector",
+            load=f"{_HERE}:linear",
+        ),
+        BackboneInfo(
             key="lenet",
             name="LeNet",
             summary="two 5x5 convolutions and one hidden layer, 1x28x28 (Table D.3)",
@@ -67,6 +74,14 @@ def pubench_backbones() -> list[BackboneInfo]:
             reference=_WANG,
             inputs="image",
             load=f"{_HERE}:resnet18",
+        ),
+        BackboneInfo(
+            key="resnet32",
+            name="ResNet-32",
+            summary="CIFAR-type ResNet of 32 layers, widths 16, 32, 64; any image size",
+            reference=_WANG,
+            inputs="image",
+            load=f"{_HERE}:resnet32",
         ),
         BackboneInfo(
             key="cnn",

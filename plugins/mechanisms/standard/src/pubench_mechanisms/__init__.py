@@ -3,6 +3,8 @@
 from pubench_core import MechanismInfo, Reference, hookimpl
 
 _HERE = "pubench_mechanisms.draws"
+#: Readings of S2 and S3: as published, as released, and with other powers than 10.
+_POWERS = ("paper", "released", "k=2", "k=5", "k=20")
 _LBE = Reference(
     authors="Gong, Wang, Liu, Han, You, Yang, Tao",
     title="Instance-Dependent Positive and Unlabeled Learning with Labeling Bias Estimation",
@@ -50,7 +52,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             load=f"{_HERE}:TypicalFirst",
             assumption="SAR",
             needs_posterior=True,
-            variants=("paper", "released"),
+            variants=_POWERS,
         ),
         MechanismInfo(
             key="sar-lbe-b",
@@ -62,7 +64,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             load=f"{_HERE}:AtypicalFirst",
             assumption="SAR",
             needs_posterior=True,
-            variants=("paper", "released"),
+            variants=_POWERS,
         ),
         MechanismInfo(
             key="sar-pusb",
