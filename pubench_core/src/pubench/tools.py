@@ -36,7 +36,7 @@ PACKAGES: Mapping[str, str] = {
     "pauc_scorer": "pubench-sklearn",
     "pulp_scorer": "pubench-sklearn",
     "recovered_auc_scorer": "pubench-sklearn",
-    "run.seeds": "pubench-study",
+    "run.seeds": "pubench-report",
     "Trial": "pubench-tune",
     "Tuned": "pubench-tune",
     "tune": "pubench-tune",

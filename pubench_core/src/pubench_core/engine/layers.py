@@ -44,6 +44,16 @@ class Layer:
             layer.put(path, value, shortened(f"{prefix}{text}"))
         return layer
 
+    @classmethod
+    def joined(cls, layers: Iterable[Layer]) -> Layer:
+        """Several layers as one, later ones winning; a section that is a bare key becomes a mapping."""
+        joined = cls()
+        for layer in layers:
+            keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
+            joined.values = _merged(joined.values, keyed)
+            joined.origins |= layer.origins
+        return joined
+
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
         """Sets one value by path."""
         node = self.values
@@ -193,12 +203,8 @@ class Request:
     @classmethod
     def of(cls, layers: Iterable[Layer]) -> Request:
         """The request of layers, later ones winning. Raises RequestError for a section that is no mapping."""
-        values: dict[str, Any] = {}
-        origins: dict[FieldPath, str] = {}
-        for layer in layers:
-            keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
-            values = _merged(values, keyed)
-            origins |= layer.origins
+        joined = Layer.joined(layers)
+        values, origins = joined.values, joined.origins
         sections = {name: _section(values, name, origins) for name in SECTIONS}
         return cls(sections, {name: value for name, value in values.items() if name not in SECTIONS}, origins)
 
