@@ -28,7 +28,6 @@ from ..records.files import (
     write_rows,
     write_yaml,
 )
-from ..records.pictures import write_pictures
 from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
@@ -64,7 +63,6 @@ def _fill(folder: Path, done: Finished) -> Result:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
-        write_pictures(folder, done.samples)
     if done.training is not None:
         np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
