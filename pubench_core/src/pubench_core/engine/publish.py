@@ -102,7 +102,11 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
 
 def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:
     """Failure of a run that was refused after its data were opened, or that failed."""
-    failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
+    failed = (
+        error
+        if isinstance(error, RunFailed)
+        else RunFailed((str(error) if isinstance(error, PubenchError) else said_by(error)), cause=_cause(error))
+    )
     return Failure(
         failure_version=1,
         run_id=plan.run_id,
@@ -117,10 +121,6 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
         environment=environment,
         failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, PubenchError) else said_by(error)
 
 
 def _writable(text: str) -> str:

@@ -68,11 +68,16 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
     if variant not in mechanism.variants:
         raise unknown(f"variant of mechanism {mechanism.key}", variant, mechanism.variants, field="mechanism.variant")
+    made = load(mechanism)
+    if not (isinstance(made, type) and issubclass(made, Mechanism)):
+        raise PluginError(
+            f"mechanism '{mechanism.key}': {mechanism.load} is not a subclass of pubench_core.mechanism.Mechanism"
+        )
     return DataSections(
         section,
         {**mechanism_section, **amount, "key": mechanism.key, "variant": variant},
         DataChoice(info, source_of(info), None),
-        MechanismChoice(mechanism, _mechanism(mechanism, variant)),
+        MechanismChoice(mechanism, made(variant)),
     )
 
 
@@ -105,13 +110,6 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
                 value=value,
             )
     return {}
-
-
-def _mechanism(info: MechanismInfo, variant: str) -> Mechanism:
-    made = load(info)
-    if not (isinstance(made, type) and issubclass(made, Mechanism)):
-        raise PluginError(f"mechanism '{info.key}': {info.load} is not a subclass of pubench_core.mechanism.Mechanism")
-    return made(variant)
 
 
 # -------------------------------------------------------------------- a user's table
