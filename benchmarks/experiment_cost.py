@@ -26,7 +26,7 @@ def medians() -> dict[tuple[str, ...], float]:
     """(method, data, preset) -> median seconds of a run."""
     frame = pd.concat(pd.read_csv(path, low_memory=False) for path in sorted(RESULTS.glob("study-*.csv")))
     frame = frame.drop_duplicates(["run_id"]).fillna({"preset": ""})
-    return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}  # type: ignore[misc]
+    return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}
 
 
 def cost(protocol: str, seconds: dict[tuple[str, ...], float]) -> tuple[int, int, float]:
