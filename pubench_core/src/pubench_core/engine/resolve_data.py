@@ -122,7 +122,15 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
         named = ", ".join(f"data.own.{name}" for name in own) if isinstance(own, dict) else "data.own"
         raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
     path = Path(str(own["path"]))
-    _refuse_contradictions(request, path)
+    if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
+        raise RequestError(
+            f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
+            field="data.key",
+            value=data["key"],
+        )
+    if data.get("preprocess") == "l2":
+        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+    _refuse_simulation(request, path.name)
     spec = _table_spec(own, path, request.origins, reader)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
@@ -137,20 +145,6 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
     choice = DataChoice(info, None, reader.read(spec))
     return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
-
-
-def _refuse_contradictions(request: Request, path: Path) -> None:
-    """Refuses a data set next to the table, simulated labels or classes of a labeled table, and row-wise scaling."""
-    data = request.sections["data"]
-    if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
-        raise RequestError(
-            f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
-            field="data.key",
-            value=data["key"],
-        )
-    if data.get("preprocess") == "l2":
-        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
-    _refuse_simulation(request, path.name)
 
 
 def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> DataSections:
