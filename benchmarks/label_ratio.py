@@ -112,6 +112,12 @@ def ranks(frame: pd.DataFrame, criterion: str) -> str:
 def page() -> str:
     frame = rows()
     auc, found = means(frame, "auc", "pa"), means(frame, "accuracy", "pa")
+    labels, biased = with_several(frame, "c"), with_several(frame, "mechanism")
+    not_run = [
+        f"{what} on {', '.join(DATA[data] for data in DATA if data not in has)}"
+        for what, has in (("other c than .1", labels), ("S2 to S4", biased))
+        if len(has) < len(DATA)
+    ]
     low, high = found["spambase", "scar", 0.02], found["spambase", "scar", 0.5]
     gain = {m: high[m] - low[m] for m in low if m in high}
     most, least = max(gain, key=lambda m: gain[m]), min(gain, key=lambda m: gain[m])
@@ -124,12 +130,6 @@ def page() -> str:
         mechanism: np.mean([best["spambase", "scar", c] - best["spambase", mechanism, c] for c in (0.05, 0.5)])
         for mechanism in MECHANISMS
     }
-    labels, biased = with_several(frame, "c"), with_several(frame, "mechanism")
-    not_run = [
-        f"{what} on {', '.join(DATA[data] for data in DATA if data not in has)}"
-        for what, has in (("other c than .1", labels), ("S2 to S4", biased))
-        if len(has) < len(DATA)
-    ]
     ahead = [found["spambase", "sar-pusb", c]["pusb"] - found["spambase", "sar-pusb", c]["nnpu"] for c in (0.05, 0.5)]
     parts = [
         f"""# More labels, and biased ones
@@ -180,8 +180,9 @@ decide so by themselves. `-`: not run with three seeds, or scores were not kept.
 
 *Limits*: the true prior is given. Under bias, PA and the decision at the prior still assume SCAR. Simulated bias is
 that of a logistic regression on true labels. Not run: {"; ".join(not_run)};
-single-training-set; `lbe-pu`, `pue`, `p3mix-c`, c of .01 and above .5, and all longer methods. Rows: `study-label-ratio-first.csv`,
-`study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands, both resumable:
+single-training-set; `lbe-pu`, `pue`, `p3mix-c`, c of .01 and above .5, and all longer methods. Rows:
+`study-label-ratio-first.csv`, `study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands, both
+resumable:
 
 <!-- not run in CI: hours -->
 
