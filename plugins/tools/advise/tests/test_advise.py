@@ -130,6 +130,42 @@ class TestAnAnswer:
             assert sorted(subject.rows[~subject.labeled]) == sorted(advice.ranked()["row"])
 
 
+class TestAFirstAnswer:
+    def test_it_is_in_the_folder_before_anything_is_compared(self, tmp_path: Path, monkeypatch: Any) -> None:
+        two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
+        seen: list[tuple[Advice, dict[str, Any], int]] = []
+
+        def first(advice: Advice) -> None:
+            stored = json.loads((advice.folder / "answer.json").read_text("utf-8"))
+            seen.append((advice, stored, len(advice.ranked())))
+
+        def asked(**more: Any) -> Advice:
+            return pubench.advise(
+                tmp_path / "my.csv", "labeled", prior=0.4, goal="review:60", out=tmp_path / "out", first=first, **more
+            )
+
+        last = asked()
+        ((answer, stored, ranked),) = seen
+        assert not answer.complete
+        assert answer.headline.startswith("First answer: use bagged trees; nothing was compared with it yet. Of the 60")
+        assert [one.name for one in answer.compared] == [DEFAULT.name]
+        assert (stored["complete"], stored["model"], ranked) == (False, None, answer.look.unlabeled)
+        assert Path(str(answer.sheet)).is_file()
+        assert (answer.promise, answer.scar, answer.sheet) == (last.promise, last.scar, last.sheet)
+        assert last.complete
+        assert last.model is not None
+        asked()
+        assert len(seen) == 1  # a complete answer is not replaced by a first one
+
+    def test_without_others_to_compare_there_is_one_answer(self, tmp_path: Path, monkeypatch: Any) -> None:
+        monkeypatch.setattr(steps, "suited", lambda n, prior: [DEFAULT])
+        two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
+        seen: list[Advice] = []
+        last = pubench.advise(tmp_path / "my.csv", "labeled", prior=0.4, out=tmp_path / "out", first=seen.append)
+        assert seen == []
+        assert last.complete
+
+
 class TestCheckedRows:
     def test_they_replace_prior_and_promise_and_stay_on_the_ranking(self, answered: Any, tmp_path: Path) -> None:
         advice, file, truth = answered

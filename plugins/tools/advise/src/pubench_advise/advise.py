@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import data
 from pubench_evaluate.audit import AuditSample, audit_sample
 from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
@@ -18,7 +19,6 @@ from pubench_evaluate.evaluation import Evaluation, evaluate
 
 from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
-from pubench.tables import data
 from pubench_core.data.table_reader import table_reader
 from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import PubenchError, RequestError, shown
@@ -66,6 +66,7 @@ def advise(
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    first: Callable[[Advice], None] | None = None,
 ) -> Advice:
     """Which method for this table, what its ranking is worth, and what to check next.
 
@@ -75,7 +76,8 @@ def advise(
     an earlier call, filled in: prior, promise and choice are made again with it. ``out``: folder of the answer, by
     default ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``drop``, ``features``,
     ``positive_value``, ``scheme``: as :func:`pubench.data` has them. ``thorough``: ask slow prior estimators too.
-    ``progress``: called with a line about what runs now.
+    ``progress``: called with a line about what runs now. ``first``: called with the first answer, the ranking of bagged
+    trees before anything is compared with it; the folder holds it, too, unless it has a complete one.
 
     Bagged trees are the answer unless checked rows speak for another method: see ``docs/pages/advice.md``.
 
@@ -92,7 +94,7 @@ def advise(
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
-        return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer()
+        return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer(first)
 
 
 def _ends(prior: Any) -> tuple[float, float] | None:
@@ -149,36 +151,51 @@ class _Steps:
         self.given, self.audited, self.thorough, self.threads, self.seed = given, audited, thorough, threads, seed
         self.kept = folder / "fits"
         self.read: LabeledData = table._read()
+        self.cards: dict[tuple[str, tuple[float, float] | None], Evaluation] = {}
 
-    def answer(self) -> Advice:
-        """All steps; the folder holds an answer as soon as bagged trees are fitted."""
+    def answer(self, first: Callable[[Advice], None] | None = None) -> Advice:
+        """All steps; the folder holds an answer as soon as bagged trees are fitted and the prior is estimated."""
         look = looked_at(self.table, self.read)
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
         rows = self.rows = Rows(self.read.x, self.read.labeled, self.table, self.seed)
         self._announce(look)
-        first = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
-        if isinstance(first, NotFitted):
-            raise RequestError(f"{self.table.name}: {DEFAULT.name} {first.reason}")
-        self.say(f"a first ranking after {duration(self.clock.spent)}: {self.folder / 'ranked.csv'}")
-        self._ranked(look, first, Prior(self.given, "given", False))
+        trees = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
+        if isinstance(trees, NotFitted):
+            raise RequestError(f"{self.table.name}: {DEFAULT.name} {trees.reason}")
+        new = not self._is_complete()
+        if new:
+            self._ranked(look, trees, Prior(self.given, "given", False))
+            self.say(f"a first ranking after {duration(self.clock.spent)}: {self.folder / 'ranked.csv'}")
         estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
         prior = prior_of(self.given, self.audited, estimated)
         told = self._told(prior)
-        scored: list[Scored] = [first]
+        others = [one for one in suited(look.labeled, told) if one is not DEFAULT]
+        if new and any(isinstance(one, Candidate) for one in others):
+            waiting = [one if isinstance(one, NotFitted) else NotFitted(one, "not compared yet") for one in others]
+            answer = self._answered(look, prior, [trees], waiting, complete=False)
+            if first is not None:
+                first(answer)
+        scored: list[Scored] = [trees]
         missing: list[NotFitted] = []
-        for one in suited(look.labeled, told):
-            if one is DEFAULT:
-                continue
-            if isinstance(one, NotFitted):
-                missing.append(one)
-                continue
-            found = fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
+        for one in others:
+            found = (
+                one
+                if isinstance(one, NotFitted)
+                else fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
+            )
             if isinstance(found, NotFitted):
                 missing.append(found)
             else:
                 scored.append(found)
         return self._answered(look, prior, scored, missing)
+
+    def _is_complete(self) -> bool:
+        """Whether the folder holds an answer that compared methods."""
+        try:
+            return bool(json.loads((self.folder / "answer.json").read_text("utf-8"))["complete"])
+        except (OSError, ValueError, KeyError):
+            return False
 
     def _announce(self, look: Look) -> None:
         """How long it will take, before it starts."""
@@ -210,8 +227,10 @@ class _Steps:
         replace_text(path, json.dumps(told))
         return told
 
-    def _answered(self, look: Look, prior: Prior, scored: list[Scored], missing: list[NotFitted]) -> Advice:
-        rows, labeled = self.rows, self.rows.labeled
+    def _answered(
+        self, look: Look, prior: Prior, scored: list[Scored], missing: list[NotFitted], *, complete: bool = True
+    ) -> Advice:
+        """The answer, written to the folder. Without ``complete`` it is a first one: no model is trained for it."""
         reference = scored[0].scores
         budget = self._budget(look, prior)
         compared = [self._compared(one, reference, budget) for one in scored]
@@ -222,23 +241,22 @@ class _Steps:
         )
         chosen = next(one for one in scored if one.candidate.name == choice.answer)
         self.say("what the ranking is worth")
-        card = self._card(chosen.scores, prior, budget)
+        card = self._card(chosen, prior, budget)
         share = (card.belief.share if card.belief.share is not None else 0.2) or 0.05
         pauc = compared[0].pauc
         power = (
             power_of_a_sheet(look.labeled, look.unlabeled, share, pauc, SHEET) if look.unlabeled >= 2 * SHEET else ()
         )
-        scar = scar_of(self.audited, self._contradiction(chosen.scores, prior, budget, card), power, SHEET)
+        scar = scar_of(self.audited, self._contradiction(chosen, prior, budget, card), power, SHEET)
         promise = self._promise(chosen, prior, budget, card, look)
         thresholds = self._ranked(look, chosen, prior)
         sheet = self._sheet(look, reference, budget) if self.audited is None else None
-        self.say(f"training {choice.answer} on all rows, to be kept")
-        model, more = self._model(chosen, prior)
+        model, more = self._model(chosen, prior) if complete else (None, [])
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
             look=look,
-            scheme=rows.scheme,
+            scheme=self.rows.scheme,
             scar=scar,
             prior=prior,
             compared=tuple(compared),
@@ -253,8 +271,8 @@ class _Steps:
             sheet=sheet,
             thresholds=thresholds,
             before=self._before(),
+            complete=complete,
         )
-        assert labeled.any()
         replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
         replace_text(self.folder / "advice.html", advice.html())
         return advice
@@ -290,7 +308,7 @@ class _Steps:
             prior=one.prior,
         )
 
-    def _contradiction(self, scores: FloatArray, prior: Prior, budget: int, card: Evaluation) -> str:
+    def _contradiction(self, chosen: Scored, prior: Prior, budget: int, card: Evaluation) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
@@ -298,7 +316,7 @@ class _Steps:
         if prior.interval is None or not card.contradictions:
             return ""
         low = prior.interval[0]
-        lowest = card if low == prior.interval[1] else self._card(scores, Prior((low, low), "", False), budget)
+        lowest = card if low == prior.interval[1] else self._card(chosen, Prior((low, low), "", False), budget)
         beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
         if not beyond:
             return ""
@@ -308,19 +326,22 @@ class _Steps:
             f"{cut.all_rows:,} rows, more than chance explains"
         )
 
-    def _card(self, scores: FloatArray, prior: Prior, budget: int) -> Evaluation:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return evaluate(
-                scores,
-                self.rows.labeled,
-                prior=prior.interval,
-                scheme=self.rows.scheme,
-                budget=budget,
-                estimators=(),
-                resamples=0,
-                seed=self.seed,
-            )
+    def _card(self, chosen: Scored, prior: Prior, budget: int) -> Evaluation:
+        key = (chosen.candidate.name, prior.interval)
+        if key not in self.cards:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.cards[key] = evaluate(
+                    chosen.scores,
+                    self.rows.labeled,
+                    prior=prior.interval,
+                    scheme=self.rows.scheme,
+                    budget=budget,
+                    estimators=(),
+                    resamples=0,
+                    seed=self.seed,
+                )
+        return self.cards[key]
 
     def _promise(self, chosen: Scored, prior: Prior, budget: int, card: Evaluation, look: Look) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
@@ -447,6 +468,7 @@ class _Steps:
         """
         from pubench_core.engine.execute import execute
 
+        self.say(f"training {chosen.candidate.name} on all rows, to be kept")
         told = self._told(prior) if chosen.prior is None else chosen.prior
         try:
             record = execute(run_of(chosen.candidate, self.rows, self.kept, told, self.threads)).folder

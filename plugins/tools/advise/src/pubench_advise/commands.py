@@ -58,6 +58,7 @@ def advise(
 
     Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
     """
+    from pubench_cli.console import err
     from pubench_cli.console import out as console
     from pubench_cli.machine import print_json
     from pubench_cli.progress import stage_progress
@@ -84,6 +85,7 @@ def advise(
             threads=threads,
             seed=seed,
             progress=progress,
+            first=lambda answer: err().print("", *lines_of(answer), "", sep="\n", markup=False, soft_wrap=True),
             **{name: _words(value) for name, value in columns.items()},
         )
     if format is Format.json:
@@ -134,13 +136,14 @@ def lines_of(advice: Advice) -> list[str]:
             low, high = one.checked.interval
             more = f"; AUC by checked rows {one.checked.difference:+.3f} ({low:+.3f} to {high:+.3f})"
         lines.append(f"  {one.name:<{width}}  held-out PAUC {one.pauc:.3f}{more}; {duration(one.seconds)}")
-    lines += [f"  {one.candidate.name}: not fitted, {one.reason}" for one in advice.not_fitted]
+    if advice.complete:
+        lines += [f"  {one.candidate.name}: not fitted, {one.reason}" for one in advice.not_fitted]
     lines += ["", f"page: {advice.folder / 'advice.html'}", f"ranked rows: {advice.folder / 'ranked.csv'}"]
     if advice.sheet is not None and advice.audited is None:
         lines.append(f"rows to check: {advice.sheet}; then the same command with --audited {advice.sheet}")
     if advice.model is not None:
         lines.append(f"new rows: pubench predict {advice.model} new.csv")
-    return [*lines, f"{duration(advice.seconds)} in all"]
+    return [*lines, f"{duration(advice.seconds)} {'in all' if advice.complete else 'so far; comparing goes on'}"]
 
 
 def _between(interval: tuple[float, float] | None) -> str:

@@ -67,6 +67,7 @@ class AdviceFacts:
 
     ``headline``: the answer in sentences. ``promise``: positives among the highest rows. ``choice``: the method and
     those that cannot be told apart from it. ``compared``: every fitted method; ``not_fitted``: the others, and why.
+    ``complete``: False for a first answer, which compared nothing and has no model yet.
     """
 
     folder: Path
@@ -87,6 +88,7 @@ class AdviceFacts:
     sheet: str | None
     thresholds: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, Any] | None = None
+    complete: bool = True
 
     @property
     def answer(self) -> str:
@@ -109,6 +111,7 @@ class AdviceFacts:
         result = None if self.audited is None else self.audited.result.to_dict()
         return {
             "version": VERSION,
+            "complete": self.complete,
             "answer": self.answer,
             "headline": self.headline,
             "goal": str(self.goal),
@@ -163,6 +166,8 @@ def _sentences(advice: AdviceFacts) -> Sequence[str]:
 def _choice(advice: AdviceFacts) -> str:
     choice = advice.choice
     others = [name for name in choice.alike if name != choice.answer]
+    if not advice.complete:
+        return f"First answer: use {choice.answer}; nothing was compared with it yet."
     if choice.by == "checked rows":
         return f"Use {choice.answer}: the checked rows say that it is better than bagged trees."
     if not advice.compared[1:]:

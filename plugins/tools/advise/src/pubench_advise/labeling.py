@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from pubench_evaluate.audit import audit_answers, audit_sample
@@ -71,6 +72,7 @@ def scar_of(audited: Audited | None, contradiction: str, power: tuple[tuple[floa
     return Scar("untested", None, reason, power, n)
 
 
+@cache  # the first answer and the last ask for the same
 def power_of_a_sheet(
     n_labeled: int, n_unlabeled: int, share: float, pauc: float, n: int, shifts: tuple[float, ...] = (0.5, 1.0)
 ) -> tuple[tuple[float, float], ...]:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of, refuse_other_rows
 
 from pubench.field_names import in_words
-from pubench.labels import refuse_other_rows
-from pubench.tables import frame_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
@@ -169,10 +168,9 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
 
     Raises RequestError where there are fewer different labeled or unlabeled rows than two folds.
     """
+    from pubench_sklearn.model_selection import PUKFold
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
-
-    from pubench.model_selection import PUKFold
 
     fewest = min(len(np.unique(features[labeled], axis=0)), len(np.unique(features[~labeled], axis=0)))
     if fewest < 2:

@@ -39,6 +39,7 @@ def freeze(
 
     Raises RequestError for what cannot be resolved and for two runs that are the same; PluginError for a broken plugin.
     """
+    of_all = Layer(dict(file.spec.settings), _below(file.origins, "settings"))
     fingerprint = fingerprint_of(registry)  # before anything is read: what changes meanwhile is noticed
     runs: dict[str, PlannedRun] = {}
     excluded: list[Excluded] = []
@@ -59,7 +60,7 @@ def freeze(
     if _every_estimator(file.spec) and not registry.infos(PriorInfo):
         excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
     for cell in cells:
-        plan = _resolved(cell, file, registry, warn)
+        plan = _resolved(cell, file, of_all, registry, warn)
         if reason := _beyond_one(plan, root, shares):
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
@@ -103,14 +104,14 @@ def _every_estimator(study: StudySpec) -> bool:
     return any(EVERY_ESTIMATOR in (block.priors or ()) for block in (study, *study.include))
 
 
-def _resolved(cell: Cell, file: StudyFile, registry: Registry, warn: Say) -> Plan:
-    layers = [
-        Layer(dict(file.spec.settings), _below(file.origins, "settings")),
-        Layer(dict(cell.settings)),
-        Layer(dict(cell.values)),
-    ]
+def resolved(cell: Cell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
+    """The plan of a cell. ``of_all``: the settings of its study, with where each was written."""
+    return resolve([of_all, Layer(dict(cell.settings)), Layer(dict(cell.values))], registry, warn)
+
+
+def _resolved(cell: Cell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say) -> Plan:
     try:
-        return resolve(layers, registry, warn)
+        return resolved(cell, of_all, registry, warn)
     except (RequestError, PluginError) as error:
         # what a run is given as prior=0.3, a study lists
         words = re.sub(r"(?<!\w)prior=([\w.:]+)", r"priors: [\1]", str(error))
