@@ -206,23 +206,23 @@ def page() -> str:
     parts = [
         f"""# Which method?
 
-An answer from this project's rows, by what you know of your data. `benchmarks/guide.py` computes every line. Training
-reads no true label, and neither does the choice of the epoch: `pa`, or the last one if no labeled row is held out. The
-true prior is given. Test rows judge.
-
 **Start with `pu-bagging`.** It takes seconds. For a ranking, another method is better in {others} of the
-{len(known)} known lines below; {alone} of these lines rest on one data set. On a table of your own,
+{len(known)} known lines below; {alone} of these lines rest on one data set. On your own table,
 [`pubench advise`](advice.md) compares methods on your rows.
+
+The tables choose by what you know of your data. No method sees a true label. The epoch is chosen by `pa`, or is the
+last one if no labeled row is held out. The true prior is given, and test rows measure. `benchmarks/guide.py` computes
+every line.
 
 - *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the resamples,
   otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher
   mean, but not surely.
-- *Best other*: its difference to the reference in points, a 95 % interval over data sets and seeds, and the share of
-  resamples in which it is first of all. The best of many is picked on the same rows, so the difference is too high.
-  On one data set the interval is over seeds alone.
+- *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
+  it is first. It was picked on the same rows, so the difference is too high. With one data set, the
+  interval is over seeds only.
 - *Methods*: how many others were run on every data set of the line.
-- *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: every one ranks
-  worse than chance. `naive` is a baseline: it takes unlabeled rows
+- *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: all rank worse
+  than chance. `naive` is a baseline: it takes unlabeled rows
   as negative."""
     ]
     head = ("what you have", "rank", "best other", "decide", "best other", "methods", "data sets")
@@ -238,7 +238,7 @@ true prior is given. Test rows judge.
     parts.append(
         """## Real labels
 
-No mechanism drew the labels of [species records](species.md): observers did, and surveys at other places are the truth.
+Observers made the labels of [species records](species.md), and surveys at other places are the truth.
 On 164 species `pu-bagging` is .03 of AUC above a logistic regression of P against U, and no PU method is shown to beat
 it. A background that shares the observers' bias gains more than any method.
 
@@ -252,9 +252,9 @@ it. A background that shares the observers' bias gains more than any method.
 | Does PU learning help at all? | compare with `naive`, which takes unlabeled rows as negative |
 | Several hundred columns, or fewer than 50 labels | unknown |
 
-*Limit*: three tables, one or two text sets and up to three image sets of the literature, balanced within a factor of
-two. Simulated bias is that of a logistic regression on true labels. The interval over two or three data sets is a
-lower bound of what another data set would add. Rows: `study-*.csv`. Commands: `pubench study run conventional`,
+*Limit*: three tables, one or two text sets and up to three image sets. Their classes are balanced within a factor of
+two. Simulated bias comes from a logistic regression on true labels. Two or three data sets say little about another
+one, so the intervals are too narrow. Rows: `study-*.csv`. Commands: `pubench study run conventional`,
 `label-ratio`, `selection-bias`, `classics`."""
     )
     return "\n\n".join(parts) + "\n"

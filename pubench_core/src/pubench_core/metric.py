@@ -294,7 +294,7 @@ def _measure(metric: Metric, view: MetricView, info: MetricInfo) -> MetricValue:
     found = metric(view)
     value = found if isinstance(found, MetricValue) else MetricValue(float(found))
     if not np.isfinite(value.value):
-        raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined where it has no value")
+        raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined if it has no value")
     return value
 
 

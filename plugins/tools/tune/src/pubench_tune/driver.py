@@ -20,6 +20,7 @@ from pubench_study.scheduler import Stop, Study, conduct
 from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
+from pubench_cli.held_out import LOST, is_few
 from pubench_core.data.paths import data_root
 from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
@@ -28,7 +29,6 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
-from pubench_core.records.held_out import LOST, is_few
 from pubench_core.records.store import RecordStore
 from pubench_core.specs.canonical import short_hash
 

@@ -25,11 +25,12 @@ from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.randomness import seeds_of
-from pubench_core.records.decisions import Agreement, Decisions, agreement_of
+from pubench_core.records.decisions import Decisions
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 
+from ..agreement import Agreement, agreement_of
 from ..cells import mean_and_std
 
 
