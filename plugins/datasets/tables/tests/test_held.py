@@ -49,7 +49,7 @@ def test_it_is_gone_with_its_object():
 @pytest.mark.parametrize(
     ("frame", "wrong"),
     [
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column 'a' is there twice"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column 'a' appears twice"),
         (pd.DataFrame({"a": [1, "x", None]}), "one kind per column"),
         (pd.DataFrame({"a": [1 + 2j]}), "one kind per column"),
         (pd.DataFrame({"a": []}), "no rows"),

@@ -168,7 +168,7 @@ def scored_states(
     scored_as: dict[str, Track] = {}
     kept = [track for track in selection.tracks.values() if track.snapshot is not None]
     for track in sorted(kept, key=lambda track: track.name == chosen):
-        name = _state_name(track)
+        name = "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
         if name not in states or track.name == chosen:
             assert track.snapshot is not None
             track.snapshot.restore(evaluator.method)
@@ -187,11 +187,6 @@ def scored_states(
         assert snapshot is not None
         snapshot.restore(evaluator.method)
     return states, {track.name: found[track.name] for track in kept}, of_training
-
-
-def _state_name(track: Track) -> str:
-    """``last`` is apart: a method may still change after its last epoch."""
-    return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
 
 
 def state_name(epoch: int, candidate: str) -> str:

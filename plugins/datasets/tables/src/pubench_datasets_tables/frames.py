@@ -100,7 +100,7 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
 
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     if twice := frame.columns[frame.columns.duplicated()].tolist():
-        raise RequestError(f"{name}: column '{twice[0]}' is there twice; rename one")
+        raise RequestError(f"{name}: column '{twice[0]}' appears twice; rename one")
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
         stream = io.BytesIO()
@@ -196,8 +196,8 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
         return
     of, what = names
     raise RequestError(
-        f"{what}: its index is not that of {of}, so that rows may be other rows; give {of} and {what} with one index "
-        f"({what}.loc[{of}.index]), or {what}.to_numpy() where they go by position",
+        f"{what}: its index is not that of {of}, so rows may not match; give {of} and {what} with one index "
+        f"({what}.loc[{of}.index]), or {what}.to_numpy() if rows match by position",
         field=what,
     )
 
