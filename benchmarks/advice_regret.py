@@ -36,6 +36,7 @@ import raw_rows
 from pubench_advise.evidence import Checked, checked_difference, found_at, pauc_difference
 from pubench_advise.fits import Rows, kept_folds, out_of_fold, run_of
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
+from pubench_metrics_pu import pubench_metrics
 from pubench_metrics_pu.proxy import pa
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -43,7 +44,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pubench
-from pubench_core.metric import Knowledge, Scored
+from pubench_core.metric import Scored, measure
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_name
 
@@ -56,6 +57,7 @@ FEWEST = 12
 METHODS = tuple(one for one in PORTFOLIO if one.classic and not one.prior)
 #: Of the wider comparison: methods, label frequency, what is given of the true prior, rows of a replica.
 WIDER = (*METHODS, *(one for one in PORTFOLIO if one.name in ("PUET", "nnPU")))
+PA = next(info for info in pubench_metrics() if info.key == "pa")
 WIDER_C, TOLD, REPLICA = 0.1, (0.5, 1.0, 1.5), 1000
 FITS, SHEETS, MORE = (raw_rows.RESULTS / f"advice-{name}.csv" for name in ("fits", "checked", "wider"))
 CELL = ("table", "mechanism", "c")
@@ -190,15 +192,10 @@ def wider(given: argparse.Namespace) -> None:
                 assert scored is not None
                 quality = hidden_positives.quality(scored.scores[~labeled], truth[~labeled])
                 raw = decided(one, rows, given.kept / name, told)
+                known = {"labeled": p, "unlabeled": u, "scheme": "one-sample"}
                 proxy = {
                     f"pa_{share:g}": round(
-                        pa(
-                            Scored.of(
-                                raw,
-                                Knowledge(labeled=p, unlabeled=u, scheme="one-sample", prior=min(share * prior, 0.95)),
-                            )
-                        ),
-                        5,
+                        measure(pa, PA, Scored.of(raw, prior=min(share * prior, 0.95), **known)).value, 5
                     )
                     for share in TOLD
                 }
