@@ -2,8 +2,8 @@
 
     PUBENCH_DATA=... OMP_NUM_THREADS=1 python benchmarks/fold_cost.py
 
-On the table of a bank (``bank_table.py``), after one run of each kind as a warm-up. Both train on four fifths of the rows
-and keep the same artifacts. A row per turn in ``results/fold-cost.csv``.
+On the table of a bank (``bank_table.py``), after one run of each kind as a warm-up. Both train on four fifths of the
+rows and keep the same artifacts. A row per turn in ``results/fold-cost.csv``.
 """
 
 from __future__ import annotations
