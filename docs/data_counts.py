@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from pubench_core.data.inventory import availability_of
+from pubench_cli.inventory import availability_of
 from pubench_core.data.paths import data_root
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.plugins.info import DatasetInfo

@@ -582,7 +582,7 @@ class TestDrawnTestPart:
         put(tmp_path)
         refused, _ = self.facts(data, "data.test=drawn", key="acme-screws", code=2)
         assert refused["error"] == (
-            "data.test drawn: acme-screws has no test part of its own, so that its test rows are always drawn; "
+            "data.test drawn: acme-screws has no test part of its own, so its test rows are always drawn; "
             "leave data.test away"
         )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from pubench_study.files import protocols
+from pubench_study.files import find_study, protocols
+from pubench_study.grid import cells_of
+from pubench_testkit.testing import reference_folder
 
-from pubench_core.plugins.info import CommandInfo
-from pubench_core.plugins.registry import tools
+from pubench_core.plugins.info import CommandInfo, MethodInfo
+from pubench_core.plugins.registry import registry, tools
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "pages" / "experiments.md").read_text(encoding="utf-8")
@@ -32,6 +35,27 @@ def test_what_makes_a_table_or_figure_exists(shown: str) -> None:
 def test_every_protocol_but_the_quick_one_is_on_the_page() -> None:
     named = set(re.findall(r"`pubench study run ([\w-]+)", PAGE))
     assert set(protocols()) - named <= {"quick", "prior-misspecification"}
+
+
+@pytest.mark.parametrize("name", ["quick", "lite", "classics", "pu-bench", "wang-case1"])
+def test_the_page_says_how_many_runs_a_protocol_has(name: str) -> None:
+    assert f"| `{name}` | {len(cells_of(find_study(name).spec, registry())):,} |" in PAGE
+
+
+def test_split_sizes_are_those_that_splits_are_held_to() -> None:
+    with (reference_folder() / "pubench_splits.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            names = ("pn_train_pos", "pn_train_neg", "pu_labeled", "pu_unlab_pos", "pu_unlab_neg", "val_size")
+            a, b, labeled, c, d, validation, e, f = (f"{int(row[name]):,}" for name in (*names, "test_pos", "test_neg"))
+            assert f"| {row['dataset']} | {a} + {b} | {labeled} | {c} + {d} | {validation} | {e} + {f} |" in PAGE
+
+
+def test_settings_of_original_papers_are_next_to_ours() -> None:
+    lines = re.findall(r"^\| `.+", PAGE.partition("## What the original papers did")[2], re.MULTILINE)
+    settings = {key: line.split("|")[-2].strip() for line in lines for key in re.findall(r"`([\w-]+)`", line[:30])}
+    infos = {info.key: info for info in registry().infos(MethodInfo)}
+    assert len(settings) == 18
+    assert settings == {key: infos[key].setting for key in settings}
 
 
 def test_the_page_of_demands_counts_its_own_verdicts() -> None:

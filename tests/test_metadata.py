@@ -277,7 +277,7 @@ def imported(folder: Path) -> Iterator[tuple[str, str]]:
 def _of_a_tool(line: ast.stmt) -> bool:
     """``pubench.tune`` has its types from the distribution that provides it, which need not be installed."""
     module = (line.module or "").split(".")[0] if isinstance(line, ast.ImportFrom) else ""
-    return module in FIRST_PARTY and FIRST_PARTY[module].parent == ROOT / "plugins" / "tools"
+    return module in FIRST_PARTY and FIRST_PARTY[module].parent.parent == ROOT / "plugins"
 
 
 def declared(folder: Path) -> set[str]:

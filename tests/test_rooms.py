@@ -67,21 +67,13 @@ def test_what_only_describes_or_reads_is_imported_without_torch(room: object) ->
 WITHOUT_TORCH = ("spec", "files", "plan", "code_cache", "state", "export", "scheduler", "local", "task", "worker")
 
 
-@pytest.mark.parametrize("name", WITHOUT_TORCH)
-def test_the_parent_of_a_study_and_what_reads_it_need_no_torch(name: str) -> None:
-    code = f"import sys, pubench_study.{name}; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-def test_the_path_of_one_request_comes_back_into_modules_no_more_often_than_it_does_now() -> None:
-    """`python docs/walk.py pubench_cli.run:run_once:given` lists the modules that it enters."""
-    script = [sys.executable, str(ROOT / "docs" / "walk.py"), "pubench_cli.run:run_once:given"]
-    last = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    found = re.fullmatch(r"(\d+) entries, (\d+) modules, (\d+) returns", last)
-    assert found is not None
-    assert int(found[1]) - int(found[2]) == int(found[3]) <= 86
-    assert int(found[2]) > 50  # the path is seen to its end
+def test_the_parent_of_a_study_and_what_reads_it_need_no_torch() -> None:
+    code = (
+        f"import sys, importlib\nfor name in {WITHOUT_TORCH!r}:\n    importlib.import_module('pubench_study.' + name)\n"
+    )
+    code += "    assert 'torch' not in sys.modules, name"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_module_of_core_is_in_a_room() -> None:
@@ -152,6 +144,7 @@ def named(text: str) -> Iterator[str]:
                 yield found[1]
 
 
+@cache
 def arrows(folder: Path) -> set[Path]:
     """Folders of the other distributions that one imports from."""
     texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("src/**/*.py")))

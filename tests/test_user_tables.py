@@ -715,7 +715,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "one-column": ("bad.csv", b"labeled\n1\n0\n", "bad.csv has a single column"),
     "ragged": ("bad.csv", b"a,labeled\n1,1\n2,0,3\n", "Expected 2 fields in line 3, saw 3"),
     "too-many-fields": ("bad.csv", b"a,labeled\n0,1,1\n1,2,0\n", "name every column"),
-    "twice": ("bad.csv", b"a,a,labeled\n1,2,0\n", "column 'a' is there twice"),
+    "twice": ("bad.csv", b"a,a,labeled\n1,2,0\n", "column 'a' appears twice"),
     "no-encoding": ("bad.csv", TABLE.encode().replace(b"a,", b"\xe4\x81,"), "is not UTF-8 text"),
     "excel-as-csv": ("bad.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00!\x00\xff\xfe", "is not UTF-8 text"),
     "another-kind": ("bad.xls", b"PK\x03\x04", "a table is a file ending in .csv"),

@@ -129,31 +129,18 @@ class TestValues:
         assert str(path) in (line_of(lambda: resolve([read_yaml(path)], registry())) or str(path))
 
 
-def bomb(merged: bool) -> str:
-    """Nine levels of nine aliases each: 387 million values."""
-    first = "a: &a {x: 1}\n" if merged else "a: &a [x, x, x, x, x, x, x, x, x]\n"
-    for k in range(9):
-        aliases = ", ".join([f"*{chr(97 + k)}"] * 9)
-        level = f"{{<<: [{aliases}]}}" if merged else f"[{aliases}]"
-        first += f"{chr(98 + k)}: &{chr(98 + k)} {level}\n"
-    return first
-
-
 class TestDocuments:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            (bomb(False), "more than 10,000 values"),
-            (bomb(True), "more than 10,000 values"),
-            ("data: " + "{a: " * 3000 + "}" * 3000, "nested more than 20 deep"),
-            ("\n".join(" " * k + "a:" for k in range(300)), "nested more than 20 deep"),
+            ("data: " + "{a: " * 3000 + "}" * 3000, "values in values without end"),
             ("- x\n" * 300_000, "more than"),
             ("#" * 2_000_000, "more than 1,048,576 characters"),
             ("seed: 2020-13-45\n", "line 1: not valid YAML: '2020-13-45' is no timestamp (in quotes it is a text)"),
             ("seed: !!bool foo\n", "line 1: not valid YAML: 'foo' is no bool"),
             ("seed: " + "9" * 5000, "a number of 5000 characters"),
         ],
-        ids=["aliases", "merged-aliases", "flow", "block", "list", "size", "date", "bool", "digits"],
+        ids=["flow", "list", "size", "date", "bool", "digits"],
     )
     def test_a_file_out_of_bounds_is_refused_soon(self, tmp_path: Path, text: str, words: str) -> None:
         path = tmp_path / "run.yaml"
@@ -210,9 +197,7 @@ class TestDocuments:
         spec = resolve([read_yaml(path)], registry()).spec
         assert (spec.seed, spec.method.config["epochs"]) == (3, 3)
 
-    @pytest.mark.parametrize(
-        "name", ["." * 20_000, "a." * 3000 + "b", "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"]
-    )
+    @pytest.mark.parametrize("name", ["." * 20_000, "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"])
     def test_a_name_that_is_none_is_one_line(self, name: str) -> None:
         assert line_of(lambda: resolve([Layer.of(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None
 

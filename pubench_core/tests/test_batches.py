@@ -249,7 +249,7 @@ def test_pairs_may_be_restricted_to_some_rows_of_each_side() -> None:
 
 
 def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(RunFailed, match="there is no row to make a batch of"):
+    with pytest.raises(RunFailed, match="a batch needs at least one row"):
         list(run_of(0, 10).paired_batches(2, 2))
 
 

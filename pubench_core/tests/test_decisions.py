@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.records.decisions import Decisions, agreement_of, decisions_of
+from pubench_core.records.decisions import Decisions, decisions_of
 from pubench_core.results import CriterionResult, PriorFacts
 from pubench_core.specs import DataSpec
 
@@ -77,30 +77,3 @@ def test_a_prior_above_1_is_no_prior() -> None:
 def test_of_a_data_set_there_are_none() -> None:
     of_digits = {name: values for name, values in arrays().items() if "unlabeled" not in name}
     assert decisions_of(Told(0.5), of_digits, 0) is None  # type: ignore[arg-type]
-
-
-class TestAgreement:
-    def test_the_same_order_agrees_wholly(self) -> None:
-        found = agreement_of([UNLABELED, 10 * UNLABELED + 3, np.exp(UNLABELED)], 4)
-        assert (found.rank_correlation, found.overlap, found.top) == (pytest.approx(1), 1, 4)
-
-    def test_it_is_spearman_s_and_the_share_of_the_highest_in_common(self) -> None:
-        """Ranks 1 2 3 4 and 2 1 3 4: 1 - 6 * 2 / (4 * 15) = .8; of the two highest, both are the same."""
-        one, other = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 3.0, 4.0])
-        assert agreement_of([one, other], 2).rank_correlation == pytest.approx(0.8)
-        assert agreement_of([one, other], 2).overlap == 1
-        assert agreement_of([one, other], 3).overlap == pytest.approx(2 / 3)
-        assert agreement_of([one, -one], 1).overlap == 0
-
-    def test_it_is_the_mean_over_pairs(self) -> None:
-        one = np.array([1.0, 2.0, 3.0])
-        assert agreement_of([one, one, -one], 1).rank_correlation == pytest.approx((1 - 1 - 1) / 3)
-        assert agreement_of([one, one, -one], 1).overlap == pytest.approx(1 / 3)
-
-    def test_one_score_for_all_has_no_order(self) -> None:
-        found = agreement_of([UNLABELED, np.zeros(10)], 3)
-        assert found.rank_correlation is None
-        assert found.overlap == pytest.approx(0.3)  # all ten rows tie for the first three places
-
-    def test_where_the_prior_takes_no_row_there_is_no_overlap(self) -> None:
-        assert agreement_of([UNLABELED, UNLABELED], 0).overlap is None

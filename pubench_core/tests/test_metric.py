@@ -281,7 +281,7 @@ def test_the_interval_of_an_estimated_prior_is_of_the_population(scheme: Any, in
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), MetricValue(float("-inf"))])
 def test_a_value_that_is_not_finite_is_the_metric_s_fault(value: Any) -> None:
     info = plugin(nobody).info
-    with pytest.raises(PluginError, match="it must raise Undefined where it has no value"):
+    with pytest.raises(PluginError, match="it must raise Undefined if it has no value"):
         measure(lambda view: value, info, Scored.of(np.array([1.0])))
 
 
@@ -289,7 +289,7 @@ def test_a_value_that_is_not_finite_is_the_metric_s_fault(value: Any) -> None:
     ("function", "reason"),
     [
         (broken, "ZeroDivisionError: division by zero"),
-        (missing, "PluginError: metric 'm' returned nan; it must raise Undefined where it has no value"),
+        (missing, "PluginError: metric 'm' returned nan; it must raise Undefined if it has no value"),
         (curious, "PluginError: metric 'm' reads truth without declaring it in needs"),
         (lambda view: "high", "ValueError: could not convert string to float"),
         (lambda view: None, "TypeError"),

@@ -12,7 +12,7 @@ from rich.text import Text
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
-from pubench_core.results.plain import plain_data
+from pubench_core.results import plain_data
 
 from .columns import Column, print_table
 from .machine import print_json
@@ -105,7 +105,7 @@ def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "default": field.default,
+            "default": field.get_default(call_default_factory=True),
             "values": accepted(field),
             "meaning": field.description or "",
             "search": str(search) if (search := about(field, "search")) is not None else None,

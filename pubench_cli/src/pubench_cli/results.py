@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.held_out import few_held_out
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
 from .columns import Column, print_table
 from .console import out
+from .held_out import few_held_out
 
 #: Order of the columns that every result table has; further headline metrics follow.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")

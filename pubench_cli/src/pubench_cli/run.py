@@ -85,7 +85,7 @@ def run_once(
         raise
 
 
-def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: Callable[[str], None] = say) -> Outcome:
+def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Outcome:
     """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
     listeners, stdout = listeners_of(plan.spec.execution), sys.stdout
     # What a plugin prints goes to stderr: stdout is the result and nothing else.
@@ -104,14 +104,18 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: 
         )
 
 
-def plan_of(given: Given, sets: list[str], config: Path | None, say: Callable[[str], None] = say) -> Plan:
-    """The plan of a file and options; options win, and among them ``--set`` wins."""
-    layers = [read_yaml(config)] if config is not None else []
-    return resolve(
-        [*layers, given.layer(), Layer.of(*sets, prefix="--set ")],
-        registry(),
-        warn=lambda text: say(f"warning: {said(text)}"),
-    )
+def plan_of(given: Given, sets: list[str], config: Path | None) -> Plan:
+    """The plan of a file and options."""
+    return resolve(layers_of(given, sets, config), registry(), warn=lambda text: say(f"warning: {said(text)}"))
+
+
+def layers_of(given: Given, sets: list[str], config: Path | None) -> list[Layer]:
+    """A file and options; options win, and among them ``--set`` wins."""
+    return [
+        *([read_yaml(config)] if config is not None else []),
+        given.layer(),
+        Layer.of(*sets, prefix="--set "),
+    ]
 
 
 def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:

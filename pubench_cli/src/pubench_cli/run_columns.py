@@ -51,7 +51,7 @@ def columns_of_run(
         if name not in frame:
             raise unknown(f"column of {own.path.name} (--ids)", name, list(frame.columns))
         if name in (own.label_col, own.truth_col):
-            raise RequestError(f"--ids {name}: it holds labels, which a person who checks rows must not see")
+            raise RequestError(f"--ids {name}: it holds labels, which the person who checks rows must not see")
     return {name: texts[rows] for name, texts in reader.as_written(own.path, frame, shown).items()}
 
 

@@ -17,28 +17,22 @@ from typing import TYPE_CHECKING, Any
 #: Public name -> module of this package.
 _HOMES = {
     "InvalidRequest": "field_names",
-    "PUClassifier": "estimator",
-    "PUKFold": "model_selection",
     "PUTable": "tables",
     "PubenchWarning": "field_names",
     "RunResult": "running",
-    "data": "tables",
     "list_backbones": "listing",
     "list_datasets": "listing",
     "list_mechanisms": "listing",
     "list_methods": "listing",
     "list_metrics": "listing",
     "list_priors": "listing",
-    "pa_scorer": "model_selection",
-    "pauc_scorer": "model_selection",
-    "pulp_scorer": "model_selection",
-    "recovered_auc_scorer": "model_selection",
     "run": "running",
 }
 
 if TYPE_CHECKING:
     from pubench_advise.advise import advise
     from pubench_advise.answer import Advice
+    from pubench_datasets_tables.frames import data
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
@@ -46,17 +40,17 @@ if TYPE_CHECKING:
     from pubench_report.comparison import SideBySide, compare_with
     from pubench_report.publishing import site
     from pubench_report.results import Results, load_results
+    from pubench_sklearn.estimator import PUClassifier
+    from pubench_sklearn.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
     from pubench_verify.reproduction import Reproduction
     from pubench_verify.verification import Verification, verify
 
-    from .estimator import PUClassifier
     from .field_names import InvalidRequest, PubenchWarning
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
-    from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from .running import RunResult, run
-    from .tables import PUTable, data
+    from .tables import PUTable
 
 __all__ = [
     "Advice",

@@ -221,7 +221,13 @@ def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], setting
 
     layer = Layer()
     layer.put(("method", "key"), method, f"method={shown(method)}")
-    _put_data(layer, data)
+    put_data(layer, data)
+    put_fields(layer, given, settings)
+    return layer
+
+
+def put_fields(layer: Layer, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Adds the fields that arguments set, as :func:`plan_of` takes them."""
     for field in run_fields():
         names = [name for name in (field.argument, field.also) if name in given and not field.of_table]
         if len(names) > 1:
@@ -231,20 +237,20 @@ def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], setting
             if field.name == "method.config":
                 _put_config(layer, given[name])
             else:
-                layer.put(field.path, _plain(given[name]), f"{name}={shown(given[name])}")
+                layer.put(field.path, plain(given[name]), f"{name}={shown(given[name])}")
     for path, value in settings.items():
-        layer.put(str(path).split("."), _plain(value), f"settings {path}={shown(value)}")
-    return layer
+        layer.put(str(path).split("."), plain(value), f"settings {path}={shown(value)}")
 
 
 def _put_config(layer: Layer, config: Any) -> None:
     if not isinstance(config, Mapping):
         raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
     for name, value in config.items():
-        layer.put(f"method.config.{name}".split("."), _plain(value), f"{name}={shown(value)}")
+        layer.put(f"method.config.{name}".split("."), plain(value), f"{name}={shown(value)}")
 
 
-def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
+def put_data(layer: Layer, data: str | Path | PUTable) -> None:
+    """Adds the section of data. Raises RequestError for what is neither a key nor a table."""
     if isinstance(data, PUTable):
         for name, value in data.own.items():
             layer.put(("data", "own", name), value, f"data ({name})")
@@ -263,18 +269,18 @@ def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value as a YAML file would have it."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, Path):
         return value
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

@@ -56,7 +56,7 @@ class Knowledge:
             if (array := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _read_only(array))
 
-    @property
+    @cached_property
     def known(self) -> frozenset[str]:
         """Needs of metrics that are known here."""
         return frozenset(name for name in ("truth", "labeled", "prior", "scheme") if getattr(self, name) is not None)
@@ -294,7 +294,7 @@ def _measure(metric: Metric, view: MetricView, info: MetricInfo) -> MetricValue:
     found = metric(view)
     value = found if isinstance(found, MetricValue) else MetricValue(float(found))
     if not np.isfinite(value.value):
-        raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined where it has no value")
+        raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined if it has no value")
     return value
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from pubench_cli.inventory import availability_of
 from pubench_core.data.cache import MANIFEST, Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.inventory import availability_of
 from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.info import DatasetInfo
 

@@ -107,7 +107,7 @@ class TestBlankLabels:
 
     def test_a_blank_true_label_stays_refused(self, table: Table) -> None:
         line = refused(lambda: table(y=np.where(np.arange(N) == 4, np.nan, 1.0 * LABELED), _truth_col="y"))
-        assert "column 'y' (data.own.truth_col) is empty in row 4; true labels are known of every row" in line
+        assert "column 'y' (data.own.truth_col) is empty in row 4; true labels must be complete" in line
         assert "unlabeled" not in line
 
 
@@ -360,7 +360,7 @@ class TestExcel:
         [
             ([], "is empty"),
             ([["a", "b"]], "has columns and no rows"),
-            ([["a", "a"], [1, 2]], "column 'a' is there twice"),
+            ([["a", "a"], [1, 2]], "column 'a' appears twice"),
         ],
     )
     def test_what_is_no_table_is_refused(self, excel: Callable[..., Path], rows: list[list[Any]], words: str) -> None:

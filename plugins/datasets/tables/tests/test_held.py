@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_datasets_tables.files import read_table
+from pubench_datasets_tables.frames import hold
 
-from pubench_core.data.table_files import held_at, hold, is_table_path, sha256_of
+from pubench_core.data.table_files import held_at, is_table_path, sha256_of
 from pubench_core.errors import RequestError
 
 FRAME = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", "y", None], "c": [True, False, True], "d": [1, 2, 3]})
@@ -48,7 +49,7 @@ def test_it_is_gone_with_its_object():
 @pytest.mark.parametrize(
     ("frame", "wrong"),
     [
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column 'a' is there twice"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column 'a' appears twice"),
         (pd.DataFrame({"a": [1, "x", None]}), "one kind per column"),
         (pd.DataFrame({"a": [1 + 2j]}), "one kind per column"),
         (pd.DataFrame({"a": []}), "no rows"),

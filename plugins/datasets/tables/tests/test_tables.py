@@ -186,7 +186,7 @@ class TestDelimitedText:
 
     @pytest.mark.parametrize("header", ["a,b,a", '"a",b," a "', "a,b,b"])
     def test_a_name_that_is_there_twice_is_refused(self, written: Written, header: str) -> None:
-        assert "is there twice; rename one" in complaint(written(f"{header}\n1,2,3\n"))
+        assert "appears twice; rename one" in complaint(written(f"{header}\n1,2,3\n"))
 
     @pytest.mark.parametrize(
         ("content", "words"),
@@ -196,9 +196,9 @@ class TestDelimitedText:
             ('a,b\n1,"2\n3,4\n', "EOF inside string"),
             ("a,b\n", "has columns and no rows"),
             ("\n\n \n", "is empty"),
-            (b"gr\x81\xf6\xdfe,b\n1,2\n", "is not UTF-8 text, nor of an encoding that is known; save it in UTF-8"),
-            (b"gr\xf6\xdfe,b\n1,\x02\n", "is not UTF-8 text, nor of an encoding that is known"),
-            (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1], "is not UTF-8 text, nor of an encoding"),
+            (b"gr\x81\xf6\xdfe,b\n1,2\n", "is not UTF-8 text, nor in a known encoding; save it as UTF-8"),
+            (b"gr\xf6\xdfe,b\n1,\x02\n", "is not UTF-8 text, nor in a known encoding"),
+            (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1], "is not UTF-8 text, nor in a known encoding"),
             (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xb4\xfc,\xff\xfe\n,\n", "is not UTF-8 text"),
             (gzip.compress(b"a,b\n1,2\n"), "is not UTF-8 text"),
         ],
@@ -299,7 +299,7 @@ class TestParquet:
         assert frame["at"].dtype.kind == "M"
 
     def test_a_list_and_a_column_of_one_name_are_refused(self, parquet: Callable[..., Path]) -> None:
-        assert "'x_0' is there twice" in complaint(parquet(x=[[1.0], [2.0]], x_0=[1, 2]))
+        assert "'x_0' appears twice" in complaint(parquet(x=[[1.0], [2.0]], x_0=[1, 2]))
 
     @pytest.mark.parametrize("change", ["half", "head", "middle", "text"])
     def test_a_damaged_one_is_named(self, parquet: Callable[..., Path], change: str) -> None:
@@ -355,7 +355,7 @@ class TestNpz:
             ({"a": np.ones(3), "s": 3}, ("array 's' has shape ()",)),
             ({"a": np.ones(3), "x": np.ones((3, 2, 2))}, ("array 'x' has shape (3, 2, 2)", "expected (n,) or (n, d)")),
             ({"x": np.ones((3, 2)), "s": np.ones(4)}, ("differ in length (x 3, s 4)",)),
-            ({"x": np.ones((3, 2)), "x_0": np.ones(3)}, ("'x_0' is there twice",)),
+            ({"x": np.ones((3, 2)), "x_0": np.ones(3)}, ("'x_0' appears twice",)),
             ({"a": np.ones(3, complex)}, ("'a' is complex128",)),
             ({"a": np.array([b"p", b"u"])}, ("'a' is |S1", "texts")),
             ({"a": np.zeros(3, [("f", "f4"), ("g", "i4")])}, ("'a' is [('f'",)),

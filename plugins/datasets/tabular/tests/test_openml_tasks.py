@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.inventory import availability_of
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_mechanisms.draws import AtypicalFirst, MostTypical, TypicalFirst, weighted_draw
-from pubench_mechanisms.powers import VARIANTS, AtypicalByPower, TypicalByPower
 from pubench_testkit.testing import reference_arrays
 from scipy.special import logit, softmax
 
@@ -47,20 +46,13 @@ def test_weights_are_the_published_ones(
     np.testing.assert_allclose(weights, vectors[array], atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ["k=2", "k=5", "k=20"])
 def test_another_power_of_s2_and_s3_is_a_variant(variant: str) -> None:
     p, k = np.array([0.2, 0.5, 0.9]), int(variant.removeprefix("k="))
-    np.testing.assert_allclose(softmax(TypicalByPower(variant).log_weight(logit(p))), p**k / (p**k).sum())
+    np.testing.assert_allclose(softmax(TypicalFirst(variant).log_weight(logit(p))), p**k / (p**k).sum())
     np.testing.assert_allclose(
-        softmax(AtypicalByPower(variant).log_weight(logit(p))), (1 - p) ** k / ((1 - p) ** k).sum()
+        softmax(AtypicalFirst(variant).log_weight(logit(p))), (1 - p) ** k / ((1 - p) ** k).sum()
     )
-
-
-@pytest.mark.parametrize("variant", ["paper", "released"])
-def test_the_published_variants_are_as_before(variant: str) -> None:
-    z = np.linspace(-5, 5, 11)
-    np.testing.assert_array_equal(TypicalByPower(variant).log_weight(z), TypicalFirst(variant).log_weight(z))
-    np.testing.assert_array_equal(AtypicalByPower(variant).log_weight(z), AtypicalFirst(variant).log_weight(z))
 
 
 @pytest.mark.reference

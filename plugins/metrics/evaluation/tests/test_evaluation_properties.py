@@ -16,6 +16,7 @@ from pubench_metrics_evaluation.hypergeometric import Hypergeometric
 from pubench_metrics_evaluation.pulp import pulp, random_value
 from pubench_metrics_evaluation.recovered import Mixture, auc, indirect_curve, pu_points
 from scipy.stats import norm
+from sklearn.metrics import f1_score, matthews_corrcoef, mutual_info_score
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricValue, Scored, measure
@@ -333,10 +334,26 @@ def test_pseudo_f_at_the_labeled_share_is_f1_against_labels() -> None:
     assert details["prior"] == 0.3
 
 
+def test_measures_against_labels_are_those_of_scikit_learn() -> None:
+    scored = gaussians(1000, threshold=0.5, thorough=True)
+    labels = np.zeros(1000, dtype=int)
+    labels[scored.knowledge.labeled] = 1
+    decided = scored.scores > 0.5
+    assert value("pu-f1", scored).value == pytest.approx(f1_score(labels, decided))
+    assert value("pu-correlation", scored).value == pytest.approx(matthews_corrcoef(labels, decided))
+    assert value("pu-mutual-information", scored).value == pytest.approx(mutual_info_score(labels, decided))
+    for key in ("pu-f1", "pu-correlation", "pu-mutual-information"):
+        found = value(key, scored)
+        assert found.interval is not None
+        assert found.interval[0] < found.value < found.interval[1]
+        assert 0 < found.details["mean_over_thresholds"] < 1
+
+
 def test_each_says_what_must_hold_for_it() -> None:
     assumed = {key: info.assumes for key, info in INFOS.items()}
     assert assumed.pop("pulp") == frozenset()
-    assert {key for key, what in assumed.items() if what == {"SCAR"}} == {"lee-liu", "pu-auc", "pu-ap"}
+    against = {"pu-f1", "pu-correlation", "pu-mutual-information"}
+    assert {key for key, what in assumed.items() if what == {"SCAR"}} == {"lee-liu", "pu-auc", "pu-ap", *against}
     assert {key for key, what in assumed.items() if what == {"SCAR", "prior"}} == {"pseudo-f", *RECOVERED}
     assert not any(info.oracle or info.criterion or info.headline for info in INFOS.values())
     assert {key for key, info in INFOS.items() if not info.higher_is_better} == {"recovered-fpr"}

@@ -190,7 +190,7 @@ def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
     finished = pubench.load_results(home / "results")
     failed = FailedRun("vpu", "0" * 16, finished[0].result.spec, "out-of-memory", "the machine is full")
     both = pubench.Results([*finished, failed])
-    monkeypatch.setattr(compare_methods, "compare", lambda *methods, **how: both)
+    monkeypatch.setattr(compare_methods, "results_of", lambda *runs: both)
     monkeypatch.setattr(machine, "_printed", False)
     asked = compare_methods.CompareMethodsOptions(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None, "t")
     assert not compare_methods.compare_methods(asked, Given(), as_json=True)

@@ -76,6 +76,32 @@ def test_a_picture_has_a_panel_for_each_part_and_counts_every_row(kept: pubench.
     assert right / sum(map(len, found.values())) == pytest.approx(kept.test["accuracy"])
 
 
+def test_the_propensity_of_the_training_part_is_drawn_for_labeled_and_unlabeled_positives(tmp_path: Path) -> None:
+    """PU-Bench, Figure 12, a.3: its argument is that these two overlap."""
+    run = pubench.run("lbe-pu", "digits", artifacts=KEPT, results=tmp_path, **SHORT)
+    arrays, state = read_scores(run.folder, TRAINING_SCORES), run.result.chosen.snapshot
+    panels = {panel.title: panel for panel in _panels(read_record(run.folder), state)}
+    found = panels["propensity, training part"]
+    labeled = arrays["training_labeled"]
+    assert sorted(found.groups["labeled positives"]) == sorted(
+        arrays[f"training_auxiliary_propensity_{state}"][labeled]
+    )
+    a, b = np.quantile(found.groups["labeled positives"], (0.25, 0.75))
+    c, d = np.quantile(found.groups["unlabeled positives"], (0.25, 0.75))
+    assert found.overlap == ((max(a, c), min(b, d)) if max(a, c) < min(b, d) else None)
+
+
+def test_the_overlap_of_middle_halves_is_of_unlabeled_positives_and_negatives() -> None:
+    groups = {
+        "labeled positives": np.arange(50.0, 60),
+        "unlabeled positives": np.arange(9.0),
+        "negatives": np.arange(-4.0, 5),
+    }
+    assert ScorePanel("a", groups).overlap is None  # 2 to 6 and -2 to 2
+    assert ScorePanel("a", groups | {"negatives": np.arange(-2.0, 7)}).overlap == (2.0, 4.0)
+    assert ScorePanel("a", groups | {"labeled positives": np.arange(2.0, 11)}, decided=False).overlap == (4.0, 6.0)
+
+
 def test_the_decision_is_an_edge_of_the_bins() -> None:
     edges = bin_edges(np.linspace(-3.0, 9.0, 500), decided=True)
     assert 0.0 in edges.tolist()

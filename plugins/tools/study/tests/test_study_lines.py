@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pubench_study.cli import run
+from pubench_study import lines as said
 from pubench_study.plan import PlannedRun
 from pubench_study.task import Ended, Progressed
 
@@ -20,19 +20,19 @@ def planned(method: str) -> PlannedRun:
 def test_after_a_long_silence_runs_in_work_are_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines, nnpu, upu = run.Lines(2), planned("nnpu"), planned("upu")
+    lines, nnpu, upu = said.Lines(2), planned("nnpu"), planned("upu")
     lines.started(nnpu)
     lines.started(upu)
     lines.progressed(nnpu, Progressed(nnpu.run_id, "train", 3, 90))
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(run, "SILENCE", 0)
+    monkeypatch.setattr(said, "SILENCE", 0)
     lines.progressed(nnpu, Progressed(nnpu.run_id, "train", 4, 90))
     assert capsys.readouterr().err == f"in work: {nnpu}: train 4 of 90; {upu}: begun\n"
     lines.ended(nnpu, Ended(nnpu.run_id, "failed", "the disk is full", "error"), None)
     assert capsys.readouterr().err == f"[1/2] {nnpu}: error: the disk is full\n"
-    monkeypatch.setattr(run, "SILENCE", 1000)
+    monkeypatch.setattr(said, "SILENCE", 1000)
     lines.progressed(upu, Progressed(upu.run_id, "train", 1, 2))
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(run, "SILENCE", 0)
+    monkeypatch.setattr(said, "SILENCE", 0)
     lines.progressed(upu, Progressed(upu.run_id, "train", 2, 2))
     assert capsys.readouterr().err == f"in work: {upu}: train 2 of 2\n"

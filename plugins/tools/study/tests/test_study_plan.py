@@ -210,6 +210,23 @@ def test_settings_hold_for_every_run_and_a_method_wins_over_them(frozen: Freeze)
     assert [run.spec.method.config["epochs"] for run in plan.runs] == [7, 3]
 
 
+def test_settings_give_the_value_of_an_axis_without_a_list(frozen: Freeze) -> None:
+    settings = {"mechanism": {"key": "sar-lbe-a", "c": 0.3}, "data": {"scheme": "single-training-set"}, "prior": 0.4}
+    plan = frozen(settings=settings, mechanisms=None, c=None, seeds=[7])
+    assert rows(plan, "mechanism", "c", "scheme", "prior") == [("sar-lbe-a", 0.3, "single-training-set", 0.4)] * 2
+    assert [(r.spec.mechanism.key, r.spec.mechanism.c, r.spec.prior) for r in plan.runs] == [
+        ("sar-lbe-a", 0.3, 0.4)
+    ] * 2
+    of_settings = {"settings": {"method": "nnpu", "data": "digits"}, "runs": [{"seed": 5}, {"seed": 6}]}
+    plan = frozen(methods=None, data=None, mechanisms=None, c=None, seeds=None, **of_settings)
+    assert [(r.row, r.spec.seed) for r in plan.runs] == [("nnpu", 5), ("nnpu", 6)]
+
+
+def test_a_method_may_have_a_prior_of_its_own(frozen: Freeze) -> None:
+    plan = frozen(methods=["nnpu", {"key": "upu", "prior": 0.3}], seeds=[2])
+    assert [(r.row, r.spec.prior, r.facts["prior"]) for r in plan.runs] == [("nnpu", "true", "true"), ("upu", 0.3, 0.3)]
+
+
 def test_a_table_of_ones_own_has_its_labels_and_is_there_once_per_seed(frozen: Freeze, tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     lines = [f"{k},{k % 7},{int(k % 5 == 0)}" for k in range(60)]
@@ -416,6 +433,7 @@ def test_a_plan_is_read_as_it_was_written(planned: Planned) -> None:
         ({"methods": {"key": "upu"}}, "methods.key must be a mapping, got 'upu'"),
         ({"mechanisms": {"a": 1}}, "mechanisms.a must be a mapping, got 1"),
         ({"data": {"digits": 1}}, "data.digits must be a mapping, got 1"),
+        ({"methods": {"a\n b": 1}}, "methods.a b must be a mapping, got 1"),
         *(({"data": data}, "data: each must have a key, or own with the path of a table") for data in ("", [""], [{}])),
         ({"data": [{"own": 3}]}, "data: each must have a key, or own with the path of a table"),
     ],

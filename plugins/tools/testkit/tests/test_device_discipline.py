@@ -26,6 +26,8 @@ from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pubench.method import TrainingConfig
+from pubench_core.engine.resolve import method_class
 from pubench_core.engine.train import Trained
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
@@ -430,12 +432,28 @@ def test_a_method_scores_the_same_there_bit_for_bit(key: str) -> None:
                 np.testing.assert_array_equal(there.scores[criterion][part], scores)
 
 
-#: ``quick``, where there is one, is what the runs above are of.
+def switches(key: str, preset: str) -> tuple[tuple[str, object], ...]:
+    """Fields of the method's own that choose what its code does: words, flags, and which numbers are 0."""
+    info = Subject.of(key).info
+    config = method_class(info).Config
+    values = config(**(info.presets[preset].values if preset in info.presets else {})).model_dump()
+    own = {name: values[name] for name in sorted(values.keys() - TrainingConfig.model_fields.keys())}
+    return tuple((name, x if isinstance(x, str | bool | None) else bool(x)) for name, x in own.items())
+
+
+def other_paths(key: str) -> list[str]:
+    """A preset for each set of switches that the runs above (``quick``, if there is one) do not have."""
+    first = {switches(key, "quick"): "quick"}
+    for preset in sorted(Subject.of(key).info.presets):
+        first.setdefault(switches(key, preset), preset)
+    return [preset for preset in first.values() if preset != "quick"]
+
+
 PRESETS = [
     pytest.param(key, preset, id=f"{key}-{preset}")
     for key in METHODS
-    for preset in sorted(Subject.of(key).info.presets)
-    if "cuda" in Subject.of(key).info.devices and preset != "quick"
+    if "cuda" in Subject.of(key).info.devices
+    for preset in other_paths(key)
 ]
 
 

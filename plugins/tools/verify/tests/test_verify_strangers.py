@@ -116,7 +116,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
         "cannot be read",
     ),
     "an endless device": (_linked("/dev/zero"), "z is listed in SHA256SUMS and a link"),
-    "a pipe": (_pipe, "z is listed in SHA256SUMS and not there (it is no regular file)"),
+    "a pipe": (_pipe, "z is listed in SHA256SUMS and not there (it is not a regular file)"),
     "a file elsewhere": (_folder_elsewhere, "passwd is listed in SHA256SUMS and a link"),
     "a file of a terabyte": (_huge, "z is listed in SHA256SUMS and larger than 4,294,967,296 bytes"),
     "NUL in a path": (_sums("z\0z"), "line 1 is not a checksum and a path in this folder"),

@@ -125,7 +125,7 @@ def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDatas
     if problem.test == "drawn":
         if loaded.x_test is None:
             raise RequestError(
-                f"data.test drawn: {info.key} has no test part of its own, so that its test rows are always drawn; "
+                f"data.test drawn: {info.key} has no test part of its own, so its test rows are always drawn; "
                 "leave data.test away",
                 field="data.test",
                 value=problem.test,

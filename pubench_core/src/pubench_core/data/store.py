@@ -33,7 +33,6 @@ from .cache import (
     ArrayEntry,
     Manifest,
     Prepared,
-    SourceEntry,
     array_entry,
     array_path,
     check_copy,
@@ -178,17 +177,13 @@ def _packaged(source: DataSource, root: DataRoot, preprocess: str) -> _Packaged:
     known = next((kept for kept in _packaged_sets if kept.of == of), None)
     if known is None:
         data = _read_row_wise(source, (), root, preprocess)
-        known = _Packaged(of or (), _read_only(data), digest_of(data))
+        copy = _writable(data)
+        for array in copy.arrays().values():
+            array.flags.writeable = False
+        known = _Packaged(of or (), copy, digest_of(data))
         if of is not None:
             _packaged_sets[:] = [*_packaged_sets[1 - _MOST_PACKAGED :], known]
     return known
-
-
-def _read_only(data: ClassData | PUTasks) -> ClassData | PUTasks:
-    copy = _writable(data)
-    for array in copy.arrays().values():
-        array.flags.writeable = False
-    return copy
 
 
 def _writable(data: ClassData | PUTasks) -> ClassData | PUTasks:
@@ -251,36 +246,25 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
     aside.mkdir()
     try:
         arrays = {name: _saved(array_path(aside, name), array) for name, array in data.arrays().items()}
-        manifest = _manifest(source.info, data, sources, arrays, preprocess, time.perf_counter() - started)
+        manifest: Manifest = {
+            "layout": LAYOUT,
+            "key": source.info.key,
+            "preprocess": row_wise_part(preprocess),
+            "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "seconds": round(time.perf_counter() - started, 3),
+            "sources": sources,
+            "arrays": arrays,
+            "classes": class_counts(source.info, data),
+            "digest": digest_of(data),
+            "mean": data.mean,
+            "std": data.std,
+        }
         write_manifest(aside, manifest)
         aside.rename(folder)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
     return manifest
-
-
-def _manifest(
-    info: DatasetInfo,
-    data: ClassData | PUTasks,
-    sources: list[SourceEntry],
-    arrays: dict[str, ArrayEntry],
-    preprocess: str,
-    seconds: float,
-) -> Manifest:
-    return {
-        "layout": LAYOUT,
-        "key": info.key,
-        "preprocess": row_wise_part(preprocess),
-        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "seconds": round(seconds, 3),
-        "sources": sources,
-        "arrays": arrays,
-        "classes": class_counts(info, data),
-        "digest": digest_of(data),
-        "mean": data.mean,
-        "std": data.std,
-    }
 
 
 def _saved(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:

@@ -8,11 +8,9 @@ table that is saved has the run ids that it had before.
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..errors import RequestError
@@ -20,9 +18,6 @@ from . import cache
 
 #: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
 _ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _PREFIX = "memory:"
 _HELD: WeakValueDictionary[str, HeldTable] = WeakValueDictionary()
@@ -45,28 +40,10 @@ class HeldTable:
         return f"HeldTable({self.path}, {len(self.content)} bytes)"
 
 
-def hold(frame: DataFrame, name: str) -> HeldTable:
-    """Keeps a copy of a frame, without its index; column names become texts.
-
-    Raises RequestError for a column that mixes kinds of values or holds what no table can, and for two columns of one
-    name.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
-    if twice := frame.columns[frame.columns.duplicated()].tolist():
-        raise RequestError(f"{name}: column '{twice[0]}' is there twice; rename one")
-    try:
-        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-        stream = io.BytesIO()
-        parquet.write_table(table, stream, compression="none", use_dictionary=False, write_statistics=False)
-    except (pa.ArrowException, TypeError) as error:
-        reason = " ".join(str(part) for part in error.args)
-        raise RequestError(f"{name}: {reason}; expected numbers, texts or truth values, one kind per column") from None
-    content = stream.getvalue()
+def held(name: str, content: bytes) -> HeldTable:
+    """Keeps a parquet file in memory; an equal one that is held already is returned instead."""
     made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
-    return _HELD.setdefault(str(made.path), made)  # an equal one that is held already stays the one that is named
+    return _HELD.setdefault(str(made.path), made)
 
 
 def in_memory(path: Path) -> bool:

@@ -122,26 +122,38 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
         scores = trained.scores[spec.selection.criterion]["unlabeled"]
         predictions = (problem.unlabeled_rows, scores)
         ids = {name: texts[problem.unlabeled_rows].tolist() for name, texts in problem.opened.ids.items()}
+    trace = [
+        {
+            "stage": event.stage,
+            "epoch": event.epoch,
+            "in_stage": event.in_stage,
+            "seconds": round(event.seconds, 4),
+            "evaluation_seconds": round(event.evaluation_seconds, 4),
+            **event.values,
+            "positive_decisions": event.positive_decisions,
+            **{f"criterion-{name}": value for name, value in event.criteria.items()},
+        }
+        for event in trained.epochs
+    ]
+    models = {}
+    if model is not None:  # of the states that a fold keeps; any other run keeps none
+        for epoch, snapshot in trained.selection.checkpoints.items():
+            snapshot.restore(trained.method)
+            for candidate in trained.method.candidates():
+                name = state_model(state_name(epoch, candidate))
+                models[name] = model_bytes(plan, problem, trained.method, candidate)
     return Finished(
         result=_result(plan, problem, trained, environment, with_model=model is not None, why_not=why_not),
         environment=environment,
-        trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
+        trace=trace if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
         samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
         training=_training(problem, trained) if "training-scores" in spec.execution.artifacts else None,
         predictions=predictions,
         ids=ids,
         model=model,
-        models={} if model is None else dict(_kept_models(plan, problem, trained)),
+        models=models,
     )
-
-
-def _kept_models(plan: Plan, problem: Problem, trained: Trained) -> Iterator[tuple[str, bytes]]:
-    """The models of the states that a fold keeps; of any other run, none."""
-    for epoch, snapshot in trained.selection.checkpoints.items():
-        snapshot.restore(trained.method)
-        for candidate in trained.method.candidates():
-            yield state_model(state_name(epoch, candidate)), model_bytes(plan, problem, trained.method, candidate)
 
 
 def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
@@ -245,19 +257,6 @@ def _criterion(
     )
 
 
-def _trace_row(event: EpochFinished) -> dict[str, Any]:
-    return {
-        "stage": event.stage,
-        "epoch": event.epoch,
-        "in_stage": event.in_stage,
-        "seconds": round(event.seconds, 4),
-        "evaluation_seconds": round(event.evaluation_seconds, 4),
-        **event.values,
-        "positive_decisions": event.positive_decisions,
-        **{f"criterion-{name}": value for name, value in event.criteria.items()},
-    }
-
-
 def _arrays(problem: Problem, trained: Trained) -> Arrays:
     """The content of ``scores.npz``; see :mod:`pubench_core.records.scores`."""
     arrays = rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows)
@@ -273,7 +272,7 @@ def _training(problem: Problem, trained: Trained) -> Arrays:
     arrays: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
     if problem.truth_train is not None:
         arrays["training_labels"] = problem.truth_train
-    return arrays | {scores_name("training", state): scores for state, scores in trained.training.items()}
+    return arrays | trained.training
 
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.

@@ -46,7 +46,33 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
         return Coverage(None, f"the stored result is of other code (changed: {changed})", plan)
     missing = list(lacks(requirements_of(plan), record))
     if missing:
-        return Coverage(None, f"the stored record has {', '.join(missing)}", _widened(plan, record))
+        spec, stored = plan.spec, record.result.spec
+        known = {*plan.metrics, "native", "last"}
+        criteria = dict.fromkeys(
+            [*spec.selection.criteria, *(name for name in record.result.criteria if name in known)]
+        )
+        metrics = dict.fromkeys([*spec.evaluation.metrics, *(m for m in record.result.metrics if m in plan.metrics)])
+        evaluation = {
+            "metrics": tuple(metrics),
+            "trace": tuple(dict.fromkeys([*spec.evaluation.trace, *stored.evaluation.trace])),
+        }
+        execution = {
+            "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
+            "save_model": spec.execution.save_model or record.result.model is not None,
+        }
+        return Coverage(
+            None,
+            f"the stored record has {', '.join(missing)}",
+            plan.with_spec(
+                spec.model_copy(
+                    update={
+                        "selection": spec.selection.model_copy(update={"criteria": tuple(criteria)}),
+                        "evaluation": spec.evaluation.model_copy(update=evaluation),
+                        "execution": spec.execution.model_copy(update=execution),
+                    }
+                )
+            ),
+        )
     return Coverage(record, "", plan)
 
 
@@ -57,31 +83,6 @@ def requirements_of(plan: Plan) -> Requirements:
         criteria={name: plan.criterion_code(name) for name in plan.spec.selection.criteria},
         metrics={name: plan.metrics[name].code for name in plan.spec.evaluation.metrics},
         own_table=plan.data.table is not None,
-    )
-
-
-def _widened(plan: Plan, record: Record) -> Plan:
-    """The plan with what the record has next to it: criteria, metrics, artifacts, traced parts, a model."""
-    spec, stored = plan.spec, record.result.spec
-    known = {*plan.metrics, "native", "last"}
-    criteria = dict.fromkeys([*spec.selection.criteria, *(name for name in record.result.criteria if name in known)])
-    metrics = dict.fromkeys([*spec.evaluation.metrics, *(m for m in record.result.metrics if m in plan.metrics)])
-    evaluation = {
-        "metrics": tuple(metrics),
-        "trace": tuple(dict.fromkeys([*spec.evaluation.trace, *stored.evaluation.trace])),
-    }
-    execution = {
-        "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
-        "save_model": spec.execution.save_model or record.result.model is not None,
-    }
-    return plan.with_spec(
-        spec.model_copy(
-            update={
-                "selection": spec.selection.model_copy(update={"criteria": tuple(criteria)}),
-                "evaluation": spec.evaluation.model_copy(update=evaluation),
-                "execution": spec.execution.model_copy(update=execution),
-            }
-        )
     )
 
 

@@ -187,7 +187,11 @@ def choose_selection(
         if name not in known:
             raise unknown("selection criterion", name, known, field="selection.criterion")
         if not parts.tracks(installed, name):
-            lack = parts.lack_prior if parts.truth_in_pool or not _reads_truth(installed, name) else parts.lack_truth
+            lack = (
+                parts.lack_prior
+                if parts.truth_in_pool or not (name in installed.usable and installed.usable[name].info.oracle)
+                else parts.lack_truth
+            )
             raise lack(f"criterion '{name}'", "selection.criterion")
     if given != "all":
         return {**section, "criterion": criterion, "criteria": given}
@@ -207,10 +211,6 @@ def _criteria(method: MethodChoice, installed: Installed) -> tuple[str, ...]:
     found.append("last")
     usual = [name for name in DEFAULT_CRITERIA if name in found]
     return (*usual, *(name for name in found if name not in usual))
-
-
-def _reads_truth(installed: Installed, name: str) -> bool:
-    return name in installed.usable and installed.usable[name].info.oracle
 
 
 def choose_evaluation(request: Request, data: DataChoice, installed: Installed, *, prior_known: bool) -> dict[str, Any]:

@@ -20,9 +20,8 @@ from ..specs.run_fields import sections
 #: Names of a field and of the sections that it is in, outermost first: ("mechanism", "c").
 FieldPath = tuple[str, ...]
 
-#: Bounds on what is read as YAML, far above any request: characters of a file, sections in sections, values (those that
-#: an alias repeats count as often as they are repeated), characters of a number.
-MOST_CHARACTERS, MOST_NESTED, MOST_VALUES, MOST_DIGITS = 1 << 20, 20, 10_000, 100
+#: Bounds on what is read as YAML, far above any request: characters of a file, characters of a number.
+MOST_CHARACTERS, MOST_DIGITS = 1 << 20, 100
 
 
 @dataclass
@@ -44,6 +43,16 @@ class Layer:
             layer.put(path, value, shortened(f"{prefix}{text}"))
         return layer
 
+    @classmethod
+    def joined(cls, layers: Iterable[Layer]) -> Layer:
+        """Several layers as one, later ones winning; a section that is a bare key becomes a mapping."""
+        joined = cls()
+        for layer in layers:
+            keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
+            joined.values = _merged(joined.values, keyed)
+            joined.origins |= layer.origins
+        return joined
+
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
         """Sets one value by path."""
         node = self.values
@@ -64,7 +73,7 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
     name, equals, raw = text.partition("=")
     said = shortened(f"{prefix}{text}")
     path = tuple(name.strip().split("."))
-    if not equals or not all(path) or len(path) > MOST_NESTED:
+    if not equals or not all(path):
         raise RequestError(f"{said}: write name=value, for example lr=1e-3 (or section.name=value)")
     try:
         node, value = _parsed(raw)
@@ -108,6 +117,8 @@ def _parsed(text: str) -> tuple[Any, Any]:
     try:
         node = loader.get_single_node()
         return node, None if node is None else loader.construct_document(node)
+    except RecursionError:
+        raise yaml.YAMLError("values in values without end") from None
     finally:
         loader.dispose()
 
@@ -118,27 +129,7 @@ def _problem(error: yaml.YAMLError) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which refuses what it would need minutes or gigabytes for, or fails at in another way."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-        self._values: dict[Any, int] = {}
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        self._depth += 1
-        if self._depth > MOST_NESTED:
-            raise _refusal(f"nested more than {MOST_NESTED} deep", event)
-        node: Any = super().compose_node(parent, index)  # of an alias: the node that it repeats
-        if node not in self._values:
-            inner = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
-            parts = inner if isinstance(node, yaml.CollectionNode) else ()
-            self._values[node] = 1 + sum(self._values.get(part, 1) for part in parts)
-        if self._values[node] > MOST_VALUES or len(self._values) > MOST_VALUES:
-            raise _refusal(f"more than {MOST_VALUES:,} values, those that aliases repeat counted", event)
-        self._depth -= 1
-        return node
+    """PyYAML's safe loader, all of whose refusals are YAMLError."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         kind = node.tag.rpartition(":")[2]
@@ -193,12 +184,8 @@ class Request:
     @classmethod
     def of(cls, layers: Iterable[Layer]) -> Request:
         """The request of layers, later ones winning. Raises RequestError for a section that is no mapping."""
-        values: dict[str, Any] = {}
-        origins: dict[FieldPath, str] = {}
-        for layer in layers:
-            keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
-            values = _merged(values, keyed)
-            origins |= layer.origins
+        joined = Layer.joined(layers)
+        values, origins = joined.values, joined.origins
         sections = {name: _section(values, name, origins) for name in SECTIONS}
         return cls(sections, {name: value for name, value in values.items() if name not in SECTIONS}, origins)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed, said_by
+from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
     MODEL,
@@ -28,7 +28,6 @@ from ..records.files import (
     write_rows,
     write_yaml,
 )
-from ..records.pictures import write_pictures
 from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
@@ -64,7 +63,6 @@ def _fill(folder: Path, done: Finished) -> Result:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
-        write_pictures(folder, done.samples)
     if done.training is not None:
         np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
@@ -104,7 +102,13 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
 
 def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:
     """Failure of a run that was refused after its data were opened, or that failed."""
-    failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
+    if isinstance(error, RunFailed):
+        failed = error
+    elif isinstance(error, RequestError):
+        failed = RunFailed(str(error), cause="refused")
+    else:
+        reason = str(error) if isinstance(error, PubenchError) else said_by(error)
+        failed = RunFailed(reason, cause="out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error")
     return Failure(
         failure_version=1,
         run_id=plan.run_id,
@@ -121,16 +125,6 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
     )
 
 
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, PubenchError) else said_by(error)
-
-
 def _writable(text: str) -> str:
     """Text that UTF-8 can hold: a message may come from a file name that it cannot."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _cause(error: Exception) -> Cause:
-    if isinstance(error, RequestError):
-        return "refused"
-    return "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"

@@ -45,7 +45,10 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     data = choose_data(request, registry)
     method, preset = _method(request, registry, data.choice)
     _refuse_missing_truth(method, data)
-    backbone = _backbone(request, registry, data.choice.info.backbone)
+    info = request.find(
+        registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.choice.info.backbone)
+    )
+    backbone = BackboneChoice(info, load(info))
     installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
     prior = _wanted_prior(request, method, data, registry)
     prior_known = prior != UNKNOWN
@@ -70,10 +73,27 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     try:
         spec = RunSpec.model_validate({**request.rest, "prior": prior, **sections})
     except ValidationError as error:
-        _refuse_misplaced(request, method)
+        for name, value in request.rest.items():
+            if name not in RunSpec.model_fields and name in type(method.config).model_fields:
+                raise RequestError(
+                    f"{request.where(name)}: a run has no field '{name}'; it is a hyper-parameter of "
+                    f"{method.info.key}, written method: {{config: {{{name}: {shown(value)}}}}}",
+                    field=name,
+                    value=value,
+                ) from None
         raise explain(error, RunSpec, (), request.origins) from None
-    spec = _calibrated(spec, method.info)
+    wanted = spec.method.calibrate
+    if not is_one_sample(spec.data.scheme):
+        wanted = "auto"
+    elif wanted == "auto":
+        wanted = "on" if method.info.setting == "two-sample" else "off"
+    spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
     spec, estimator = _prior(spec, registry, data)
+    found: list[Info] = [method.info, backbone.info]
+    if data.mechanism_choice is not None:
+        found.append(data.mechanism_choice.info)
+    if estimator is not None:
+        found.append(estimator.info)
     return Plan(
         spec=spec,
         run_id=run_id(spec, method.config),
@@ -83,32 +103,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         backbone=backbone,
         estimator=estimator,
         metrics=installed.usable,
-        code=code_of(_computing(data, method, backbone, estimator), registry, data.choice.table),
+        code=code_of(found, registry, data.choice.table),
     )
-
-
-def _refuse_misplaced(request: Request, method: MethodChoice) -> None:
-    """RequestError for a hyper-parameter of the method that was written as a field of the run."""
-    for name, value in request.rest.items():
-        if name not in RunSpec.model_fields and name in type(method.config).model_fields:
-            raise RequestError(
-                f"{request.where(name)}: a run has no field '{name}'; it is a hyper-parameter of {method.info.key}, "
-                f"written method: {{config: {{{name}: {shown(value)}}}}}",
-                field=name,
-                value=value,
-            )
-
-
-def _computing(
-    data: DataSections, method: MethodChoice, backbone: BackboneChoice, estimator: EstimatorChoice | None
-) -> list[Info]:
-    """The plugins whose code decides the scores; a data set counts by its arrays."""
-    found: list[Info] = [method.info, backbone.info]
-    if data.mechanism_choice is not None:
-        found.append(data.mechanism_choice.info)
-    if estimator is not None:
-        found.append(estimator.info)
-    return found
 
 
 # -------------------------------------------------------------------- method and backbone
@@ -170,22 +166,7 @@ def _refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
         )
 
 
-def _backbone(request: Request, registry: Registry, default: str) -> BackboneChoice:
-    info = request.find(registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", default))
-    return BackboneChoice(info, load(info))
-
-
 # -------------------------------------------------------------------- what depends on the validated spec
-
-
-def _calibrated(spec: RunSpec, method: MethodInfo) -> RunSpec:
-    """Calibration decided: on or off under one-sample data, where it means something."""
-    wanted = spec.method.calibrate
-    if not is_one_sample(spec.data.scheme):
-        wanted = "auto"
-    elif wanted == "auto":
-        wanted = "on" if method.setting == "two-sample" else "off"
-    return spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
 
 
 def _ways_to_a_prior(registry: Registry) -> str:

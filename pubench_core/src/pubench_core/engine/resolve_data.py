@@ -68,11 +68,16 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
     if variant not in mechanism.variants:
         raise unknown(f"variant of mechanism {mechanism.key}", variant, mechanism.variants, field="mechanism.variant")
+    made = load(mechanism)
+    if not (isinstance(made, type) and issubclass(made, Mechanism)):
+        raise PluginError(
+            f"mechanism '{mechanism.key}': {mechanism.load} is not a subclass of pubench_core.mechanism.Mechanism"
+        )
     return DataSections(
         section,
         {**mechanism_section, **amount, "key": mechanism.key, "variant": variant},
         DataChoice(info, source_of(info), None),
-        MechanismChoice(mechanism, _mechanism(mechanism, variant)),
+        MechanismChoice(mechanism, made(variant)),
     )
 
 
@@ -107,13 +112,6 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _mechanism(info: MechanismInfo, variant: str) -> Mechanism:
-    made = load(info)
-    if not (isinstance(made, type) and issubclass(made, Mechanism)):
-        raise PluginError(f"mechanism '{info.key}': {info.load} is not a subclass of pubench_core.mechanism.Mechanism")
-    return made(variant)
-
-
 # -------------------------------------------------------------------- a user's table
 
 
@@ -124,7 +122,15 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
         named = ", ".join(f"data.own.{name}" for name in own) if isinstance(own, dict) else "data.own"
         raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
     path = Path(str(own["path"]))
-    _refuse_contradictions(request, path)
+    if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
+        raise RequestError(
+            f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
+            field="data.key",
+            value=data["key"],
+        )
+    if data.get("preprocess") == "l2":
+        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+    _refuse_simulation(request, path.name)
     spec = _table_spec(own, path, request.origins, reader)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
@@ -139,20 +145,6 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
     choice = DataChoice(info, None, reader.read(spec))
     return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
-
-
-def _refuse_contradictions(request: Request, path: Path) -> None:
-    """Refuses a data set next to the table, simulated labels or classes of a labeled table, and row-wise scaling."""
-    data = request.sections["data"]
-    if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
-        raise RequestError(
-            f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
-            field="data.key",
-            value=data["key"],
-        )
-    if data.get("preprocess") == "l2":
-        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
-    _refuse_simulation(request, path.name)
 
 
 def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> DataSections:

@@ -15,6 +15,7 @@ from ..isolation import isolated
 from ..method import AnyMethod, Scorer
 from ..metric import FloatArray, Measurer, MetricPlugin, Scored
 from ..randomness import torch_seed
+from ..records.scores import scores_name
 from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
@@ -160,14 +161,14 @@ def scored_states(
 ) -> tuple[dict[str, State], dict[str, str], dict[str, FloatArray]]:
     """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored.
 
-    Last: state -> scores of the training part, each instance once, where ``training`` asks for them.
+    Last: arrays of the training part, each instance once, if ``training`` asks for them.
     """
     states: dict[str, State] = {}
     found: dict[str, str] = {}
     scored_as: dict[str, Track] = {}
     kept = [track for track in selection.tracks.values() if track.snapshot is not None]
     for track in sorted(kept, key=lambda track: track.name == chosen):
-        name = _state_name(track)
+        name = "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
         if name not in states or track.name == chosen:
             assert track.snapshot is not None
             track.snapshot.restore(evaluator.method)
@@ -186,11 +187,6 @@ def scored_states(
         assert snapshot is not None
         snapshot.restore(evaluator.method)
     return states, {track.name: found[track.name] for track in kept}, of_training
-
-
-def _state_name(track: Track) -> str:
-    """``last`` is apart: a method may still change after its last epoch."""
-    return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
 
 
 def state_name(epoch: int, candidate: str) -> str:
@@ -224,14 +220,20 @@ def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evalua
 
 
 def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> dict[str, FloatArray]:
-    """State -> scores of the training part. It comes after everything that is measured, and no measure reads it."""
-    found = {}
+    """Scores of the training part and the method's further outputs there, by name in ``training-scores.npz``.
+
+    It comes after everything that is measured, and no measure reads it.
+    """
+    found: dict[str, FloatArray] = {}
     for name, track in scored_as.items():
         assert track.snapshot is not None
         track.snapshot.restore(evaluator.method)
         scorer = {"": evaluator.method.candidates()[track.candidate]}
         place = {"stage": "evaluation", "epoch": track.epoch}
-        found[name] = evaluator.outputs(scorer, *evaluator.problem.part("train")[:2], place)[0][""]
+        rows = evaluator.problem.part("train")[:2]
+        scores, auxiliary = evaluator.outputs(scorer, *rows, place, auxiliary=True)
+        found[scores_name("training", name)] = scores[""]
+        found |= {f"training_auxiliary_{output}_{name}": values for output, values in auxiliary.items()}
     return found
 
 

@@ -189,7 +189,7 @@ class Trained:
     """Outcome of training: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.
+    ``training``: arrays of the training part; empty where neither a file nor a threshold needs them.
     ``warnings``: what the method said of its training.
     """
 
@@ -250,6 +250,7 @@ def train(
     kept = decides or "training-scores" in spec.execution.artifacts
     states, state_of, training = scored_states(selection, evaluator, spec.selection.criterion, training=kept)
     ended_at = time.perf_counter()
+    training_s, evaluation_s = sum(e.seconds for e in epochs), sum(e.evaluation_seconds for e in epochs)
     return Trained(
         method=method,
         evaluator=evaluator,
@@ -257,7 +258,13 @@ def train(
         epochs=epochs,
         states=states,
         state_of=state_of,
-        seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
+        seconds=Seconds(
+            total=round(ended_at - started_at, 4),
+            training=round(training_s, 4),
+            evaluation=round(evaluation_s + ended_at - trained_at, 4),
+            per_epoch=round((training_s + evaluation_s) / len(epochs), 4),
+            per_epoch_training=round(training_s / len(epochs), 4),
+        ),
         memory=memory.read(),
         samples=samples,
         training=training,
@@ -355,14 +362,3 @@ def _before_validation(problem: Problem) -> tuple[int, int] | None:
         return None
     truth = np.concatenate([problem.truth_train, problem.truth_validation])
     return int((truth == 0).sum()), int((truth == 1).sum())
-
-
-def _seconds(epochs: list[EpochFinished], total: float, final_scoring: float) -> Seconds:
-    training, evaluation = sum(e.seconds for e in epochs), sum(e.evaluation_seconds for e in epochs)
-    return Seconds(
-        total=round(total, 4),
-        training=round(training, 4),
-        evaluation=round(evaluation + final_scoring, 4),
-        per_epoch=round((training + evaluation) / len(epochs), 4),
-        per_epoch_training=round(training / len(epochs), 4),
-    )

@@ -216,14 +216,14 @@ def _beside_hooks_of(file: str, module: str) -> _Code:
     """A module that describes, without its hooks. Python has imported it, so it is Python."""
     text = source_text(Path(file))
     lines = [line.encode() for line in io.StringIO(text).readlines()]
-    body = [node for node in ast.parse(text).body if not _is_hook(node)]
+    body = [
+        node
+        for node in ast.parse(text).body
+        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("pubench_"))
+    ]
     rest = ast.Module(body=body, type_ignores=[])
     written = "\n".join(_segment(lines, node) for node in body)
     return _Code(token_hash(written).encode(), _names(rest, file, module))
-
-
-def _is_hook(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name.startswith("pubench_")
 
 
 def _names(tree: ast.Module, file: str, module: str) -> frozenset[_Reference]:

@@ -181,12 +181,12 @@ def open_regular(path: Path) -> BufferedReader:
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return file
 
 
 def read_small(path: Path) -> bytes:
-    """The content of a file of text that a record has. Raises OSError if it is no regular file, or too large."""
+    """The content of a file of text that a record has. Raises OSError if it is not a regular file, or too large."""
     with open_regular(path) as file:
         content = file.read(MOST_TEXT + 1)
     if len(content) > MOST_TEXT:
@@ -216,7 +216,7 @@ def refuse_no_file(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "it names no file", str(path))
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FileExistsError(errno.EEXIST, "it is there and no regular file", str(path))
+            raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
 
 
 def replace_text(path: Path, text: str) -> None:

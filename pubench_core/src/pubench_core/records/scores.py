@@ -6,7 +6,8 @@
 not there.
 
 ``training-scores.npz``, where it is asked for: ``training_rows``, ``training_labeled``, ``training_labels``;
-``training_scores_<state>``. Each instance of the training part once; ``training_labeled``: which of them are labeled.
+``training_scores_<state>``, ``training_auxiliary_<output>_<state>``. Each instance of the training part once;
+``training_labeled``: which of them are labeled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Results of a run, as typed objects: results, failures, the environment. No torch, no files."""
 
-from .failure import Failure
-from .plain import plain_data
 from .result import (
     NEVER,
     NO_THRESHOLD,
@@ -12,6 +10,7 @@ from .result import (
     DecisionRule,
     Environment,
     Estimate,
+    Failure,
     Measure,
     PartFacts,
     PeakMemory,
@@ -21,6 +20,7 @@ from .result import (
     Seconds,
     at_prior_name,
     metric_and_rule,
+    plain_data,
     said_alike,
     shown_first,
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+import numpy as np
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
+from ..errors import Cause
 from ..specs import RunSpec, Scheme, is_one_sample, population_prior
 from ..specs.canonical import short_hash
 
@@ -328,3 +331,37 @@ class Result(_Compact):
     def plain(self) -> dict[str, Any]:
         """The content of ``result.json``."""
         return self.model_dump(mode="json")
+
+
+class Failure(Stored):
+    """A run that was refused after its split was built, or that started and did not finish."""
+
+    failure_version: Literal[1] = Field(description="version of this format")
+    run_id: str = Field(description="the run it would have been")
+    cause: Cause = Field(description="what kind of failure it is")
+    reason: str = Field(description="what happened, in words")
+    stage: str | None = Field(None, description="stage of training that was reached")
+    epoch: int | None = Field(None, description="epoch that was reached, from 1")
+    step: int | None = Field(
+        None,
+        validation_alias=AliasChoices("step", "batch"),  # as it was called at first
+        description="step of the epoch that was reached, from 1",
+    )
+    code: Code = Field(description="the code that failed")
+    spec: RunSpec = Field(description="the resolved spec")
+    traceback: str = Field(description="of the error")
+    environment: Environment = Field(description="what it ran on")
+    failed_at: str = Field(description="UTC, ISO 8601")
+
+
+def plain_data(value: Any) -> Any:
+    """Plain JSON data: lists instead of arrays, numbers instead of numpy's scalars, None for what is not finite."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain_data(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain_data(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_data(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (bool, int, str)) or value is None else str(value)

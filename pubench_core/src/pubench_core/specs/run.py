@@ -197,9 +197,9 @@ class MechanismSpec(Strict):
     def _one_number_unless_given(self) -> MechanismSpec:
         if self.key == GIVEN:
             if (self.c, self.positive_rate) != (None, None):
-                raise ValueError("c and positive_rate are absent where the labels are given")
+                raise ValueError("c and positive_rate must be absent if the labels are given")
         elif (self.c is None) == (self.positive_rate is None):
-            raise ValueError("either c is a number in (0, 1], or positive_rate one in (0, 1)")
+            raise ValueError("give one of c in (0, 1] and positive_rate in (0, 1)")
         return self
 
     @property

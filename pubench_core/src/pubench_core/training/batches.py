@@ -53,7 +53,7 @@ class Cycle:
 
     def __init__(self, rows: Tensor, size: int, generator: torch.Generator, tail: Tail) -> None:
         if not len(rows):
-            raise RunFailed("there is no row to make a batch of")
+            raise RunFailed("a batch needs at least one row")
         self.rows, self.size, self.generator, self.tail = rows, size, generator, tail
         self._left = rows[:0]
 

@@ -41,7 +41,7 @@ def pubench_backbones() -> list[BackboneInfo]:
             name="Linear",
             summary="no hidden layer, as logistic regression",
             inputs="vector",
-            load="pubench_backbones.linear:linear",
+            load=f"{_HERE}:linear",
         ),
         BackboneInfo(
             key="lenet",
@@ -81,7 +81,7 @@ def pubench_backbones() -> list[BackboneInfo]:
             summary="CIFAR-type ResNet of 32 layers, widths 16, 32, 64; any image size",
             reference=_WANG,
             inputs="image",
-            load="pubench_backbones.resnet32:resnet32",
+            load=f"{_HERE}:resnet32",
         ),
         BackboneInfo(
             key="cnn",

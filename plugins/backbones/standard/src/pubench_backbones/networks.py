@@ -34,6 +34,11 @@ def mlp_wang(shape: Shape, outputs: int) -> Backbone:
     return Backbone([nn.Sequential(nn.Flatten(), nn.Linear(d, 500), nn.ReLU())], nn.Identity(), 500, outputs)
 
 
+def linear(shape: Shape, outputs: int) -> Backbone:
+    """Logistic regression's decision function, as in LBE's linear form (Gong et al. 2022)."""
+    return Backbone([nn.Flatten()], nn.Identity(), math.prod(shape), outputs)
+
+
 def lenet(shape: Shape, outputs: int) -> Backbone:
     """PU-Bench, Table D.3."""
     _expect("lenet", shape, (1, 28, 28))
@@ -85,6 +90,16 @@ def resnet18(shape: Shape, outputs: int) -> Backbone:
         stages.append(nn.Sequential(_Residual(before, width, stride), _Residual(width, width, 1)))
         before = width
     return Backbone(stages, _GlobalAverage(), 512, outputs)
+
+
+def resnet32(shape: Shape, outputs: int) -> Backbone:
+    """He et al. 2016, Section 4.2, n = 5: three stages of five blocks; 1x1 convolutions as shortcuts between widths."""
+    stages: list[nn.Module] = [_conv(_image("resnet32", shape, at_least=8), 16, bias=False)]
+    before = 16
+    for width, stride in ((16, 1), (32, 2), (64, 2)):
+        stages.append(nn.Sequential(_Residual(before, width, stride), *(_Residual(width, width, 1) for _ in range(4))))
+        before = width
+    return Backbone(stages, _GlobalAverage(), 64, outputs)
 
 
 def _conv(channels_in: int, channels_out: int, stride: int = 1, bias: bool = True) -> nn.Sequential:

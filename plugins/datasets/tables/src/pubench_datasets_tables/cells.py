@@ -26,7 +26,7 @@ def each_once(path: Path, names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise RequestError(f"{path}: column '{name}' is there twice; rename one")
+            raise RequestError(f"{path}: column '{name}' appears twice; rename one")
         seen.add(name)
 
 

@@ -182,7 +182,7 @@ def _faults_of_text(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise RequestError(f"{path} is not UTF-8 text, nor of an encoding that is known; save it in UTF-8") from error
+        raise RequestError(f"{path} is not UTF-8 text, nor in a known encoding; save it as UTF-8") from error
     except pd.errors.EmptyDataError as error:
         raise RequestError(f"{path} is empty") from error
     except pd.errors.ParserWarning as error:  # surplus fields that are not empty

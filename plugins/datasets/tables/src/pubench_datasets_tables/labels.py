@@ -77,8 +77,8 @@ def two_valued(frame: DataFrame, column: str, role: Role, words: Sequence[str], 
     blank = is_blank(values)
     if blank.any() and role is not LABEL:
         raise RequestError(
-            f"{where} is empty in row {int(np.flatnonzero(blank)[0])}; true labels are known of every row, or the file "
-            "is used without them (leave the column out: data.own.drop)",
+            f"{where} is empty in row {int(np.flatnonzero(blank)[0])}; true labels must be complete, or leave the "
+            "column out (data.own.drop)",
             field=role.field,
             value=column,
         )

@@ -3,7 +3,7 @@
 from pubench_core import MechanismInfo, Reference, hookimpl
 
 _HERE = "pubench_mechanisms.draws"
-#: Readings of S2 and S3: as published, as released, and with other powers than 10 (``powers.py``).
+#: Readings of S2 and S3: as published, as released, and with other powers than 10.
 _POWERS = ("paper", "released", "k=2", "k=5", "k=20")
 _LBE = Reference(
     authors="Gong, Wang, Liu, Han, You, Yang, Tao",
@@ -49,7 +49,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             aliases=("s2",),
             reference=_LBE,
             follows="PU-Bench, S2; released: its code's weights, 0.9 p^10 / sum + 0.1 / |P|",
-            load="pubench_mechanisms.powers:TypicalByPower",
+            load=f"{_HERE}:TypicalFirst",
             assumption="SAR",
             needs_posterior=True,
             variants=_POWERS,
@@ -61,7 +61,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             aliases=("s3",),
             reference=_LBE,
             follows="PU-Bench, S3; released: its code's weights, (2.5 - p)^10, a mild tilt and another experiment",
-            load="pubench_mechanisms.powers:AtypicalByPower",
+            load=f"{_HERE}:AtypicalFirst",
             assumption="SAR",
             needs_posterior=True,
             variants=_POWERS,

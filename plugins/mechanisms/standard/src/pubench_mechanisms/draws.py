@@ -18,7 +18,7 @@ from pubench_core.mechanism import Mechanism
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-#: Power of the posterior in S2 and S3.
+#: Power of the posterior in S2 and S3; variant ``k=5`` takes another one.
 POWER = 10
 
 
@@ -41,7 +41,11 @@ class SCAR(Mechanism):
 
 
 class Weighted(Mechanism):
-    """A weighted draw without replacement."""
+    """A weighted draw without replacement. ``power``: k of its weights."""
+
+    @property
+    def power(self) -> float:
+        return float(self.variant.removeprefix("k=")) if self.variant.startswith("k=") else POWER
 
     def choose(
         self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
@@ -58,8 +62,8 @@ class TypicalFirst(Weighted):
     """S2: weight p^10; released: 0.9 p^10 / sum + 0.1 / |P|, which keeps every positive within reach."""
 
     def log_weight(self, logit: FloatArray) -> FloatArray:
-        log_power: FloatArray = POWER * scipy.special.log_expit(logit)
-        if self.variant == "paper":
+        log_power: FloatArray = self.power * scipy.special.log_expit(logit)
+        if self.variant != "released":
             return log_power
         total = scipy.special.logsumexp(log_power)
         smoothed: FloatArray = np.logaddexp(np.log(0.9) + log_power - total, np.log(0.1 / len(logit)))
@@ -70,11 +74,11 @@ class AtypicalFirst(Weighted):
     """S3: weight (1 - p)^10, which concentrates without bound; released: (2.5 - p)^10, a ratio of at most 165."""
 
     def log_weight(self, logit: FloatArray) -> FloatArray:
-        if self.variant == "paper":
+        if self.variant != "released":
             weight: FloatArray = scipy.special.log_expit(-logit)
         else:
             weight = np.log(2.5 - scipy.special.expit(logit))
-        return POWER * weight
+        return self.power * weight
 
 
 class MostTypical(Mechanism):

@@ -73,6 +73,22 @@ def pubench_metrics() -> list[MetricInfo]:
         ),
         *(
             MetricInfo(
+                key=f"pu-{key}",
+                name=f"PU {name}",
+                summary=f"{what} of decisions and labels, with unlabeled rows as negative",
+                family="P against U",
+                load=f"{_HERE}:pu_{key.replace('-', '_')}",
+                needs=_LABELED,
+                assumes=_SCAR,
+            )
+            for key, name, what in (
+                ("f1", "F1", "F1"),
+                ("correlation", "correlation", "Pearson's correlation"),
+                ("mutual-information", "mutual information", "mutual information, in nats,"),
+            )
+        ),
+        *(
+            MetricInfo(
                 key=f"recovered-{key}",
                 name=f"recovered {name}",
                 summary=f"{what} against true labels, recovered from P', U' and the prior",

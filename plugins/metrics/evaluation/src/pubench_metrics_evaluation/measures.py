@@ -16,7 +16,7 @@ from pubench_core.errors import Undefined
 from pubench_core.metric import MetricValue, MetricView
 
 from .hypergeometric import FloatArray
-from .operating import averages, lee_liu, pseudo_f
+from .operating import Averages, averages, f1, lee_liu, mutual_information, phi, pseudo_f
 from .pulp import Ranking, pulp
 from .recovered import auc, pu_average_precision, pu_points
 from .resampling import MOST_ROWS, RESAMPLES, interval_of, pulp_interval, redrawn_counts, redrawn_pu
@@ -85,6 +85,31 @@ def pseudo_f_metric(view: MetricView) -> MetricValue:
     as_published = float(pseudo_f(n, t, np.array([b]), np.array([k]))[0])
     return items.at_threshold(
         view, value, {"prior": prior, "labeled_share": as_published, "mean_over_thresholds": mean}
+    )
+
+
+def pu_f1(view: MetricView) -> MetricValue:
+    """F1 with every unlabeled row taken as negative, as PULP's authors compare it."""
+    return _against_labels(view, lambda n, t, b, k: f1(t, b, k), lambda mean: mean.f1)
+
+
+def pu_correlation(view: MetricView) -> MetricValue:
+    """Pearson's correlation of decision and label; 0 if one of them is constant."""
+    return _against_labels(view, phi, lambda mean: mean.phi)
+
+
+def pu_mutual_information(view: MetricView) -> MetricValue:
+    """Mutual information of decision and label, in nats."""
+    return _against_labels(view, mutual_information, lambda mean: mean.mutual_information)
+
+
+def _against_labels(
+    view: MetricView, formula: Callable[[int, int, Any, Any], FloatArray], mean: Callable[[Averages], float]
+) -> MetricValue:
+    items = _Items.of(view)
+    averaged = mean(averages(Ranking.of(items.scores, items.labeled).hits)) if view.thorough else None
+    return items.at_threshold(
+        view, lambda b, k: formula(len(items.scores), items.t, b, k), {"mean_over_thresholds": averaged}
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import data
 from pubench_evaluate.audit import AuditSample, audit_sample
 from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
@@ -18,7 +19,6 @@ from pubench_evaluate.evaluation import Evaluation, evaluate
 
 from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
-from pubench.tables import data
 from pubench_core.data.table_reader import table_reader
 from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import PubenchError, RequestError, shown

@@ -66,7 +66,7 @@ class AdviceFacts:
     """Facts of an answer. ``folder`` holds the page, ranked rows, the sheet to check and the model.
 
     ``headline``: the answer in sentences. ``promise``: positives among the highest rows. ``choice``: the method and
-    those that cannot be told apart from it. ``compared``: every fitted method; ``not_fitted``: the others, and why.
+    those not shown to be worse. ``compared``: every fitted method; ``not_fitted``: the others, and why.
     ``complete``: False for a first answer, which compared nothing and has no model yet.
     """
 
@@ -164,7 +164,12 @@ def _sentences(advice: AdviceFacts) -> Sequence[str]:
     if advice.audited is None and advice.sheet is not None:
         said.append(f"Check the rows of {advice.sheet} and ask again with them: nothing else says more.")
     elif choice.by == "default" and advice.audited is not None:
-        said.append("The checked rows show no method that is better.")
+        compared = any(one.checked is not None for one in advice.compared)
+        said.append(
+            "The checked rows show no method that is better."
+            if compared
+            else "Too few rows of one class are checked to compare methods by them."
+        )
     return said
 
 
@@ -174,8 +179,11 @@ def _choice(advice: AdviceFacts) -> str:
     if not advice.complete:
         return f"First answer: use {choice.answer}; nothing was compared with it yet."
     if choice.by == "checked rows":
-        return f"Use {choice.answer}: the checked rows say that it is better than bagged trees."
+        sure = next(
+            one.checked.better for one in advice.compared if one.name == choice.answer and one.checked is not None
+        )
+        return f"Use {choice.answer}: by the checked rows it ranks better than bagged trees with {sure:.0%} certainty."
     if not advice.compared[1:]:
         return f"Use {choice.answer}; nothing else was compared."
-    same = f"; {len(others)} of {len(advice.compared) - 1} other methods cannot be told apart from it" if others else ""
+    same = f"; {len(others)} of {len(advice.compared) - 1} others are not shown to be worse" if others else ""
     return f"Use {choice.answer}{same}."

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of
 
 from pubench import PUTable
-from pubench.tables import frame_of
 from pubench_core.errors import RequestError, counted
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from pubench_datasets_tables.frames import refuse_other_rows
 
 from pubench.field_names import in_words
-from pubench.labels import refuse_other_rows
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data

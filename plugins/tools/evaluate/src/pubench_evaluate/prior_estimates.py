@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of, refuse_other_rows
 
 from pubench.field_names import in_words
-from pubench.labels import refuse_other_rows
-from pubench.tables import frame_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
@@ -169,15 +168,17 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
 
     Raises RequestError where there are fewer different labeled or unlabeled rows than two folds.
     """
+    from pubench_sklearn.model_selection import PUKFold
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 
-    from pubench.model_selection import PUKFold
-
-    fewest = min(len(np.unique(features[labeled], axis=0)), len(np.unique(features[~labeled], axis=0)))
+    different = {
+        name: len(np.unique(features[rows], axis=0)) for name, rows in (("labeled", labeled), ("unlabeled", ~labeled))
+    }
+    name, fewest = min(different.items(), key=lambda one: one[1])
     if fewest < 2:
         raise RequestError(
-            f"x: {fewest} different rows of a kind are too few for held-out scores; at least 2", field="x"
+            f"the class prior needs at least 2 different {name} rows, to score each by a model of others; got {fewest}"
         )
     folds = PUKFold(min(FOLDS, fewest), random_state=seed)
     model = LogisticRegression(max_iter=1000)

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import refuse_other_rows
 
-from pubench.labels import refuse_other_rows
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import Scheme, is_one_sample
 

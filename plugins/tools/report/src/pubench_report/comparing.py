@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
+
+from pubench_study.lines import Lines, to_stderr
 
 from pubench.call import given_of, shows_fields
 from pubench.field_names import PubenchWarning, in_words, said
 from pubench.fields import ComparedFields
-from pubench.running import RunResult, carry_out, plan_of
+from pubench.openmp import wait_briefly
+from pubench.running import RunResult, plain, put_data, put_fields
 from pubench.tables import PUTable
-from pubench_core.data.paths import data_root
-from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
+from pubench_core.engine.layers import Layer
+from pubench_core.errors import PubenchError, RequestError, unknown
+from pubench_core.plugins.registry import registry
 from pubench_core.randomness import seeds_of
-from pubench_core.records.store import RecordStore
-from pubench_core.results import shown_first
 
 from .grouping import FailedRun
 from .results import Results
 
 if TYPE_CHECKING:
-    from pubench_core.engine.plan import DataChoice, Plan
+    from pubench_study.in_process import NamedPlan
 
 #: What one method of a comparison may have for itself; everything else is the same for all.
 _OWN = ("method", "config", "preset", "calibrate", "backbone", "prior")
 
 Data = str | PUTable
-
-
-@dataclass(frozen=True)
-class _Planned:
-    """One run of a comparison, understood and not yet carried out."""
-
-    name: str
-    plan: Plan
-
-    def __str__(self) -> str:
-        return f"{self.name} on {self.plan.spec.data.key}, seed {self.plan.spec.seed}"
 
 
 @shows_fields(ComparedFields)
@@ -80,35 +69,65 @@ def compare(
     """
     same = given_of(fields, ComparedFields, "compare")
     with in_words():
-        same |= {name: list(value) for name, value in same.items() if isinstance(value, Iterator)}  # read many times
-        entries, numbers = _entries(methods), seeds_of(seeds)
-        planned = [
-            _Planned(name, _plan(name, entry, where, seed, same, settings))
-            for where in _each(data)
-            for seed in numbers
-            for name, entry in entries.items()
-        ]
-        _refuse_equal(planned)
-        _refuse_absent(planned, force)
-    planned = _sharing(planned)
+        wait_briefly()  # before torch is loaded, which resolving does
+        layer = Layer()
+        put_fields(layer, same, settings or {})
+        axes = {"methods": _entries(methods), "data": _each(data), "seeds": seeds_of(seeds)}
+        runs = runs_of(axes, layer, lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=4), force=force)
     say = sayer(progress)
-    done: list[RunResult | FailedRun] = []
-    said_before: set[str] = set()
-    for count, run in enumerate(planned, start=1):
-        found, line = _carried_out(run, force, said_before)
-        say(f"[{count}/{len(planned)}] {run}: {line}")
-        done.append(found)
-    finished = Results(done, [run.name for run in planned])
+    finished = results_of(runs, Lines(len(runs), say), force=force)
     if noted := finished.noted():
         warnings.warn(noted, PubenchWarning, stacklevel=2)
     return finished
 
 
+def runs_of(
+    axes: Mapping[str, Any], settings: Layer, warn: Callable[[str], None], *, force: bool = False
+) -> list[NamedPlan]:
+    """The runs of a comparison: those of a study with these lists and settings.
+
+    Raises RequestError for what cannot be met, and where the files of a data set are not here.
+    """
+    from pubench_study.in_process import plans_of, refuse_absent, study_of
+
+    if "seed" in settings.values:
+        raise RequestError("seed names the seed of one run; a comparison has seeds", field="seed")
+    said_before: set[str] = set()
+
+    def once(text: str) -> None:
+        if text not in said_before:
+            said_before.add(text)
+            warn(text)
+
+    runs = plans_of(study_of(axes, settings), settings, registry(), once)
+    refuse_absent(runs, force=force)
+    return runs
+
+
+def results_of(
+    runs: Sequence[NamedPlan],
+    lines: Lines,
+    words: Callable[[PubenchError | str], str] = said,
+    *,
+    force: bool = False,
+) -> Results:
+    """Carries the runs of a comparison out; those that fail are among the results as what they are."""
+    from pubench_study.in_process import carried_out
+
+    found = [
+        FailedRun(done.run.name, done.run.run_id, done.run.plan.spec, done.event.cause or "error", done.event.text)
+        if done.folder is None or done.result is None
+        else RunResult(done.result, done.folder, done.event.status == "found")
+        for done in carried_out(runs, words, force=force, lines=lines)
+    ]
+    return Results(found, [run.name for run in runs])
+
+
 # -------------------------------------------------------------------- what is to be run
 
 
-def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Name of a row -> what its method has for itself."""
+def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The methods as a study names them."""
     if isinstance(methods, str):
         methods = [methods]
     if not isinstance(methods, Iterable):
@@ -120,120 +139,32 @@ def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]
         methods = {key: key for key in keys}
     if not methods:
         raise RequestError("methods must be keys, or a mapping from names to settings, got nothing")
-    return {str(name): _entry(str(name), given) for name, given in methods.items()}
-
-
-def _entry(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(given, str):
-        return {"method": given}
-    if not isinstance(given, Mapping):
-        raise RequestError(f"methods[{name!r}] must be a key or a mapping with {', '.join(_OWN)}, got {given!r}")
-    for field in given:
-        if field not in _OWN:
-            raise unknown("setting", str(field), _OWN, where=f"methods[{name!r}]")
-    return {"method": name, **given}
-
-
-def _each(data: Data | Sequence[Data]) -> list[Data]:
-    found = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
-    if not found:
-        raise RequestError("data: the key of a data set, a table made by pubench.data, or a list of them; given none")
+    found = []
+    for name, given in methods.items():
+        entry = {"method": given} if isinstance(given, str) else given
+        if not isinstance(entry, Mapping):
+            raise RequestError(f"methods[{name!r}] must be a key or a mapping with {', '.join(_OWN)}, got {given!r}")
+        if other := next((field for field in entry if field not in _OWN), None):
+            raise unknown("setting", str(other), _OWN, where=f"methods[{name!r}]")
+        config: Any = entry.get("config", {})
+        if not isinstance(config, Mapping):
+            raise RequestError(f"methods[{name!r}]: config must be a mapping of hyper-parameters, got {config!r}")
+        own = {field: plain(value) for field, value in entry.items() if field != "method"}
+        found.append({"name": str(name), "key": entry.get("method", str(name)), **own})
     return found
 
 
-def _plan(
-    name: str,
-    entry: Mapping[str, Any],
-    data: Data,
-    seed: int,
-    same: Mapping[str, Any],
-    settings: Mapping[str, Any] | None,
-) -> Plan:
-    """The plan of one run; what the method has for itself wins."""
-    config: dict[str, Any] = {}
-    for where, given in (("config", same.get("config")), (f"methods[{name!r}]: config", entry.get("config"))):
-        if given is not None and not isinstance(given, Mapping):
-            raise RequestError(f"{where} must be a mapping of hyper-parameters, got {given!r}")
-        config |= given or {}
-    own = {field: value for field, value in entry.items() if field != "method"}
-    return plan_of(entry["method"], data, {**same, **own, "config": config, "seed": seed}, settings or {})
-
-
-def _sharing(planned: Iterable[_Planned]) -> list[_Planned]:
-    """The same plans; those on one table of the caller's own hold it once, not once each."""
-    held: dict[str, DataChoice] = {}
-    return [
-        _Planned(run.name, replace(run.plan, data=held.setdefault(run.plan.spec.data.model_dump_json(), run.plan.data)))
-        for run in planned
-    ]
-
-
-def _refuse_equal(planned: Sequence[_Planned]) -> None:
-    """Two rows that are the same run would look like two methods that agree."""
-    seen: dict[str, _Planned] = {}
-    for run in planned:
-        other = seen.setdefault(run.plan.run_id, run)
-        if other is not run:
-            raise RequestError(
-                f"'{run}' is the same run as '{other}': the same method, settings and data; leave one out"
-            )
-
-
-def _refuse_absent(planned: Sequence[_Planned], force: bool) -> None:
-    """RequestError where the files of a data set are not here, said once and not by every run on it. Runs that are
-    recorded need none.
-    """
-    from pubench_core.data.store import located
-
-    on: dict[str, list[Plan]] = {}
-    for run in planned:
-        on.setdefault(run.plan.spec.data.key, []).append(run.plan)
-    for plans in on.values():
-        if plans[0].data.source is None:
-            continue
-        try:
-            located(plans[0].data.source, data_root(plans[0].spec.execution))
-        except RequestError:
-            if force or not all(map(_is_recorded, plans)):
-                raise
-
-
-def _is_recorded(plan: Plan) -> bool:
-    try:
-        return RecordStore(plan.spec.execution.results).find(plan.run_id) is not None
-    except RecordError:  # damaged, or of another version: the run says what becomes of it
-        return False
-
-
-# -------------------------------------------------------------------- carrying it out
-
-
-def _carried_out(run: _Planned, force: bool, said_before: set[str]) -> tuple[RunResult | FailedRun, str]:
-    """The result of a run, or why there is none; and a line about it.
-
-    The line has what core says of the run and its data, and has not said of one before.
-    """
-    heard: list[str] = []
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PubenchWarning)  # said once, at the end
-            done = carry_out(run.plan, force=force, progress=heard.append)
-    except PubenchError as error:  # refused, failed or not to be recorded: this run's own, whichever it is
-        cause = getattr(error, "cause", "refused" if isinstance(error, RequestError) else "error")
-        return FailedRun(run.name, run.plan.run_id, run.plan.spec, cause, said(error)), f"{cause}: {said(error)}"
-    shown = ", ".join(f"{metric} {value:.4f}" for metric, value in _headline(done) if value is not None)
-    how = "stored" if done.reused else f"{done.result.seconds.total:.1f} s"
-    why = "" if done.reused else "".join(f"; {text}" for text in heard if text not in said_before)
-    said_before.update(heard)
-    return done, f"{shown or 'done'} by {done.result.selected}, {how}{why}"
-
-
-def _headline(done: RunResult) -> list[tuple[str, float | None]]:
-    """The accuracy, or PA if there are no true labels."""
-    if "accuracy" in done.test:
-        shown = shown_first("accuracy", done.test, done.result.decision)
-        return [(shown, done.test[shown])]
-    return [("pa", done.validation.get("pa"))]
+def _each(data: Data | Sequence[Data]) -> list[dict[str, Any]]:
+    """The data as a study names them."""
+    given = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
+    if not given:
+        raise RequestError("data: the key of a data set, a table made by pubench.data, or a list of them; given none")
+    found = []
+    for one in given:
+        layer = Layer()
+        put_data(layer, one)
+        found.append(layer.values["data"])
+    return found
 
 
 def sayer(progress: Callable[[str], None] | bool) -> Callable[[str], None]:
@@ -241,5 +172,5 @@ def sayer(progress: Callable[[str], None] | bool) -> Callable[[str], None]:
     if callable(progress):
         return progress
     if progress:
-        return lambda line: print(line, file=sys.stderr, flush=True)
+        return to_stderr
     return lambda line: None

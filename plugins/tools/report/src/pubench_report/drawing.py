@@ -333,9 +333,26 @@ class ScorePanel:
     groups: Mapping[str, Floats]
     decided: bool = True
 
+    @property
+    def overlap(self) -> tuple[float, float] | None:
+        """Where the interquartile ranges of positives that are not labeled and of the other group overlap.
+
+        That group is the negatives, and the labeled positives in an output that does not decide.
+        """
+        positive = self.groups.get("unlabeled positives", self.groups.get("positives"))
+        labeled = None if self.decided else self.groups.get("labeled positives")
+        other = self.groups.get("negatives") if labeled is None else labeled
+        if positive is None or other is None:
+            return None
+        (a, b), (c, d) = (np.quantile(group, (0.25, 0.75)).tolist() for group in (positive, other))
+        return (max(a, c), min(b, d)) if max(a, c) < min(b, d) else None
+
 
 def score_histograms(panels: Sequence[ScorePanel], title: str, subtitle: str) -> Figure:
-    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few."""
+    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few.
+
+    Gray: where the interquartile ranges of the two groups overlap that a panel is about (PU-Bench, Figure 12).
+    """
     figure, grid = panels_of([""] * len(panels), 4.2, 2.6, across=2)
     figure.suptitle(f"{textwrap.fill(title, 90)}\n{textwrap.fill(subtitle, 90)}", x=0.01, ha="left", fontsize=TITLE)
     for panel, axes in zip(panels, grid, strict=True):
@@ -346,6 +363,8 @@ def score_histograms(panels: Sequence[ScorePanel], title: str, subtitle: str) ->
             if panel.decided:
                 said = f"{100 * float(np.mean(scores > 0)):.0f} % decided positive"
             axes.stairs(share, edges, label=f"{name}: {len(scores):,}, {said}", **{"zorder": 3, **GROUPS[name]})
+        if panel.overlap is not None:
+            axes.axvspan(*panel.overlap, color=RULE, zorder=0)
         if panel.decided:
             axes.axvline(0, color=INK, linewidth=0.9, zorder=4)
         axes.set_title(textwrap.fill(panel.title, 50), pad=16.0 * len(panel.groups) + 4, fontweight="bold")

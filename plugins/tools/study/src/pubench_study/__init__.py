@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from pubench_core import ApiInfo, CommandInfo, hookimpl
+from pubench_core import CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
@@ -53,14 +53,8 @@ COMMANDS = [
         example="pubench study export quick --results results --out quick.tar.gz",
     ),
 ]
-API = [ApiInfo(name="run.seeds", load="pubench_study.cli.seeds:run_seeds")]
 
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
     return COMMANDS
-
-
-@hookimpl
-def pubench_api() -> list[ApiInfo]:
-    return API

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.paths import data_root
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import method_class
 from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
 from pubench_core.errors import RequestError, shown, unknown
@@ -28,7 +29,7 @@ from .tasks import brings_labels, each_task
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
 #: How rows were sampled where a study does not say.
-USUAL_SCHEMES: tuple[Scheme, ...] = ("case-control",)
+USUAL_SCHEME: Scheme = "case-control"
 #: A prior that stands for those of all installed estimators.
 EVERY_ESTIMATOR = f"estimated:{ALL}"
 
@@ -90,7 +91,7 @@ def _refuse_amounts_that_no_scheme_takes(study: StudySpec, blocks: Sequence[Axes
             if getattr(giver, name) is None:
                 continue
             users = [block for block in blocks if block is giver or (giver is study and getattr(block, name) is None)]
-            schemes = {scheme: None for block in users for scheme in block.schemes or study.schemes or USUAL_SCHEMES}
+            schemes = {scheme: None for block in users for scheme in _schemes(block, study)}
             if schemes and not set(takes).intersection(schemes):
                 (other,) = set(taking) - {name}
                 raise RequestError(
@@ -108,31 +109,50 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
         own, shared = getattr(block, name), getattr(study, name)
         return own if own is not None else shared if shared is not None else default
 
+    settings = _settings(block, study)
+    mechanism = settings.get("mechanism", {})
+    usual = {"c": mechanism.get("c", 0.1), "positive_rate": mechanism.get("positive_rate", USUAL_POSITIVE_RATE)}
+
     methods = axis("methods", ())
     if methods == ALL:
         methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
-    priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
-    mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
+    priors = [prior for given in axis("priors", (settings.get("prior", "true"),)) for prior in _prior(given, registry)]
+    mechanisms = axis("mechanisms", (_mechanism(mechanism),))
     labelings = [
         _Labeling(entry.key, entry.variant, scheme, name, amount)
-        for scheme, entry in itertools.product(axis("schemes", USUAL_SCHEMES), mechanisms)
+        for scheme, entry in itertools.product(_schemes(block, study), mechanisms)
         for name, amount in (
-            [("positive_rate", rate) for rate in axis("positive_rates", (USUAL_POSITIVE_RATE,))]
+            [("positive_rate", rate) for rate in axis("positive_rates", (usual["positive_rate"],))]
             if scheme in DRAWN_SCHEMES
-            else [("c", c) for c in axis("c", (0.1,))]
+            else [("c", c) for c in axis("c", (usual["c"],))]
         )
     ]
-    settings, apart = {} if block is study else block.settings, _told_apart(methods)
+    apart = _told_apart(methods)
     for data in each_task(axis("data", ()), registry, root):
         for labeling, prior, seed in itertools.product(
             [None] if brings_labels(data, registry) else labelings,
             priors,
-            axis("seeds", (2,)),
+            axis("seeds", (settings.get("seed", 2),)),
         ):
             for entry, told in zip(methods, apart, strict=True):
                 for row, config, draw in _configurations(entry, told, axis("draws", None), study, registry):
                     cell = _cell(study, entry, row, config, draw, data, labeling, prior, seed, registry)
-                    yield replace(cell, settings=settings)
+                    yield replace(cell, settings={} if block is study else block.settings)
+
+
+def _settings(block: Axes, study: StudySpec) -> dict[str, Any]:
+    """Settings of the runs of a block: of an axis without a list, they say the one value."""
+    blocks = [study] if block is study else [study, block]
+    return Layer.joined(Layer(dict(one.settings)) for one in blocks).values
+
+
+def _schemes(block: Axes, study: StudySpec) -> Sequence[str]:
+    given = block.schemes or study.schemes
+    return given or (_settings(block, study).get("data", {}).get("scheme", USUAL_SCHEME),)
+
+
+def _mechanism(settings: Mapping[str, Any]) -> MechanismEntry:
+    return MechanismEntry.model_construct(key=settings.get("key", "scar"), variant=settings.get("variant"))
 
 
 @dataclass(frozen=True)
@@ -158,7 +178,10 @@ def _cell(
     seed: int,
     registry: Registry,
 ) -> Cell:
-    preset = entry.preset or _preset(entry.key, study.presets, registry)
+    preset, prior = (
+        entry.preset or _preset(entry.key, study.presets, registry),
+        prior if entry.prior is None else entry.prior,
+    )
     method: dict[str, Any] = {"key": entry.key, "config": dict(config)}
     for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
         if value is not None:
@@ -185,14 +208,15 @@ def _cell(
 def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
     """A run that is written out, as a run file would be."""
 
-    def key(name: str) -> Any:
-        found = values.get(name)
-        return found.get("key") if isinstance(found, Mapping) else found
+    run = Layer.joined([Layer(dict(study.settings)), Layer(dict(values))]).values
 
-    facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": values.get("seed", 2)}
+    def key(name: str) -> Any:
+        return run.get(name, {}).get("key")
+
+    facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": run.get("seed", 2)}
     if not isinstance(facts["method"], str):
         raise RequestError(f"runs: each names its method, given {shown(values)}", field="runs")
-    own = values["data"].get("own") if isinstance(values.get("data"), Mapping) else None
+    own = run.get("data", {}).get("own")
     if facts["data"] is None and isinstance(own, Mapping):
         facts["data"] = own.get("path")
     return Cell(facts["method"], facts, values)
@@ -221,10 +245,15 @@ def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | N
 # -------------------------------------------------------------------- hyper-parameters
 
 
+#: What an entry of a method may set besides hyper-parameters.
+_OWN_OF_ENTRY = ("preset", "backbone", "calibrate", "prior")
+
+
 def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
     """For each entry, what it sets otherwise than another one of its name."""
     given = [
-        {name: v for name in ("preset", "backbone", "calibrate") if (v := getattr(one, name)) is not None} | one.config
+        {name: v for name in ("preset", "backbone", "calibrate", "prior") if (v := getattr(one, name)) is not None}
+        | one.config
         for one in entries
     ]
     return [
@@ -294,20 +323,18 @@ def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> 
 
 
 def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
+    """Whether every name of a condition has one of its values; a method also by its name without what tells its rows
+    apart.
+    """
     return all(
-        name in facts and (_matches(facts[name], wanted) or (name == "method" and _matches(_plain(facts), wanted)))
+        name in facts
+        and any(
+            _same(value, option)
+            for value in ([facts[name], str(facts[name]).partition(" [")[0]] if name == "method" else [facts[name]])
+            for option in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
+        )
         for name, wanted in condition.items()
     )
-
-
-def _plain(facts: Mapping[str, Any]) -> str:
-    """What a method is called without what tells its rows apart."""
-    return str(facts["method"]).partition(" [")[0]
-
-
-def _matches(value: Any, wanted: Any) -> bool:
-    options = wanted if isinstance(wanted, (list, tuple)) else (wanted,)
-    return any(_same(value, option) for option in options)
 
 
 def _same(value: Any, option: Any) -> bool:

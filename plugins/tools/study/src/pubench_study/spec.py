@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator, model_validator
@@ -81,6 +82,12 @@ class MethodEntry(Strict):
     )
     calibrate: Literal["auto", "on", "off"] | None = Field(None, description="as for a run")
     backbone: str | None = Field(None, description="the network; none: the data set's")
+    prior: float | str | None = Field(None, description="as for a run; none: each of the study's")
+
+    @field_validator("prior")
+    @classmethod
+    def _prior(cls, given: float | str | None) -> float | str | None:
+        return None if given is None else parse_prior(given)
 
     @field_validator("grid", mode="before")
     @classmethod
@@ -126,7 +133,7 @@ class Axes(Strict):
     """Lists whose combinations are runs. What is left out here is the study's own list."""
 
     methods: tuple[MethodEntry, ...] | Literal["all"] | None = Field(
-        None, description="keys, or mappings with key, name, preset, config, grid, calibrate, backbone; or all"
+        None, description="keys, or mappings with key, name, preset, config, grid, calibrate, backbone, prior; or all"
     )
     data: tuple[dict[str, Any], ...] | None = Field(
         None,
@@ -164,7 +171,7 @@ class Axes(Strict):
         for entry in given or ():
             own = entry.get("own")
             path = own.get("path") if isinstance(own, Mapping) else None
-            if not isinstance(entry.get("key") or path, str):
+            if not isinstance(entry.get("key") or path, (str, Path)):
                 raise ValueError(f"data: each must have a key, or own with the path of a table, got {shown(entry)}")
         return given
 

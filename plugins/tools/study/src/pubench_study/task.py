@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pubench_core.errors import Cause, PluginError, RecordError, RequestError, RunFailed, RunTaken
+from pubench_core.errors import Cause, PubenchError, RecordError, RequestError, RunFailed, RunTaken
 from pubench_core.plugins.events import EpochFinished
-from pubench_core.results import Result
+from pubench_core.results import Result, shown_first
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -71,7 +71,8 @@ class Progressed:
 class Ended:
     """Outcome of a run.
 
-    ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
+    ``text``: why it has no result, or what is to be known of one. ``seconds``: of its result; ``headline``: its first
+    measure and the criterion that chose it.
     ``reached``: (epoch, best value so far) where it was stopped.
     """
 
@@ -80,8 +81,7 @@ class Ended:
     text: str = ""
     cause: Cause | None = None
     seconds: float | None = None
-    measures: Mapping[str, float | None] = field(default_factory=dict)
-    selected: str = ""
+    headline: str = ""
     reached: tuple[int, float] | None = None
 
 
@@ -100,10 +100,29 @@ def plan_of(task: Task) -> Plan:
     return plan
 
 
-def ended_with(result: Result, status: Status) -> Ended:
+def ended_with(result: Result, status: Status, text: str = "") -> Ended:
     """Message about a result."""
-    measures = result.test or {"pa": result.chosen.value if result.selected == "pa" else None}
-    return Ended(result.run_id, status, seconds=result.seconds.total, measures=measures, selected=result.selected)
+    if "accuracy" in result.test:
+        first = shown_first("accuracy", result.test, result.decision)
+        value = result.test[first]
+    else:
+        first, measure = "pa", result.chosen.measured("validation").get("pa")
+        value = None if measure is None else measure.value
+    headline = f"{'done' if value is None else f'{first} {value:.4f}'} by {result.selected}"
+    return Ended(result.run_id, status, text, seconds=result.seconds.total, headline=headline)
+
+
+def ended_by(run_id: str, error: PubenchError) -> Ended:
+    """Message about a run without a stored result."""
+    if isinstance(error, RunTaken):
+        return Ended(run_id, "taken", str(error))
+    if isinstance(error, RunFailed):
+        return Ended(run_id, "failed", str(error), error.cause)
+    if isinstance(error, RequestError):
+        return Ended(run_id, "refused", str(error), "refused")
+    if isinstance(error, RecordError):
+        return Ended(run_id, "unstored", str(error))
+    return Ended(run_id, "failed", str(error), "error")
 
 
 def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
@@ -115,16 +134,8 @@ def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
         outcome = execute(plan, display=Reporter(task.run_id, report, task.bar), wait=False, at_once=task.at_once)
     except BelowTheBar as stop:
         return Ended(task.run_id, "stopped", str(stop), reached=(stop.epoch, stop.best))
-    except RunTaken as error:
-        return Ended(task.run_id, "taken", str(error))
-    except RunFailed as error:
-        return Ended(task.run_id, "failed", str(error), error.cause)
-    except RequestError as error:
-        return Ended(task.run_id, "refused", str(error), "refused")
-    except RecordError as error:
-        return Ended(task.run_id, "unstored", str(error))
-    except PluginError as error:
-        return Ended(task.run_id, "failed", str(error), "error")
+    except PubenchError as error:
+        return ended_by(task.run_id, error)
     return ended_with(outcome.result, "found" if outcome.reused else "finished")
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import filelock
 from pubench_study.code_cache import code_of_plans
 from pubench_study.local import LocalPool
-from pubench_study.plan import PlannedRun
-from pubench_study.planning import plain
+from pubench_study.planning import plain, planned_run
 from pubench_study.scheduler import Stop, Study, conduct
 from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
+from pubench_cli.held_out import LOST, is_few
 from pubench_core.data.paths import data_root
 from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
@@ -29,7 +29,6 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
-from pubench_core.records.held_out import LOST, is_few
 from pubench_core.records.store import RecordStore
 from pubench_core.specs.canonical import short_hash
 
@@ -85,7 +84,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
     store = RecordStore(results)
     store.check_writable()
     digests = Digests(registry, data_root(plan.spec.execution, say))
-    first, root = _planned(plan), digests.root
+    first, root = planned_run(plan, plan.spec.method.key), digests.root
     if absent := digests.check([first]):
         raise RequestError(next(iter(absent.values())), field="data.key")
     code = code_of_plans([plan], "")
@@ -177,10 +176,6 @@ def _config_in(layer: Layer) -> Mapping[str, Any]:
 def _oracle(plan: Plan) -> bool:
     name = plan.spec.selection.criterion
     return "truth" in plan.method.requires or (name in plan.metrics and plan.metrics[name].info.oracle)
-
-
-def _planned(plan: Plan) -> PlannedRun:
-    return PlannedRun(run_id=plan.run_id, row=plan.spec.method.key, facts={}, draw=None, resolved=plain(plan.spec))
 
 
 def _orders(plan: Plan) -> Orders:

@@ -26,8 +26,9 @@ def blind(record: Record, root: Path, say: Callable[[str], None], draws: random.
     What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere. A
     problem if any other score differs. ``root``: folder of data files. ``draws``: permutes.
     """
+    from pubench_testkit.disguise import other_labels, other_order
+
     from pubench_core.engine.build import build_problem
-    from pubench_core.engine.disguise import other_labels, other_order
     from pubench_core.engine.machine import choose_device, computing
     from pubench_core.engine.train import train
 

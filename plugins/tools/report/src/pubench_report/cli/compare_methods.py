@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pubench.field_names import PubenchWarning
+from pubench_study.lines import Lines
+
 from pubench.running import RunResult
-from pubench.tables import PUTable
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
-from pubench_cli.options import TABLE_FLAGS, Given, option
+from pubench_cli.options import TABLE_FLAGS, Given
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
 from pubench_core.data.table_files import is_table_path
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.randomness import seeds_of
-from pubench_core.results import metric_and_rule, shown_first
+from pubench_core.results import shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board
-from ..comparing import compare
+from ..cells import metric_info
+from ..comparing import results_of, runs_of
 from ..comparison import beside_board
 from ..measure_table import MeasureTable
 from ..report.write import BY_SUFFIX
 from ..results import Results
 from ..significance import Significance
+
+if TYPE_CHECKING:
+    from pubench_study.in_process import NamedPlan
 
 #: Where a table of Python's says its reader finds the warnings of runs.
 _IN_PYTHON = "to_frame().warnings has them"
@@ -71,19 +73,15 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     """
     data = _data(asked.data, given)
     board = _board(asked, data)
-    keys = _methods(asked, data, given)
-    baseline, seeds = _baseline(asked, keys), seeds_of(asked.seeds)
+    seeds = seeds_of(asked.seeds)
+    with redirect_stdout(sys.stderr):
+        runs = _runs(asked, data, seeds, given)
+    keys = list(dict.fromkeys(run.name for run in runs))
+    baseline = _baseline(asked, keys)
     _check_measure(asked, data, given)
     _check_report(asked, data, given)
-    tables = [_table(key, given) if is_table_path(key) else key for key in data]
-    with warnings.catch_warnings(record=True) as heard, redirect_stdout(sys.stderr):
-        warnings.simplefilter("always", PubenchWarning)
-        results = compare(keys, data=tables, seeds=seeds, **_arguments(asked.sets, given), progress=_say)
-    for one in heard:
-        if issubclass(one.category, PubenchWarning) and str(one.message) != results.noted():  # the table says that
-            err().print(f"warning: {said(str(one.message))}", markup=False)
-        elif not issubclass(one.category, PubenchWarning):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    with redirect_stdout(sys.stderr):
+        results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
         raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
     compared = list(_compared(results, asked, baseline)) if len(keys) > 1 else []
@@ -161,8 +159,8 @@ def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | No
 
 def _assumed(measure: str) -> str:
     """What must hold for a PU measure to rank methods."""
-    key = metric_and_rule(measure)[0]
-    info = next(one for one in registry().infos(MetricInfo) if key in (one.key, *one.aliases))
+    info = metric_info(measure)
+    assert info is not None  # it was measured just now
     names = {"SCAR": "that labeled positives are a random draw of all (SCAR)", "prior": "that the prior is right"}
     assumed = " and ".join(names[name] for name in sorted(info.assumes))
     return (
@@ -188,17 +186,6 @@ def _data(text: str, given: Given) -> list[str]:
     return keys
 
 
-def _table(path: str, given: Given) -> PUTable:
-    own = {option.path[-1]: value for option, value in given.values if option.flag in TABLE_FLAGS}
-    return PUTable({**own, "path": Path(path)})
-
-
-def _given_for(data: str, given: Given) -> Given:
-    """The options that hold for a data set: those about columns are for tables."""
-    kept = [(one, value) for one, value in given.values if is_table_path(data) or one.flag not in TABLE_FLAGS]
-    return Given(((option("--data"), data), *kept))
-
-
 def _without_truth(data: Sequence[str], given: Given) -> str | None:
     """The first user table whose rows have no true labels."""
     if given.get("--truth-col") is not None:
@@ -206,31 +193,28 @@ def _without_truth(data: Sequence[str], given: Given) -> str | None:
     return next(filter(is_table_path, data), None)
 
 
-def _methods(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> list[str]:
-    """The methods' keys. Every method is resolved on every data set: errors are said before anything runs, and in
-    the words of the command line.
-    """
-    found: dict[str, str] = {}
-    for name in asked.methods:
-        for where in data:
-            layer = _given_for(where, given).layer()
-            layer.put(("method", "key"), name, name)
-            try:
-                key = resolve([layer, Layer.of(*asked.sets, prefix="--set ")], registry()).spec.method.key
-            except RequestError as error:
-                if not error.field.startswith("method.config."):
-                    raise
-                words = f"{error}; here it counts for every method, a study gives each its own"
-                raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
-        if key in found.values():
-            raise RequestError(f"{name}: {key} is there twice; the rows of a comparison are different methods")
-        found[name] = key
-    if len(found) < 2 and asked.other is None:
+def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int], given: Given) -> list[NamedPlan]:
+    """The runs, each under the key of its method. All are resolved before anything is trained."""
+    of_tables = {one.path[-1]: value for one, value in given.values if one.flag in TABLE_FLAGS}
+    of_runs = Given(tuple((one, value) for one, value in given.values if one.flag not in TABLE_FLAGS))
+    settings = Layer.joined([of_runs.layer(), Layer.of(*asked.sets, prefix="--set ")])
+    entries = [{"own": {**of_tables, "path": key}} if is_table_path(key) else {"key": key} for key in data]
+    axes = {"methods": [{"key": name} for name in asked.methods], "data": entries, "seeds": seeds}
+    if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):
+        raise RequestError(f"{twice}: {twice} is there twice; the rows of a comparison are different methods")
+    try:
+        runs = runs_of(axes, settings, lambda text: _say(f"warning: {said(text)}"))
+    except RequestError as error:
+        if not error.field.startswith("method.config."):
+            raise
+        words = f"{error}; here it counts for every method, a study gives each its own"
+        raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
+    if len(asked.methods) < 2 and asked.other is None:
         raise RequestError(
             "two methods at least are compared (pubench compare-methods nnpu vpu --data digits), or one with a board "
             "(--with board@NAME)"
         )
-    return list(found.values())
+    return [replace(run, name=run.plan.spec.method.key) for run in runs]
 
 
 def _board(asked: CompareMethodsOptions, data: Sequence[str]) -> Board | None:
@@ -261,10 +245,8 @@ def _baseline(asked: CompareMethodsOptions, keys: Sequence[str]) -> str | None:
 def _check_measure(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     if asked.measure is None:
         return
-    infos = registry().infos(MetricInfo)
-    info = next((one for one in infos if asked.measure in (one.key, *one.aliases)), None)
-    if info is None:
-        known = [key for one in infos for key in (one.key, *one.aliases)]
+    if (info := metric_info(asked.measure)) is None:
+        known = [key for one in registry().infos(MetricInfo) for key in (one.key, *one.aliases)]
         raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
     table = _without_truth(data, given)
     if info.oracle and table is not None:
@@ -284,22 +266,6 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
         raise RequestError(f"--out {asked.out}: a report shows measures on test rows, and {table} has no true labels")
     form_of(asked.out, None, BY_SUFFIX)
     refuse_unwritable(asked.out)
-
-
-def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
-    """What :func:`pubench.compare` is given besides methods, data and seeds."""
-    arguments = {one.field.argument: value for one, value in given.values if one.flag not in TABLE_FLAGS}
-    config: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
-    for path in (layer := Layer.of(*sets, prefix="--set ")).origins:
-        value: Any = layer.values
-        for name in path:
-            value = value[name]
-        if path[:2] == ("method", "config"):
-            config[".".join(path[2:])] = value
-        else:
-            settings[".".join(path)] = value
-    return {**arguments, "config": config, "settings": settings}
 
 
 # -------------------------------------------------------------------- what is said

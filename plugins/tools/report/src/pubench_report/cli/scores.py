@@ -70,31 +70,38 @@ def _panels(record: Record, state: str) -> Iterator[ScorePanel]:
     arrays = read_scores(record.folder)
     if (record.folder / TRAINING_SCORES).exists():
         training = read_scores(record.folder, TRAINING_SCORES)
-        yield _labeled_part("training part", "training", training, state)
-    yield _labeled_part("validation part", "validation", arrays, state)
+        yield _labeled_part("training part", "training", training[scores_name("training", state)], training)
+        for output, values in _outputs(training, "training", state):
+            yield _labeled_part(f"{output}, training part", "training", values, training, decided=False)
+    yield _labeled_part("validation part", "validation", arrays[scores_name("validation", state)], arrays)
     labels = arrays.get("test_labels")
     if labels is not None:
         yield _tested("test part", arrays[scores_name("test", state)], labels, decided=True)
     unlabeled = arrays.get(scores_name("unlabeled", state))
     if unlabeled is not None and len(unlabeled):
         yield ScorePanel("unlabeled rows of the table", {"unlabeled rows": unlabeled})
-    begin, end = "test_auxiliary_", f"_{state}"
-    for name, values in arrays.items():
-        if labels is not None and name.startswith(begin) and name.endswith(end):
-            output = name.removeprefix(begin).removesuffix(end)
+    if labels is not None:
+        for output, values in _outputs(arrays, "test", state):
             yield _tested(f"{output}, test part", values, labels, decided=False)
 
 
-def _labeled_part(title: str, part: str, arrays: Arrays, state: str) -> ScorePanel:
-    scores, labeled = arrays[scores_name(part, state)], arrays[f"{part}_labeled"]
-    truth = arrays.get(f"{part}_labels")
+def _outputs(arrays: Arrays, part: str, state: str) -> Iterator[tuple[str, np.ndarray]]:
+    """(name, values) of what else the method gave on a part: a propensity, a discriminator."""
+    begin, end = f"{part}_auxiliary_", f"_{state}"
+    for name, values in arrays.items():
+        if name.startswith(begin) and name.endswith(end):
+            yield name.removeprefix(begin).removesuffix(end), values
+
+
+def _labeled_part(title: str, part: str, scores: np.ndarray, arrays: Arrays, *, decided: bool = True) -> ScorePanel:
+    labeled, truth = arrays[f"{part}_labeled"], arrays.get(f"{part}_labels")
     groups = {"labeled positives": scores[labeled]}
     if truth is None:
         groups["unlabeled rows"] = scores[~labeled]
     else:
         groups["unlabeled positives"] = scores[~labeled & (truth == 1)]
         groups["negatives"] = scores[truth == 0]
-    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)})
+    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, decided)
 
 
 def _tested(title: str, scores: np.ndarray, labels: np.ndarray, *, decided: bool) -> ScorePanel:

@@ -25,7 +25,7 @@ from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from ..frame import FRAME, write_frame
-from ..plan import PlannedRun
+from ..lines import Lines, Run, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
 from ..task import Ended, Orders, Progressed
@@ -84,7 +84,9 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     for error in unreadable:
         say(f"not in the frame: {said(error)}")
     if how.track:
-        _track(request.results)
+        from pubench_cli.tracking import track
+
+        track(request.results, (), None, as_json=False)
     return code
 
 
@@ -137,13 +139,6 @@ def _told(
     if stop.starting and summary.left:
         return 128 + (stop.signal or signal.SIGINT)
     return 1 if failed or summary.left or summary.unstored or gone else 0
-
-
-def _track(results: Path) -> None:
-    """Sends what the sinks that get every run lack."""
-    from pubench_cli.tracking import track
-
-    track(results, (), None, as_json=False)
 
 
 # -------------------------------------------------------------------- options
@@ -216,47 +211,6 @@ def _pool(request: Request, how: RunOptions, devices: Sequence[str], found: Look
 # -------------------------------------------------------------------- what is shown
 
 
-#: So many seconds after its last line, one says how far the runs in work are.
-SILENCE = 300.0
-
-
-@dataclass
-class Lines:
-    """A line per run that is over, and one of those in work after a long silence: what a file or a pipe gets."""
-
-    total: int
-    done: int = 0
-    failed: int = 0
-    _in_work: dict[str, str] = field(default_factory=dict)
-    _said_at: float = field(default_factory=time.monotonic)
-
-    def started(self, run: PlannedRun) -> None:
-        """Nothing is said of it yet."""
-        self._in_work[run.run_id] = f"{run}: begun"
-
-    def progressed(self, run: PlannedRun, event: Progressed) -> None:
-        """How far those in work are, where nothing was said for a while."""
-        self._in_work[run.run_id] = f"{run}: {event.stage} {event.epoch} of {event.of}"
-        if time.monotonic() - self._said_at >= SILENCE:
-            self._print(f"in work: {'; '.join(self._in_work.values())}")
-
-    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
-        """One line."""
-        self._in_work.pop(run.run_id, None)
-        self.done += 1
-        self.failed += event.status not in ("finished", "found")
-        left = f"; about {duration(expected_left)} left" if expected_left else ""
-        self._print(f"[{self.done}/{self.total}] {run}: {_what(event)}{left}")
-
-    def _print(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-        self._said_at = time.monotonic()
-
-    def waiting(self, runs: Sequence[PlannedRun]) -> None:
-        """Others carry out what is left."""
-        say(f"waiting for {counted(len(runs), 'run')} that other processes carry out")
-
-
 @dataclass
 class Bars(Lines):
     """A bar over all runs, and a line for each that is in work."""
@@ -269,23 +223,23 @@ class Bars(Lines):
         """Shows the bar over all runs."""
         self._overall = self.progress.add_task(name, total=self.total, said="")
 
-    def started(self, run: PlannedRun) -> None:
+    def started(self, run: Run) -> None:
         """A line for it."""
         self._lines[run.run_id] = self.progress.add_task(f"  {run}", total=None, said="")
 
-    def progressed(self, run: PlannedRun, event: Progressed) -> None:
+    def progressed(self, run: Run, event: Progressed) -> None:
         """How far it is."""
         if run.run_id in self._lines:
             self.progress.update(self._lines[run.run_id], total=event.of, completed=event.epoch, said=event.stage)
 
-    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+    def ended(self, run: Run, event: Ended, expected_left: float | None) -> None:
         """The bar moves; what has no result stays to be read."""
         self.done += 1
         if run.run_id in self._lines:
             self.progress.remove_task(self._lines.pop(run.run_id))
         if event.status not in ("finished", "found"):
             self.failed += 1
-            self.progress.console.print(f"{run}: {_what(event)}", markup=False)
+            self.progress.console.print(f"{run}: {said(what(event))}", markup=False)
         left = f"about {duration(expected_left)} left" if expected_left else ""
         failed = f"{self.failed} failed" if self.failed else ""
         assert self._overall is not None
@@ -294,21 +248,11 @@ class Bars(Lines):
         )
 
 
-def _what(event: Ended) -> str:
-    """What became of a run, in words."""
-    if event.status not in ("finished", "found"):
-        return f"{event.cause or event.status}: {said(event.text)}"
-    name = next((key for key in ("accuracy", event.selected) if event.measures.get(key) is not None), None)
-    value = f"{name} {event.measures[name]:.4f}, " if name is not None else ""
-    how = f"{event.seconds:.1f} s" if event.status == "finished" else event.text or "stored"
-    return f"{value}{how}"
-
-
 @contextmanager
 def display(total: int) -> Iterator[Any]:
     """The display that fits where stderr goes."""
     if not sys.stderr.isatty():
-        yield Lines(total)
+        yield Lines(total, words=said)
         return
     with Progress(
         TextColumn("{task.description}", markup=False),
@@ -319,6 +263,6 @@ def display(total: int) -> Iterator[Any]:
         console=err(),
         transient=True,
     ) as progress:
-        bars = Bars(total, progress=progress)
+        bars = Bars(total, words=said, progress=progress)
         bars.begin("all runs")
         yield bars

@@ -11,6 +11,7 @@ from typing import Any
 
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
+from pubench_cli.held_out import LOST, is_few
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
@@ -19,7 +20,6 @@ from pubench_core.durations import duration
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.held_out import LOST, is_few
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pubench_core.data.paths import data_root
-from pubench_core.engine.disguise import other_labels, other_order
+from pubench_testkit.disguise import other_labels, other_order
 
 from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check

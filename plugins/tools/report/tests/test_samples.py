@@ -7,8 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from pubench_report import listener
+from pubench_report.samples import GAP, grid_of, write_pictures
 
-from pubench_core.records.pictures import GAP, grid_of, write_pictures
+from pubench_core.plugins.events import RunFinished
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import SAMPLES, SAMPLES_PICTURE
 
 
 @pytest.mark.parametrize(("channels", "shape"), [(1, ()), (3, (3,))])
@@ -36,3 +40,12 @@ def test_vectors_have_no_picture_and_a_name_is_no_path(tmp_path: Path) -> None:
     assert path.name == "samples-___virtual.png"
     with Image.open(path) as picture:
         assert picture.getpixel((0, 0)) == 128
+
+
+def test_samples_of_a_finished_run_are_drawn_next_to_its_record(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / SAMPLES, virtual=np.zeros((4, 1, 8, 8), dtype=np.float32))
+    listener.pubench_run_finished(RunFinished("0" * 16, "failed", tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == [SAMPLES]
+    listener.pubench_run_finished(RunFinished("0" * 16, "finished", tmp_path))
+    assert (tmp_path / SAMPLES_PICTURE.format("virtual")).exists()
+    assert listener in registry().listeners

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
+from pubench_study.in_process import carried_out, plans_of, study_of
 
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
@@ -14,21 +16,26 @@ from pubench_cli.decisions import decisions_in, plain
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
+from pubench_cli.progress import data_progress, display
 from pubench_cli.results import headline
-from pubench_cli.run import carry_out, plan_of, say
+from pubench_cli.run import layers_of
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
-from pubench_core.errors import PubenchError, RecordError
+from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.randomness import seeds_of
-from pubench_core.records.decisions import Agreement, Decisions, agreement_of
+from pubench_core.records.decisions import Decisions
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 
+from ..agreement import Agreement, agreement_of
+from ..cells import mean_and_std
+
 
 @dataclass(frozen=True)
-class Done:
+class Finished:
     """One finished run. ``folder``: its record; None where none could be written."""
 
     plan: Plan
@@ -47,32 +54,33 @@ def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *,
 
     Every run is resolved before the first one trains.
     """
-    before: set[str] = set()
+    said_before: set[str] = set()
 
-    def once(text: str) -> None:
+    def once(line: str) -> None:
         """Facts of the data, the same for every seed."""
-        if text not in before:
-            before.add(text)
-            say(text)
+        if line not in said_before:
+            said_before.add(line)
+            err().print(line, markup=False)
 
-    found: list[Done] = []
+    settings = Layer.joined(layers_of(given, sets, config))
+    study = study_of({"runs": [{"seed": seed} for seed in seeds_of(seeds)]}, settings)
+    runs = plans_of(study, settings, registry(), lambda text: once(f"warning: {said(text)}"))
+    found: list[Finished] = []
     failed: list[PubenchError] = []
-    for plan in [plan_of(given, [*sets, f"seed={seed}"], config, once) for seed in seeds_of(seeds)]:
-        try:
-            done = carry_out(plan, force=force, show=lambda outcome: None, say=once)
-            found.append(Done(plan, done.result, done.folder, done.reused))
-        except PubenchError as error:
-            if isinstance(error, RecordError) and error.result is not None:
-                found.append(Done(plan, error.result, None, reused=False))
-            err().print(f"seed {plan.spec.seed}: {said(error)}", markup=False)
-            failed.append(error)
+    with redirect_stdout(sys.stderr):  # what a plugin prints
+        for done in carried_out(runs, said, force=force, say=once, display=display, progress=data_progress):
+            if done.result is not None:
+                found.append(Finished(done.run.plan, done.result, done.folder, done.event.status == "found"))
+            if done.error is not None:
+                err().print(f"seed {done.run.plan.spec.seed}: {done.event.text}", markup=False)
+                failed.append(done.error)
     if found:
         _print(found, as_json=as_json)
     if failed:
         raise failed[0]
 
 
-def _print(found: Sequence[Done], *, as_json: bool) -> None:
+def _print(found: Sequence[Finished], *, as_json: bool) -> None:
     for done in found:
         for text in dict.fromkeys((*done.result.warnings, *done.result.chosen.warnings)):
             err().print(f"warning: seed {done.seed}: {text}", markup=False)
@@ -120,7 +128,7 @@ def _print(found: Sequence[Done], *, as_json: bool) -> None:
         console.print(f"record: {done.folder or 'none could be written'}", markup=False, soft_wrap=True)
 
 
-def _measures(found: Sequence[Done], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
+def _measures(found: Sequence[Finished], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
     """Row of the table -> a value per run: test measures in percent; else the criterion and what was decided."""
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     rows: dict[str, list[float | None]] = {}
@@ -140,7 +148,7 @@ def _measures(found: Sequence[Done], decisions: Sequence[Decisions | None]) -> d
     return {name: values for name, values in rows.items() if any(value is not None for value in values)}
 
 
-def _agreement(found: Sequence[Done], decisions: Sequence[Decisions | None]) -> Agreement | None:
+def _agreement(found: Sequence[Finished], decisions: Sequence[Decisions | None]) -> Agreement | None:
     """Of the scores of the unlabeled rows, which are the same for every seed."""
     kept = [done for done, decided in zip(found, decisions, strict=True) if decided is not None]
     if len(kept) < 2:
@@ -163,11 +171,7 @@ def _of_ranks(agreement: Agreement, runs: int) -> str:
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
-    known = np.array([value for value in values if value is not None])
-    return {
-        "mean": float(known.mean()) if len(known) else None,
-        "sd": float(known.std(ddof=1)) if len(known) > 1 else None,  # of a sample of seeds
-    }
+    return dict(zip(("mean", "sd"), mean_and_std(value for value in values if value is not None), strict=True))
 
 
 def _percent(value: float | None) -> float | None:

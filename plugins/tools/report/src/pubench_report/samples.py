@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .files import SAMPLES_PICTURE
+from pubench_core.records.files import SAMPLES_PICTURE
 
 #: Pixels between images, and how many a side of an image has at least.
 GAP, LEAST_SIDE = 2, 56

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pubench_core.data.table_files import hold
+from pubench.field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
+from pubench.tables import PUTable
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
-from .field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
-from .labels import positive_label, refuse_other_rows
-from .tables import PUTable, data, frame_of
+from .model_selection import pauc_scorer, positive_label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -207,14 +207,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
         under cross-fitting the scores out of fold.
         """
+        from pubench.running import plan_of
         from pubench_core.data.paths import data_root
         from pubench_core.engine.compute import Audience, compute
         from pubench_core.engine.folds import computed_folds
         from pubench_core.engine.machine import captured, choose_device
         from pubench_core.engine.open import open_data
         from pubench_core.isolation import left_as_found
-
-        from .running import plan_of
 
         given = {
             "prior": self.prior,
@@ -283,8 +282,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
         It is not the accuracy: accuracy against PU labels rewards calling unlabeled positives negative.
         """
-        from .model_selection import pauc_scorer
-
         return pauc_scorer(pos_label=self.pos_label)(self, X, y)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..results import Result
+from pubench_core.results import Result
 
 #: Held-out labeled positives below which choosing an epoch by PA, or a method, loses two points of accuracy or more on
 #: average (docs/pages/validation-size.md). PAUC needs several times as many.

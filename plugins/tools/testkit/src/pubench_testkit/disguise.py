@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from .problem import Problem
+from pubench_core.engine.problem import Problem
 
 
 def other_labels(problem: Problem, rng: np.random.Generator) -> Problem:

@@ -8,12 +8,44 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of
 
+from pubench.field_names import in_words
 from pubench_core.specs import Scheme
 
-from .field_names import in_words
-from .labels import labeled_rows
-from .tables import frame_of
+
+def positive_label(values: npt.NDArray[Any], pos_label: Any = None) -> Any:
+    """The one of the values of ``y`` that means labeled positive; the other means unlabeled.
+
+    Raises ValueError unless they are 1 and 0, 1 and -1, True and False, or two of which ``pos_label`` is one.
+    """
+    found = np.unique(values)
+    shown = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+    if len(found) == 1:
+        raise ValueError(f"y has 1 class ({shown}); PU learning needs labeled positives and unlabeled rows")
+    if len(found) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. Unknown label type: y has the values {shown}; expected two, "
+            "labeled positive and unlabeled"
+        )
+    if pos_label is not None:
+        if not (found == pos_label).any():
+            raise ValueError(f"pos_label={pos_label!r} is no value of y, which has the values {shown}")
+        return found[found == pos_label][0]
+    if not (found.dtype.kind in "biuf" and found[1] == 1 and found[0] in (0, -1)):
+        raise ValueError(
+            f"y has the values {shown}; expected 1 and 0, 1 and -1, True and False, or pos_label says which means "
+            "labeled positive"
+        )
+    return found[1]
+
+
+def labeled_rows(y: Any, pos_label: Any = None) -> npt.NDArray[np.bool_]:
+    """(n,) True where ``y`` says labeled positive. Raises ValueError as :func:`positive_label` does."""
+    from sklearn.utils import column_or_1d
+
+    values = column_or_1d(y)
+    return np.asarray(values == positive_label(values, pos_label), dtype=bool)
 
 
 @dataclass(frozen=True)

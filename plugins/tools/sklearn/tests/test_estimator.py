@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_sklearn.estimator import EXPECTED_FAILED_CHECKS
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -18,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import pubench
-from pubench.estimator import EXPECTED_FAILED_CHECKS
 from pubench_core.engine.resolve import method_class
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry

@@ -1,0 +1,52 @@
+"""Prints how many runs each shipped protocol has, and how long they take: medians of committed rows, no training.
+
+    python benchmarks/experiment_cost.py [PROTOCOL ...]
+
+A run takes the median of the rows of its method, data set and preset if there is one (one process, one thread). The
+hours are of the runs for which there is; their share is next to them. ``docs/pages/experiments.md`` has the numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from pubench_study.files import find_study, protocols
+from pubench_study.grid import cells_of
+from raw_rows import RESULTS
+
+from pubench_core.data.paths import data_root
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import ExecutionSpec
+
+KEYS = ["method", "data", "preset"]
+
+
+def medians() -> dict[tuple[str, ...], float]:
+    """(method, data, preset) -> median seconds of a run."""
+    frame = pd.concat(pd.read_csv(path, low_memory=False) for path in sorted(RESULTS.glob("study-*.csv")))
+    frame = frame.drop_duplicates(["run_id"]).fillna({"preset": ""})
+    return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}
+
+
+def cost(protocol: str, seconds: dict[tuple[str, ...], float]) -> tuple[int, int, float]:
+    """(runs, runs with a known time, hours of these)."""
+    cells = cells_of(find_study(protocol).spec, registry(), data_root(ExecutionSpec(offline=True)))
+    found = [
+        seconds.get((cell.values["method"]["key"], str(cell.facts["data"]), str(cell.facts["preset"] or "")))
+        for cell in cells
+    ]
+    known = [value for value in found if value is not None]
+    return len(found), len(known), sum(known) / 3600
+
+
+def main() -> None:
+    seconds = medians()
+    print("| protocol | runs | time known | hours |\n|---|---:|---:|---:|")
+    for name in sys.argv[1:] or sorted(protocols()):
+        runs, known, hours = cost(name, seconds)
+        print(f"| `{name}` | {runs:,} | {100 * known / runs:.0f} % | {hours:,.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
