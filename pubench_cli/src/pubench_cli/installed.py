@@ -120,6 +120,5 @@ def _refuse(path: str) -> None:
     for entry in tools().named(path):
         if entry.kind == "command":
             tools().find(CommandInfo, path)  # raises: two distributions claim it
-    package = PACKAGES.get(path) or PACKAGES.get(path.split()[0])
-    if package is not None:
+    if (package := PACKAGES.get(path)) is not None:
         raise absent(path, package)
