@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from findings import table
+from findings import CLASSICS, table
 from raw_rows import RESULTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "guide.md"
@@ -32,6 +32,15 @@ KINDS = {
     "text embeddings": ("20news", "imdb"),
     "images": ("usps", "mnist", "fashion-mnist"),
 }
+#: Table B.3 of PU-Bench, and the classics.
+FAMILIES = {
+    "risk minimization": ("nnpu", "pusb", "vpu", "mpe-pu", "lbe-pu", "puet", "dist-pu"),
+    "disambiguation": (
+        "pulda", "self-pu", "p3mix-e", "p3mix-c", "robust-pu", "holistic-pu", "lagam-pu", "pul-cpbf",
+    ),
+    "generative matching": ("vae-pu", "pan", "cgenpu"),
+    "classics": CLASSICS,
+}  # fmt: skip
 #: What others are compared with; the second for data that the first was not run on.
 REFERENCES = ("pu-bagging", "nnpu")
 #: From this share of resamples on, a method other than the reference is recommended.
@@ -186,6 +195,29 @@ def regimes(frame: pd.DataFrame, cells: Mapping[Cell, Values]) -> dict[str, list
     return {"data and labels": by_labels, "label frequency": by_c, "bias": by_bias, "time": by_time}
 
 
+def families(cells: Mapping[Cell, Values]) -> str:
+    """Accuracy of PU-Bench's families by kind of data in its main comparison (case-control, SCAR, c = .1)."""
+    lines = []
+    for kind, names in KINDS.items():
+        for family, methods in FAMILIES.items():
+            found = {
+                (method, cell[0]): [*values[method].values()]
+                for cell, values in cells.items()
+                if cell[0] in names and cell[1:] == ("case-control", "scar", 0.1)
+                for method in methods
+                if method in values
+            }
+            if not found:
+                continue
+            means = {key: float(np.mean(values)) for key, values in found.items()}
+            deviation = np.mean([np.std(values, ddof=1) for values in found.values()])
+            ends = (f"`{key[0]}` on {key[1]} {means[key]:.1f}" for key in (f(means, key=means.get) for f in (min, max)))
+            middle = f"{np.mean([*means.values()]):.1f}"
+            count = f"{len({method for method, _ in found})} of {len(methods)}"
+            lines.append((f"{kind}, {family}", count, middle, *ends, f"{deviation:.1f}"))
+    return table(("kind, family", "methods", "mean", "lowest", "highest", "deviation over seeds"), lines)
+
+
 TITLES = {
     "data and labels": "By kind of data and number of labeled positives",
     "label frequency": "By share of positives that is labeled",
@@ -235,6 +267,16 @@ every line.
                 shown[0] = shown[2] = "none works"
             lines.append((regime, *shown, methods, ", ".join(rank.data)))
         parts.append(f"## {title}\n\n{table(head, lines)}")
+    accuracy = cells_of(frame, "accuracy")
+    parts.append(
+        f"""## By family
+
+PU-Bench groups its methods into three families. Test accuracy at c = .1, epoch by `pa`, means over methods and data
+sets with {SEEDS} seeds or more. *Deviation over seeds* is the mean of those of single methods: PU-Bench calls the
+disambiguation family the most stable one. Not every method was run on every data set.
+
+{families(accuracy)}"""
+    )
     parts.append(
         """## Real labels
 

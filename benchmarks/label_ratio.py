@@ -23,7 +23,7 @@ METHODS = (
 )  # fmt: skip
 SEEDS = (2, 25, 42)
 MECHANISMS = {"scar": "S1", "sar-lbe-a": "S2", "sar-lbe-b": "S3", "sar-pusb": "S4"}
-DATA = {"spambase": "Spambase", "letter": "Letter", "usps": "USPS"}
+DATA = {"spambase": "Spambase", "letter": "Letter", "usps": "USPS", "20news": "20News", "connect-4": "Connect-4"}
 
 
 def rows() -> pd.DataFrame:
@@ -82,10 +82,17 @@ def by_c(frame: pd.DataFrame, data: str, measure: str, criterion: str) -> str:
     return grid(frame, columns, [f"c = {c:g}" for _, _, c in columns], measure, criterion)
 
 
-def by_mechanism(frame: pd.DataFrame, measure: str, criterion: str) -> str:
-    columns = [("spambase", mechanism, c) for c in (0.05, 0.5) for mechanism in MECHANISMS]
+def by_mechanism(frame: pd.DataFrame, data: str, measure: str, criterion: str) -> str:
+    columns = [(data, mechanism, c) for c in (0.05, 0.5) for mechanism in MECHANISMS]
     names = [f"{MECHANISMS[mechanism]}, {c:g}" for _, mechanism, c in columns]
     return grid(frame, columns, names, measure, criterion)
+
+
+def with_several(frame: pd.DataFrame, column: str) -> list[str]:
+    """Data sets with several values of ``c`` under SCAR, or several mechanisms, each with three seeds of a method."""
+    place = {"c": 2, "mechanism": 1}[column]
+    keys = [key for key in means(frame, "auc", "pa") if column == "mechanism" or key[1] == "scar"]
+    return [data for data in DATA if len({key[place] for key in keys if key[0] == data}) > 1]
 
 
 def ranks(frame: pd.DataFrame, criterion: str) -> str:
@@ -105,11 +112,17 @@ def ranks(frame: pd.DataFrame, criterion: str) -> str:
 def page() -> str:
     frame = rows()
     auc, found = means(frame, "auc", "pa"), means(frame, "accuracy", "pa")
+    labels, biased = with_several(frame, "c"), with_several(frame, "mechanism")
+    not_run = [
+        f"{what} on {', '.join(DATA[data] for data in DATA if data not in has)}"
+        for what, has in (("other c than .1", labels), ("S2 to S4", biased))
+        if len(has) < len(DATA)
+    ]
     low, high = found["spambase", "scar", 0.02], found["spambase", "scar", 0.5]
     gain = {m: high[m] - low[m] for m in low if m in high}
     most, least = max(gain, key=lambda m: gain[m]), min(gain, key=lambda m: gain[m])
     first = {key: max(values, key=lambda m: values[m]) for key, values in auc.items()}
-    scar = [key for key in first if key[1] == "scar"]
+    scar = [key for key in first if key[1] == "scar" and key[0] in labels]
     bagging = sum(first[key] == "pu-bagging" for key in scar)
     classics = sum(first[key] in METHODS[:5] for key in scar)
     best = {key: max(values.values()) for key, values in auc.items()}
@@ -122,8 +135,8 @@ def page() -> str:
         f"""# More labels, and biased ones
 
 PU-Bench asks what the share of labeled positives (its Figures 5 and 13) and the labeling mechanism (Figures 6, 14 to
-16) change. `benchmarks/label_ratio.py` computes this page from committed rows. It is **small**: two tables and one set
-of digits, three seeds, methods that take seconds. PU-Bench has 18 methods, eight data sets and ten seeds.
+16) change. `benchmarks/label_ratio.py` computes this page from committed rows. It is **small**: {len(labels)} data
+sets, three seeds, methods that take seconds. PU-Bench has 18 methods, eight data sets and ten seeds.
 
 - More labels help every method on Spambase: from c = .02 to .5, accuracy rises by {gain[least]:.0f} (`{least}`) to
   {gain[most]:.0f} points (`{most}`).
@@ -136,7 +149,7 @@ of digits, three seeds, methods that take seconds. PU-Bench has 18 methods, eigh
 - `pusb` assumes a bias of S4's kind. It trains nnPU's network and moves the threshold. Under S4 its
   accuracy is {ahead[0]:+.0f} and {ahead[1]:+.0f} points from `nnpu`'s.
 
-![Test accuracy against the share of labeled positives on three data sets](images/label-ratio.png)
+![Test accuracy against the share of labeled positives](images/label-ratio.png)
 
 S1 to S4 are the [mechanisms](data.md#who-is-labeled) `scar`, `sar-lbe-a`, `sar-lbe-b`, `sar-pusb`. Values are means
 over seeds 2, 25, 42 of test measures in percent. `pa` reads no true label; *oracle* takes the epoch of the highest F1
@@ -144,30 +157,32 @@ on true labels. With c of .02 and .05 no labeled row of Spambase is held out: `p
 epoch counts. *At 0* is a method's own decision. *At the prior*, as many rows are positive as the prior says; classics
 decide so by themselves. `-`: not run with three seeds, or scores were not kept."""
     ]
-    for data, name in DATA.items():
-        parts.append(f"## {name}, by label frequency")
+    for data in labels:
+        parts.append(f"## {DATA[data]}, by label frequency")
         parts.append(f"Accuracy, epoch by `pa`, at 0:\n\n{by_c(frame, data, 'accuracy', 'pa')}")
         if data == "spambase":
             parts.append(f"Accuracy, epoch by `pa`, at the prior:\n\n{by_c(frame, data, 'accuracy_at_prior', 'pa')}")
             parts.append(f"Accuracy, epoch by F1 (oracle), at 0:\n\n{by_c(frame, data, 'accuracy', 'f1')}")
         parts.append(f"AUC, epoch by `pa`:\n\n{by_c(frame, data, 'auc', 'pa')}")
-    parts.append("## Spambase, by mechanism")
-    for title, measure, criterion in (
-        ("AUC, epoch by `pa`", "auc", "pa"),
-        ("Accuracy, epoch by `pa`, at 0", "accuracy", "pa"),
-        ("Accuracy, epoch by `pa`, at the prior", "accuracy_at_prior", "pa"),
-        ("Accuracy, epoch by F1 (oracle), at 0", "accuracy", "f1"),
-    ):
-        parts.append(f"{title}:\n\n{by_mechanism(frame, measure, criterion)}")
+    for data in biased:
+        parts.append(f"## {DATA[data]}, by mechanism")
+        for title, measure, criterion in (
+            ("AUC, epoch by `pa`", "auc", "pa"),
+            ("Accuracy, epoch by `pa`, at 0", "accuracy", "pa"),
+            ("Accuracy, epoch by `pa`, at the prior", "accuracy_at_prior", "pa"),
+            ("Accuracy, epoch by F1 (oracle), at 0", "accuracy", "f1"),
+        )[: 4 if data == "spambase" else 2]:
+            parts.append(f"{title}:\n\n{by_mechanism(frame, data, measure, criterion)}")
     parts.append(
-        f"""Spearman's correlation between the order of methods by AUC under SCAR and under bias:
+        f"""Spearman's correlation between the order of methods by AUC under SCAR and under bias, on Spambase:
 
 {ranks(frame, "pa")}
 
 *Limits*: the true prior is given. Under bias, PA and the decision at the prior still assume SCAR. Simulated bias is
-that of a logistic regression on true labels. Not run: 20News, Connect-4 and digits at other c, single-training-set,
-`lbe-pu`, `pue`, `p3mix-c`, c of .01 and above .5, and all longer methods. Rows: `study-label-ratio-first.csv`,
-`study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands, both resumable:
+that of a logistic regression on true labels. Not run: {"; ".join(not_run)};
+single-training-set; `lbe-pu`, `pue`, `p3mix-c`, c of .01 and above .5, and all longer methods. Rows:
+`study-label-ratio-first.csv`, `study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands, both
+resumable:
 
 <!-- not run in CI: hours -->
 
@@ -186,17 +201,18 @@ def draw() -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    found = means(rows(), "accuracy", "pa")
-    figure, panels = plt.subplots(1, len(DATA), figsize=(10, 3.6), layout="constrained")
+    frame = rows()
+    found, shown = means(frame, "accuracy", "pa"), with_several(frame, "c")
+    figure, panels = plt.subplots(1, len(shown), figsize=(10, 3.6), layout="constrained")
     colors = dict(zip(METHODS, plt.get_cmap("tab20").colors, strict=False))
-    for panel, (data, name) in zip(panels, DATA.items(), strict=True):
+    for panel, data in zip(panels, shown, strict=True):
         cs = sorted(c for key, mechanism, c in found if (key, mechanism) == (data, "scar"))
         for method in METHODS:
             points = [(c, found[data, "scar", c][method]) for c in cs if method in found[data, "scar", c]]
             if len(points) > 1:
                 style = "-" if method in METHODS[:6] else "--"
                 panel.plot(*zip(*points, strict=True), style, color=colors[method], label=method, marker="o", ms=3)
-        panel.set(title=name, xscale="log", xlabel="share of positives labeled, c")
+        panel.set(title=DATA[data], xscale="log", xlabel="share of positives labeled, c")
         panel.set_xticks(cs, [f"{c:g}" for c in cs], minor=False)
         panel.minorticks_off()
     panels[0].set_ylabel("test accuracy, %, epoch by pa")

@@ -71,6 +71,20 @@ def test_neither_an_oracle_nor_the_baseline_is_called_first(script: ModuleType, 
     assert not {"pn", "naive"} & set(script.ranked(found))
 
 
+def test_every_row_of_the_figure_and_the_findings_is_of_a_clean_commit(
+    found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    findings = importlib.import_module("findings")
+    runs = [found, *findings.conventional().values()]
+    rows = [row for of in runs for by in of.values() for seeds in by.values() for row in seeds.values()]
+    rows += [
+        row for name in ("as-many-positive", "released", "own-priors", "epoch-time") for row in findings.clean(name)
+    ]
+    assert len(rows) > 1000
+    assert not [row for row in rows if not row["commit"] or row["commit"].endswith("-dirty")]
+
+
 def test_the_page_of_findings_shows_the_numbers_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     findings = importlib.import_module("findings")

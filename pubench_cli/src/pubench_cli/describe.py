@@ -105,7 +105,7 @@ def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "default": field.default,
+            "default": field.get_default(call_default_factory=True),
             "values": accepted(field),
             "meaning": field.description or "",
             "search": str(search) if (search := about(field, "search")) is not None else None,

@@ -56,7 +56,7 @@ class Knowledge:
             if (array := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _read_only(array))
 
-    @property
+    @cached_property
     def known(self) -> frozenset[str]:
         """Needs of metrics that are known here."""
         return frozenset(name for name in ("truth", "labeled", "prior", "scheme") if getattr(self, name) is not None)

@@ -433,6 +433,7 @@ def test_a_plan_is_read_as_it_was_written(planned: Planned) -> None:
         ({"methods": {"key": "upu"}}, "methods.key must be a mapping, got 'upu'"),
         ({"mechanisms": {"a": 1}}, "mechanisms.a must be a mapping, got 1"),
         ({"data": {"digits": 1}}, "data.digits must be a mapping, got 1"),
+        ({"methods": {"a\n b": 1}}, "methods.a b must be a mapping, got 1"),
         *(({"data": data}, "data: each must have a key, or own with the path of a table") for data in ("", [""], [{}])),
         ({"data": [{"own": 3}]}, "data: each must have a key, or own with the path of a table"),
     ],

@@ -32,7 +32,7 @@ def explain(
     whose fields they are; by default the section's.
     """
     first = error.errors(include_url=False)[0]
-    loc = tuple(str(part) for part in first["loc"])
+    loc = tuple(shortened(str(part)) for part in first["loc"])  # a key of a mapping can be any text
     while len(loc) > 1 and loc[-1].isdigit():  # an item of a list: the list is the field
         loc = loc[:-1]
     path = (*prefix, *loc)
@@ -48,7 +48,7 @@ def explain(
             **given,
             hint=hint,
         )
-    message = first["msg"].removeprefix("Value error, ")
+    message = " ".join(first["msg"].removeprefix("Value error, ").split())  # it may name what was given
     field = parent.model_fields.get(name) if parent else None
     if field is None or first["type"] == "value_error":
         return RequestError(f"{where}: {message}{more}", **given)

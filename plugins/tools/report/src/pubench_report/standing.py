@@ -21,8 +21,8 @@ from .ranking import complete_part
 from .rendering import EQUAL, percent, points
 
 if TYPE_CHECKING:
-    from .cells import Cell
-    from .report.model import Measure, Model, Setting
+    from .cells import Cell, Measure
+    from .report.model import Model, Setting
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2

@@ -43,7 +43,9 @@ def differences(stored: Mapping[str, Any], now: Mapping[str, Any], gives: str) -
     ``now``: dotted path -> a value, or all that is below the path.
     """
     for above, value in now.items():
-        recorded, again = by_path({above: _at(stored, above)}), by_path({above: value})
+        if (before := _at(stored, above)) == value:
+            continue
+        recorded, again = by_path({above: before}), by_path({above: value})
         for path in sorted({*recorded, *again}):
             if not alike(recorded.get(path), again.get(path)):
                 yield Apart(path, recorded.get(path), again.get(path), gives)

@@ -46,7 +46,8 @@ class Look:
         return [Problem(run_id, text) for text in self._wrong(record)]
 
     def _wrong(self, record: Record) -> Iterator[str]:
-        result, folder, plain = record.result, record.folder, record.result.plain()
+        result, folder = record.result, record.folder
+        plain = result.model_dump(mode="json", exclude={"criteria": {"__all__": {"measures", "at_prior"}}})
         if folder.resolve().name != result.run_id:
             yield f"its folder is called {shortened(folder.resolve().name)}"
         yield from wrong_files(folder, result, plain, self._sums)

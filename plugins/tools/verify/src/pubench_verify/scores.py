@@ -11,13 +11,18 @@ import numpy as np
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.fold_values import parts_of_folds, value_over_folds
-from pubench_core.records.measures import Measures, measures_of
+from pubench_core.records.measures import (
+    Measures,
+    measures_at,
+    measures_of,
+    parts_of_folds,
+    threshold_in,
+    value_over_folds,
+)
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
-from pubench_core.records.thresholds import measures_at, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
-from .difference import alike, differences, with_metrics
+from .difference import Apart, alike, differences
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -52,7 +57,6 @@ def other_measures(
     if shapes:
         return
     derived = _Derived.of(plan, result, arrays, training)
-    plain = with_metrics(plain, derived.names)
     for name, criterion in result.criteria.items():
         reason = derived.undefined(name, criterion)
         if reason is not None:
@@ -62,6 +66,7 @@ def other_measures(
         if not criterion.snapshot or not scores_of(arrays, criterion.snapshot):
             yield f"{SCORES} has no scores of the epoch that {name} chose"
             continue
+        yield from map(str, derived.other_measures(name, criterion))
         fields = {f"criteria.{name}.{field}": value for field, value in derived.fields(name, criterion).items()}
         yield from map(str, differences(plain, fields, GIVE))
         yield from derived.unsaid(name, criterion)
@@ -74,7 +79,8 @@ def other_measures(
 class _Derived:
     """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures.
 
-    ``thresholds``: state -> threshold at the prior; None if the scores of U are not stored.
+    ``at_prior``: (state, threshold) -> measures by the decision there. ``thresholds``: state -> threshold at the prior;
+    None if the scores of U are not stored.
     """
 
     plan: Plan
@@ -84,6 +90,7 @@ class _Derived:
     measurer: Measurer
     names: tuple[str, ...]
     states: Mapping[str, Measures]
+    at_prior: Mapping[tuple[str, float | None], Measures]
     thresholds: Mapping[str, float | None]
 
     @classmethod
@@ -93,10 +100,12 @@ class _Derived:
 
         knowledge, measurer = knowledge_in(arrays, result), Measurer(plan.metrics)
         names = tuple(name for name in result.metrics if name in plan.metrics)
-        chosen = dict.fromkeys(one.snapshot for one in result.criteria.values() if one.snapshot)
-        states = {state: measures_of(scores_of(arrays, state), knowledge, names, measurer) for state in chosen}
-        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in chosen}
-        return cls(plan, result, arrays, knowledge, measurer, names, states, of_u)
+        scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
+        states = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
+        chosen = {(one.snapshot, one.threshold) for one in result.criteria.values() if one.snapshot}
+        at = {(state, cut): measures_at(cut, scores[state], knowledge, names, measurer) for state, cut in chosen}
+        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in scores}
+        return cls(plan, result, arrays, knowledge, measurer, names, states, at, of_u)
 
     def undefined(self, name: str, criterion: CriterionResult) -> str | None:
         """Reason why a criterion has no value, as the engine finds it; None if that cannot be derived."""
@@ -132,15 +141,27 @@ class _Derived:
             return value_over_folds(name, scores, parts, self.measurer)
         return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
 
+    def other_measures(self, name: str, criterion: CriterionResult) -> Iterator[Apart]:
+        """Measures of installed metrics that are not those of the criterion's state."""
+        state = criterion.snapshot
+        at_prior = self.at_prior[state, criterion.threshold]
+        for field, recorded, now in (
+            ("measures", criterion.measures, self.states[state]),
+            ("at_prior", criterion.at_prior, at_prior),
+        ):
+            if recorded != now:  # dumped only then: a record has 300 measures
+                path = f"criteria.{name}.{field}"
+                stored = {part: {key: one[key] for key in self.names if key in one} for part, one in recorded.items()}
+                yield from differences({"criteria": {name: {field: _plain(stored)}}}, {path: _plain(now)}, GIVE)
+
     def fields(self, name: str, criterion: CriterionResult) -> dict[str, Any]:
-        """Fields of a criterion that the scores of its state give."""
+        """Fields of a criterion, besides measures, that the scores of its state give."""
         from pubench_core.engine.compute import warnings_of
         from pubench_core.engine.score import State
 
         state, threshold = criterion.snapshot, self.thresholds[criterion.snapshot]
         scores = scores_of(self.arrays, state)
-        at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
-        found: dict[str, Any] = {"measures": _plain(self.states[state]), "at_prior": _plain(at)}
+        found: dict[str, Any] = {}
         if criterion.threshold is not None and threshold is not None:
             found["threshold"] = threshold
         if name in self.plan.metrics:
@@ -150,8 +171,8 @@ class _Derived:
         if self.result.code.versions == self.plan.code.versions:  # another version may say it in other words
             table = self.plan.data.table
             labeled, prior = None if table is None else table.labeled, self.result.data.prior.given
-            given = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
-            found["warnings"] = list(given) or None
+            lines = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
+            found["warnings"] = list(lines) or None
         return found
 
     def unsaid(self, name: str, criterion: CriterionResult) -> Iterator[str]:

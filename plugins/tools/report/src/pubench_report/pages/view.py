@@ -19,10 +19,10 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
-from ..cells import Cell
+from ..cells import Cell, Measure
 from ..grouping import Cell as Runs
 from ..rendering import percent, points
-from ..report.model import Measure, Model, Setting
+from ..report.model import Model, Setting
 from ..standing import (
     LEAST_SEEDS,
     LEVEL,

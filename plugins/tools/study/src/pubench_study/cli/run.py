@@ -84,7 +84,9 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     for error in unreadable:
         say(f"not in the frame: {said(error)}")
     if how.track:
-        _track(request.results)
+        from pubench_cli.tracking import track
+
+        track(request.results, (), None, as_json=False)
     return code
 
 
@@ -137,13 +139,6 @@ def _told(
     if stop.starting and summary.left:
         return 128 + (stop.signal or signal.SIGINT)
     return 1 if failed or summary.left or summary.unstored or gone else 0
-
-
-def _track(results: Path) -> None:
-    """Sends what the sinks that get every run lack."""
-    from pubench_cli.tracking import track
-
-    track(results, (), None, as_json=False)
 
 
 # -------------------------------------------------------------------- options
