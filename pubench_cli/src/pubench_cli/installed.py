@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo, CommandInfo
-from pubench_core.plugins.registry import load, tools
+from pubench_core.plugins.registry import absent, load, tools
 
 from .commands import COMMANDS
 

@@ -139,23 +139,28 @@ class AdviceFacts:
 
 def _sentences(advice: AdviceFacts) -> Sequence[str]:
     """The headline."""
-    look, choice, promise = advice.look, advice.choice, advice.promise
+    look, choice, promise, prior = advice.look, advice.choice, advice.promise, advice.prior
     said = [_choice(advice)]
-    where = f"Of the {promise.budget:,} highest of {look.unlabeled:,} unlabeled rows"
+    where = f"{promise.budget:,} highest of {look.unlabeled:,} unlabeled rows"
     if promise.by == "checked rows":
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive (95 %, by checked rows).")
+        said.append(f"Of the {where}, {promise.low:,} to {promise.high:,} are positive (95 %, by checked rows).")
+    elif prior.interval is None:
+        said.append(f"How many of the {where} are positive cannot be said: the share of positives is unknown.")
     else:
         scar = promise.if_scar
-        narrower = ""
         if advice.scar.status == "contradicted":
-            narrower = "; nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
-        elif scar is None and advice.prior.interval is not None:
-            narrower = "; nothing narrower, as scores, labels and prior do not fit together"
-        elif scar is not None:
-            narrower = (
-                f"; {scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, which is not tested"
-            )
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive{narrower}.")
+            narrower = "nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
+        elif scar is None:
+            narrower = "nothing narrower, as scores, labels and prior do not fit together"
+        else:
+            tested = "which checked rows do not contradict" if advice.scar.holds else "which is not tested"
+            narrower = f"{scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, {tested}"
+        share = " to ".join(dict.fromkeys(f"{end:.3g}" for end in prior.interval))
+        source = f"{prior.source} as if labeled rows were a random draw" if prior.assumes_scar else prior.source
+        said.append(
+            f"Of the {where}, {promise.low:,} to {promise.high:,} are positive if the prior is {share} ({source}); "
+            f"{narrower}."
+        )
     if advice.audited is None and advice.sheet is not None:
         said.append(f"Check the rows of {advice.sheet} and ask again with them: nothing else says more.")
     elif choice.by == "default" and advice.audited is not None:

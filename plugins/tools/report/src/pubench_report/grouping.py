@@ -198,6 +198,11 @@ def problem_of(spec: RunSpec) -> dict[str, str]:
     return _shared(_words(spec))
 
 
+def but_for_seed(spec: RunSpec) -> str:
+    """Equal for runs that differ in nothing but their seed."""
+    return _as_json({**spec.identity(), "seed": None})
+
+
 def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
     """For each problem, as (data set, fields), the fields that tell it from the others.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pubench_study.lines import Lines
 
-from pubench.running import RunResult
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -276,20 +275,18 @@ def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
     return {
         **(plain[0] if plain else {}),
         "more": plain[1:],
-        "runs": [_run(run) for run in results],
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "method": run.result.spec.method.key,
+                "data": run.result.spec.data.key,
+                "seed": run.result.spec.seed,
+                "record": str(run.folder),
+                "reused": run.reused,
+            }
+            for run in results
+        ],
         "failures": [str(failure) for failure in results.failures],
-    }
-
-
-def _run(run: RunResult) -> dict[str, Any]:
-    spec = run.result.spec
-    return {
-        "run_id": run.run_id,
-        "method": spec.method.key,
-        "data": spec.data.key,
-        "seed": spec.seed,
-        "record": str(run.folder),
-        "reused": run.reused,
     }
 
 
