@@ -1,4 +1,4 @@
-"""What five folds cost: processor time of a run of five folds over that of one run with a fifth held out, in turns.
+"""Cost of five folds: processor time of a run of five folds over that of one run with a fifth held out, in turns.
 
     PUBENCH_DATA=... OMP_NUM_THREADS=1 python benchmarks/fold_cost.py
 

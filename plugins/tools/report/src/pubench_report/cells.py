@@ -17,7 +17,7 @@ from .rendering import Mark
 
 
 def metric_info(metric: str) -> MetricInfo | None:
-    """What an installed metric says of itself, by its name, also at the prior; None where it is not installed."""
+    """Info of an installed metric, by its name, also at the prior; None if it is not installed."""
     key = metric_and_rule(metric)[0]
     return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
 

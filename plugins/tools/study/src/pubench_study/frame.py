@@ -86,7 +86,7 @@ def _of(measure: Measure) -> dict[str, Any]:
 
 
 def facts_of(spec: RunSpec) -> dict[str, Any]:
-    """What is known of a run before it is carried out."""
+    """Facts of a run that are known before it is carried out."""
     return {
         "method": spec.method.key,
         "data": spec.data.key,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from pubench_core.errors import counted
 
@@ -40,8 +42,9 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
         Section(
             "measures",
             "Measures side by side",
-            f"At the epoch that {criterion} chose.",
-            tuple(_side_by_side(model, *where, "measures", by_measure) for where in _with_values(model)),
+            f"At the epoch that {criterion} chose. Seconds of training and peak memory are means over runs, which may "
+            "have shared the machine with others.",
+            tuple(_with_costs(model, *where, by_measure) for where in _with_values(model)),
         ),
         Section(
             "tests",
@@ -129,6 +132,25 @@ def _side_by_side(
     key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
     title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
     return Table(key, title, ("method", *(head for head, _, _ in shown)), rows)
+
+
+def _with_costs(
+    model: Model, setting: Setting, column: Column, by_measure: Sequence[tuple[str, Measure, str]]
+) -> Table:
+    """Measures of methods on one data set, and what their runs cost."""
+    table = _side_by_side(model, setting, column, "measures", by_measure)
+    costs = []
+    for row in (row for row in model.rows if model.cells(model.measure, model.criterion)[row, column.label].seeds):
+        results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
+        seconds, size = (
+            [result.seconds.training for result in results],
+            [result.peak_memory.bytes / 2**20 for result in results],
+        )
+        costs.append(
+            (Entry(f"{fmean(seconds):.1f}"), Entry(f"{fmean(size):.0f}")) if results else (Entry(NO_VALUE),) * 2
+        )
+    rows = tuple((*row, *cost) for row, cost in zip(table.rows, costs, strict=True))
+    return replace(table, head=(*table.head, "training, s", "peak, MiB"), rows=rows)
 
 
 # -------------------------------------------------------------------- tests and ranks
