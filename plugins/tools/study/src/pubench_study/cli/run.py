@@ -66,7 +66,9 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     todo = [state for state in found.states if state.status in wanted]
     if todo:
         _refuse_absent(found)
-    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']:,} done, {len(todo):,} to run")
+    number = counts(found)
+    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not how.retry_failed else ""
+    say(f"{plan.name}: {counted(len(found.states), 'run')}, {number['done']:,} done, {len(todo):,} to run{failed}")
     summary = Summary()
     stop = Stop(say)
     if todo:
