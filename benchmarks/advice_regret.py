@@ -318,7 +318,27 @@ def table(given: argparse.Namespace) -> None:
     print(
         f"\nset without checked rows holds a method within one point: {100 * coverage(halves[JUDGED]):.0f} % of cells"
     )
+    wider_table(given.out / MORE.name if given.out else MORE)
     print(f"seconds per cell (six methods, five folds): median {frame.groupby(list(CELL)).seconds.sum().median():.0f}")
+
+
+def wider_table(path: Path) -> None:
+    """Prints the wider comparison as Markdown: of the cells that have rows, per kind of labels."""
+    frame = pd.read_csv(path, dtype={"what": str})
+    cells = {key: rows.set_index("method") for key, rows in frame[frame["what"] == "1"].groupby(list(CELL))}
+    ways: dict[str, Way] = {
+        **{f"always {one}": constant(one) for one in ("bagged trees", "bagged forest", "nnPU", "PUET")},
+        "highest held-out PAUC": highest("pauc"),
+        **{f"highest PA, told {share:g} of the prior": highest(f"pa_{share:g}") for share in TOLD},
+        "at random": at_random,
+    }
+    print("\n| choice | " + " | ".join(f"{name}, {kind}" for name, kind, _ in cells) + " | biased, 95 % |")
+    print("|---|" + "---:|" * (len(cells) + 1))
+    for name, way in ways.items():
+        lost = regrets(way, cells, {key: [] for key in cells})
+        mean, low, high = of_sources(lost.xs("biased", level="mechanism"))
+        numbers = " | ".join(f"{value:.1f}" for value in lost)
+        print(f"| {name} | {numbers} | {mean:.2f} ({low:.2f} to {high:.2f}) |")
 
 
 def main() -> None:

@@ -50,6 +50,8 @@ RESAMPLES = 2000
 CHANCE = 50.0
 #: With fewer seeds in every cell, chance decides.
 SEEDS = 3
+#: A cell with fewer methods would hide what is known of others in the same line.
+FEWEST = 4
 
 Cell = tuple[str, str, str, float]
 #: Method -> seed -> value in percent.
@@ -101,7 +103,7 @@ def cells_of(frame: pd.DataFrame, measure: str) -> dict[Cell, Values]:
     for key, cell in frame.groupby(["data", "scheme", "mechanism", "c"]):
         of_methods = {method: dict(zip(g.seed, g[measure], strict=True)) for method, g in cell.groupby("method")}
         found[key] = {method: seeds for method, seeds in of_methods.items() if len(seeds) >= SEEDS}
-    return found
+    return {key: values for key, values in found.items() if len(values) >= FEWEST}
 
 
 def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda _: True) -> Answer:
@@ -252,7 +254,8 @@ every line.
 - *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
   it is first. It was picked on the same rows, so the difference is too high. With one data set, the
   interval is over seeds only.
-- *Methods*: how many others were run on every data set of the line.
+- *Methods*: how many others were run on every data set of the line. A setting with fewer than {FEWEST} methods is left
+  out.
 - *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: all rank worse
   than chance. `naive` is a baseline: it takes unlabeled rows
   as negative."""
