@@ -1,12 +1,18 @@
 """Is the advice any good? Regret of ways to choose a method on tables whose truth is known and not used.
 
     PUBENCH_DATA=... OMP_NUM_THREADS=1 nice -n 10 python benchmarks/advice_regret.py fit --kept /tmp/advice
+    python benchmarks/advice_regret.py wider --kept /tmp/advice
     python benchmarks/advice_regret.py table
 
 ``fit``: ten tables of real data, at most 3,000 rows each (``own_tables.py``), labels SCAR or biased, c .05, .1 and .3.
 The classics of the portfolio that need no prior are fitted as ``pubench advise`` fits them, in five folds. A row per
 cell and method in ``results/advice-fits.csv``; a row per cell and draw of 60 checked rows in
 ``results/advice-checked.csv``, for each method how sure the checked rows are that it is better than bagged trees.
+
+``wider``: on the sources of ``JUDGED`` with c = .1, PUET and nnPU besides the classics, each given the true prior and
+one and a half of it; proxy accuracy by half, the whole and one and a half of the prior; and plasmode replicas: who is
+positive and labeled is drawn from models fitted to the table, and a method's value is its mean AUC there. A row per
+cell and method in ``results/advice-wider.csv``. Nothing is fixed on these rows.
 
 ``table``: points of AUC on the unlabeled rows lost against the best method of the cell. Whatever has a threshold or is
 a constant choice is fixed on the sources of ``TUNED`` and judged on those of ``JUDGED``. Every table is a source of its
@@ -28,10 +34,19 @@ import own_tables
 import pandas as pd
 import raw_rows
 from pubench_advise.evidence import Checked, checked_difference, found_at, pauc_difference
-from pubench_advise.fits import Rows, out_of_fold
-from pubench_advise.portfolio import DEFAULT, PORTFOLIO
+from pubench_advise.fits import Rows, kept_folds, out_of_fold, run_of
+from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
+from pubench_metrics_pu import pubench_metrics
+from pubench_metrics_pu.proxy import pa
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import pubench
+from pubench_core.metric import Scored, measure
+from pubench_core.records.files import read_scores
+from pubench_core.records.scores import scores_name
 
 TUNED = ("spambase", "pendigits", "page-blocks", "pima", "shuttle")
 JUDGED = ("letter", "landsat", "wine", "bank", "mushroom")
@@ -40,7 +55,11 @@ LABELED, CHECKED, DRAWS = (0.05, 0.1, 0.3), 60, 20
 #: Fewer labeled rows are refused by the command.
 FEWEST = 12
 METHODS = tuple(one for one in PORTFOLIO if one.classic and not one.prior)
-FITS, SHEETS = raw_rows.RESULTS / "advice-fits.csv", raw_rows.RESULTS / "advice-checked.csv"
+#: Of the wider comparison: methods, label frequency, what is given of the true prior, rows of a replica.
+WIDER = (*METHODS, *(one for one in PORTFOLIO if one.name in ("PUET", "nnPU")))
+PA = next(info for info in pubench_metrics() if info.key == "pa")
+WIDER_C, TOLD, REPLICA = 0.1, (0.5, 1.0, 1.5), 1000
+FITS, SHEETS, MORE = (raw_rows.RESULTS / f"advice-{name}.csv" for name in ("fits", "checked", "wider"))
 CELL = ("table", "mechanism", "c")
 MARGINS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
 LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
@@ -57,8 +76,7 @@ def fit(given: argparse.Namespace) -> None:
         labeled = own_tables.labels(x, truth, mechanism, 2, c)
         if labeled.sum() < FEWEST:
             continue
-        table = pubench.data(x, labeled, name=name, features=[f"x_{k}" for k in range(x.shape[1])])
-        rows = Rows(x.astype(np.float32), labeled, table)
+        rows = rows_of(x, labeled, name)
         found = {one.name: out_of_fold(one, rows, given.kept / name, threads=1) for one in METHODS}
         scores = {method: one.scores for method, one in found.items() if one is not None}
         reference = scores[DEFAULT.name]
@@ -99,6 +117,95 @@ def checked(scores: Mapping[str, Any], reference: Any, labeled: Any, truth: Any,
         if method != DEFAULT.name and one is not None:
             found[method] = round(one.better, 4)
     return found
+
+
+# -------------------------------------------------------------------- other ways to choose
+
+
+def decided(candidate: Candidate, rows: Rows, kept: Path, prior: float) -> Any:
+    """(n,) kept out-of-fold scores as the models gave them, positive above 0."""
+    scores = np.zeros(len(rows.x))
+    for fold in kept_folds(run_of(candidate, rows, kept, prior if candidate.prior else None, 1)):
+        arrays = read_scores(fold.folder)  # type: ignore[union-attr]
+        scores[arrays["validation_rows"]] = arrays[scores_name("validation", fold.result.chosen.snapshot)]  # type: ignore[union-attr]
+    return scores
+
+
+def replicas(x: Any, labeled: Any, prior: float) -> Any:
+    """Features, truth and labels of tables that are like this one: two models of who is positive, labels SCAR or as
+    likely as a fitted model says. As many rows are positive as the prior says, and as many labeled as here.
+    """
+    for seed, (outcome, scar) in enumerate(product(("logistic", "forest"), (True, False))):
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(len(x))[:REPLICA]
+        z, known = x[rows], labeled[rows]
+        logistic = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
+        forest = RandomForestClassifier(200, min_samples_leaf=10, random_state=seed)
+        odds = (logistic if outcome == "logistic" else forest).fit(z, known).predict_proba(z)[:, 1].clip(1e-4, 1 - 1e-4)
+        odds = odds / (1 - odds)
+        low, high = 1e-6, 1e9  # the factor by which the mean of p is the prior
+        for _ in range(100):
+            factor = np.sqrt(low * high)
+            p = factor * odds / (1 + factor * odds)
+            low, high = (factor, high) if p.mean() < prior else (low, factor)
+        truth = rng.random(len(z)) < p
+        weight = np.ones(len(z))
+        if not scar:
+            shown = LogisticRegression(C=0.1).fit(
+                StandardScaler().fit_transform(z), known, sample_weight=np.where(known, 1, p)
+            )
+            weight = np.exp(shown.decision_function(StandardScaler().fit_transform(z)).clip(-5, 5))
+        weight *= truth
+        drawn = rng.choice(len(z), min(int(known.sum()), int(truth.sum()) - 1), replace=False, p=weight / weight.sum())
+        yield f"{outcome}, {'scar' if scar else 'fitted'}", z, truth, np.isin(np.arange(len(z)), drawn)
+
+
+def rows_of(x: Any, labeled: Any, name: str) -> Rows:
+    table = pubench.data(x, labeled, name=name, features=[f"x_{k}" for k in range(x.shape[1])])
+    return Rows(x.astype(np.float32), labeled, table)
+
+
+def wider(given: argparse.Namespace) -> None:
+    """Adds the cells that are missing: the true prior first, then replicas, then the wrong prior."""
+    path = given.out / MORE.name if given.out else MORE
+    done = raw_rows.keys(path, [*CELL, "what"])
+    cells = list(product(("biased", "scar"), [name for name in given.tables if name in JUDGED]))
+    for what, (mechanism, name) in product(("1", "replicas", "1.5"), cells):
+        if (name, mechanism, str(WIDER_C), what) in done:
+            continue
+        x, truth = own_tables.sample(name)
+        labeled = own_tables.labels(x, truth, mechanism, 2, WIDER_C)
+        prior, found = float(truth.mean()), []
+        if what == "replicas":
+            for replica, z, positive, known in replicas(x, labeled, prior):
+                rows = rows_of(z, known, name)
+                for one in METHODS:
+                    scored = out_of_fold(one, rows, given.kept / name, threads=1)
+                    assert scored is not None
+                    auc = hidden_positives.quality(scored.scores[~known], positive[~known])["auc"]
+                    found.append({"method": one.name, "replica": replica, "auc": auc})
+        else:
+            told, rows = min(float(what) * prior, 0.95), rows_of(x, labeled, name)
+            p, u = np.flatnonzero(labeled), np.flatnonzero(~labeled)
+            for one in WIDER if what == "1" else [one for one in WIDER if one.prior]:
+                scored = out_of_fold(one, rows, given.kept / name, prior=told, threads=1)
+                assert scored is not None
+                quality = hidden_positives.quality(scored.scores[~labeled], truth[~labeled])
+                raw = decided(one, rows, given.kept / name, told)
+                known = {"labeled": p, "unlabeled": u, "scheme": "one-sample"}
+                proxy = {
+                    f"pa_{share:g}": round(
+                        measure(pa, PA, Scored.of(raw, prior=min(share * prior, 0.95), **known)).value, 5
+                    )
+                    for share in TOLD
+                }
+                held_out = pauc_difference(scored.scores, scored.scores, labeled).value
+                found.append({"method": one.name, "auc": quality["auc"], "pauc": round(held_out, 5), **proxy})
+        names = ("replica", "pauc", *(f"pa_{share:g}" for share in TOLD))
+        for row in found:
+            command = f"python benchmarks/advice_regret.py wider --tables {name}"
+            cell = {"table": name, "mechanism": mechanism, "c": WIDER_C, "what": what}
+            raw_rows.append(path, {**cell, **dict.fromkeys(names, ""), **row, "command": command})
 
 
 # -------------------------------------------------------------------- the table
@@ -211,17 +318,37 @@ def table(given: argparse.Namespace) -> None:
     print(
         f"\nset without checked rows holds a method within one point: {100 * coverage(halves[JUDGED]):.0f} % of cells"
     )
+    wider_table(given.out / MORE.name if given.out else MORE)
     print(f"seconds per cell (six methods, five folds): median {frame.groupby(list(CELL)).seconds.sum().median():.0f}")
+
+
+def wider_table(path: Path) -> None:
+    """Prints the wider comparison as Markdown: of the cells that have rows, per kind of labels."""
+    frame = pd.read_csv(path, dtype={"what": str})
+    cells = {key: rows.set_index("method") for key, rows in frame[frame["what"] == "1"].groupby(list(CELL))}
+    ways: dict[str, Way] = {
+        **{f"always {one}": constant(one) for one in ("bagged trees", "bagged forest", "nnPU", "PUET")},
+        "highest held-out PAUC": highest("pauc"),
+        **{f"highest PA, told {share:g} of the prior": highest(f"pa_{share:g}") for share in TOLD},
+        "at random": at_random,
+    }
+    print("\n| choice | " + " | ".join(f"{name}, {kind}" for name, kind, _ in cells) + " | biased, 95 % |")
+    print("|---|" + "---:|" * (len(cells) + 1))
+    for name, way in ways.items():
+        lost = regrets(way, cells, {key: [] for key in cells})
+        mean, low, high = of_sources(lost.xs("biased", level="mechanism"))
+        numbers = " | ".join(f"{value:.1f}" for value in lost)
+        print(f"| {name} | {numbers} | {mean:.2f} ({low:.2f} to {high:.2f}) |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["fit", "table"])
+    parser.add_argument("part", choices=["fit", "wider", "table"])
     parser.add_argument("--out", type=Path, help="folder of the rows, by default benchmarks/results")
     parser.add_argument("--kept", type=Path, default=Path("/tmp/advice-fits"), help="folder of finished fits")
     parser.add_argument("--tables", nargs="+", default=[*TUNED, *JUDGED])
     given = parser.parse_args()
-    (fit if given.part == "fit" else table)(given)
+    {"fit": fit, "wider": wider, "table": table}[given.part](given)
 
 
 if __name__ == "__main__":

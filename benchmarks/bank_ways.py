@@ -15,6 +15,7 @@ OF_RUNS = {
     "nnPU, epoch by `pauc`": ("nnpu", "pauc"),
     "nnPU, last epoch": ("nnpu", "last"),
     "VPU, epoch by `pauc`": ("vpu", "pauc"),
+    "LBE-PU, epoch by `pa` (one seed)": ("lbe-pu", "pa"),
     "PUSB, last epoch": ("pusb", "last"),
     "Count Loss, last epoch": ("count-loss", "last"),
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from findings import table
+from findings import CLASSICS, table
 from raw_rows import RESULTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "guide.md"
@@ -32,6 +32,15 @@ KINDS = {
     "text embeddings": ("20news", "imdb"),
     "images": ("usps", "mnist", "fashion-mnist"),
 }
+#: Table B.3 of PU-Bench, and the classics.
+FAMILIES = {
+    "risk minimization": ("nnpu", "pusb", "vpu", "mpe-pu", "lbe-pu", "puet", "dist-pu"),
+    "disambiguation": (
+        "pulda", "self-pu", "p3mix-e", "p3mix-c", "robust-pu", "holistic-pu", "lagam-pu", "pul-cpbf",
+    ),
+    "generative matching": ("vae-pu", "pan", "cgenpu"),
+    "classics": CLASSICS,
+}  # fmt: skip
 #: What others are compared with; the second for data that the first was not run on.
 REFERENCES = ("pu-bagging", "nnpu")
 #: From this share of resamples on, a method other than the reference is recommended.
@@ -41,6 +50,8 @@ RESAMPLES = 2000
 CHANCE = 50.0
 #: With fewer seeds in every cell, chance decides.
 SEEDS = 3
+#: A cell with fewer methods would hide what is known of others in the same line.
+FEWEST = 4
 
 Cell = tuple[str, str, str, float]
 #: Method -> seed -> value in percent.
@@ -92,7 +103,7 @@ def cells_of(frame: pd.DataFrame, measure: str) -> dict[Cell, Values]:
     for key, cell in frame.groupby(["data", "scheme", "mechanism", "c"]):
         of_methods = {method: dict(zip(g.seed, g[measure], strict=True)) for method, g in cell.groupby("method")}
         found[key] = {method: seeds for method, seeds in of_methods.items() if len(seeds) >= SEEDS}
-    return found
+    return {key: values for key, values in found.items() if len(values) >= FEWEST}
 
 
 def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda _: True) -> Answer:
@@ -186,6 +197,29 @@ def regimes(frame: pd.DataFrame, cells: Mapping[Cell, Values]) -> dict[str, list
     return {"data and labels": by_labels, "label frequency": by_c, "bias": by_bias, "time": by_time}
 
 
+def families(cells: Mapping[Cell, Values]) -> str:
+    """Accuracy of PU-Bench's families by kind of data in its main comparison (case-control, SCAR, c = .1)."""
+    lines = []
+    for kind, names in KINDS.items():
+        for family, methods in FAMILIES.items():
+            found = {
+                (method, cell[0]): [*values[method].values()]
+                for cell, values in cells.items()
+                if cell[0] in names and cell[1:] == ("case-control", "scar", 0.1)
+                for method in methods
+                if method in values
+            }
+            if not found:
+                continue
+            means = {key: float(np.mean(values)) for key, values in found.items()}
+            deviation = np.mean([np.std(values, ddof=1) for values in found.values()])
+            ends = (f"`{key[0]}` on {key[1]} {means[key]:.1f}" for key in (f(means, key=means.get) for f in (min, max)))
+            middle = f"{np.mean([*means.values()]):.1f}"
+            count = f"{len({method for method, _ in found})} of {len(methods)}"
+            lines.append((f"{kind}, {family}", count, middle, *ends, f"{deviation:.1f}"))
+    return table(("kind, family", "methods", "mean", "lowest", "highest", "deviation over seeds"), lines)
+
+
 TITLES = {
     "data and labels": "By kind of data and number of labeled positives",
     "label frequency": "By share of positives that is labeled",
@@ -220,7 +254,8 @@ every line.
 - *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
   it is first. It was picked on the same rows, so the difference is too high. With one data set, the
   interval is over seeds only.
-- *Methods*: how many others were run on every data set of the line.
+- *Methods*: how many others were run on every data set of the line. A setting with fewer than {FEWEST} methods is left
+  out.
 - *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: all rank worse
   than chance. `naive` is a baseline: it takes unlabeled rows
   as negative."""
@@ -235,6 +270,16 @@ every line.
                 shown[0] = shown[2] = "none works"
             lines.append((regime, *shown, methods, ", ".join(rank.data)))
         parts.append(f"## {title}\n\n{table(head, lines)}")
+    accuracy = cells_of(frame, "accuracy")
+    parts.append(
+        f"""## By family
+
+PU-Bench groups its methods into three families. Test accuracy at c = .1, epoch by `pa`, means over methods and data
+sets with {SEEDS} seeds or more. *Deviation over seeds* is the mean of those of single methods: PU-Bench calls the
+disambiguation family the most stable one. Not every method was run on every data set.
+
+{families(accuracy)}"""
+    )
     parts.append(
         """## Real labels
 

@@ -88,6 +88,12 @@ class TestACommandOfAPlugin:
         assert done.returncode == 2
         assert "Did you mean 'greet'?" in done.stderr
 
+    def test_a_slip_in_a_group_that_is_installed_is_no_missing_package(self, pubench: Run) -> None:
+        done = pubench("study", "statu")
+        assert done.returncode == 2
+        assert "Did you mean 'status'?" in done.stderr
+        assert "pip install" not in done.stderr
+
     def test_a_command_that_cannot_be_imported_names_its_module(
         self, pubench: Run, tmp_path: Path, make_distribution: Make
     ) -> None:

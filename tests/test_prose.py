@@ -31,7 +31,16 @@ MESSAGES = {r"(?<!\bprior )\b(?:are|is) right\b": "must be X, got Y"}
 #: A docstring makes sense in a search result: it begins with a verb or a noun.
 FIRST = {"And", "As", "But", "Of", "What", "With"}
 #: Pages that newcomers read first: their sentences have at most ``LONGEST`` words.
-FRONT = ("README.md", "AGENTS.md", "docs/pages/index.md", "docs/pages/findings.md")
+FRONT = (
+    *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *(
+        f"docs/pages/{page}.md"
+        for page in (
+            *("index", "findings", "first-run", "running", "user-tables", "python", "selection", "results"),
+            *("records", "studies", "classics", "glossary", "prior-estimation", "data"),
+        )
+    ),
+)
 LONGEST = 25
 
 

@@ -252,8 +252,9 @@ def test_failures_end_nothing_are_listed_and_not_tried_again(place: Place) -> No
     assert (code, first["failed"], first["done"]) == (1, 2, 0)
     assert "ValueError: it is too late" in err
 
-    code, again, _ = place.run()
+    code, again, err = place.run()
     assert (code, again["failed"], again["trained"]) == (1, 2, 0)
+    assert "0 done, 0 to run, 2 failed earlier" in err
     assert len(place.trainings()) == 2
     listed = place.say("study", "failures", str(place.results), "--format", "json")
     assert {row["cause"] for row in json.loads(listed.stdout)} == {"error"}

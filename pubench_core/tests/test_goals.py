@@ -13,7 +13,7 @@ from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import GROUP, Registry, load
@@ -99,6 +99,8 @@ def test_recall_at_a_number_of_rows_by_hand() -> None:
     assert recall_at(2, scores, labeled, unlabeled, None) == pytest.approx(1.5 / 3)
     assert recall_at(20, scores, labeled, unlabeled, 40) == pytest.approx(1.5 / 3), "U' is a tenth of U"
     assert recall_at(4, scores, labeled, unlabeled, None) == 1
+    with pytest.raises(Undefined, match="5 rows is of more than all 4 unlabeled rows"):
+        recall_at(5, scores, labeled, unlabeled, None)
     assert recall_at(1, scores, labeled, unlabeled, 400) == pytest.approx(1 / 3), "at least one row of U'"
 
 

@@ -289,7 +289,7 @@ def test_without_a_reader_of_tables_the_error_names_what_to_install(
     def not_installed(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("pubench_core.plugins.absent.version", not_installed)
+    monkeypatch.setattr("pubench_core.plugins.registry.version", not_installed)
     request = Request.of([Layer({"data": {"own": {"path": str(file), "label_col": "s"}}}, {})])
     with pytest.raises(RequestError) as raised:
         choose_data(request, Registry([]))

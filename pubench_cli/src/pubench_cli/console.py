@@ -42,8 +42,8 @@ def err() -> Console:
     return _Console(stderr=True, width=None if sys.stderr.isatty() else PIPED_WIDTH, highlight=False)
 
 
-def as_plain_text(print_to: Callable[[Console], None]) -> str:
+def as_plain_text(print_to: Callable[[Console], None], width: int = PIPED_WIDTH) -> str:
     """Output of a terminal without colors: the content of a text file."""
     stream = io.StringIO()
-    print_to(Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True))
+    print_to(Console(file=stream, width=width, highlight=False, no_color=True))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,8 @@ def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
         f"state: {here.state}" + (f", {_size(facts['size'])}" if facts["size"] else ""),
     ):
         console.print(line, markup=False)
-    _print_classes(facts["classes"])
+    names = ("index", "name", "rows", "test")
+    print_table(console, _CLASSES, [["" if one[n] is None else str(one[n]) for n in names] for one in facts["classes"]])
     if tasks := facts.get("tasks"):
         console.print(f"tasks, {info.tasks}: {len(tasks)}", markup=False)
         print_table(out(), [Column(name) for name in tasks[0]], [[str(value) for value in t.values()] for t in tasks])
@@ -157,11 +158,6 @@ _CLASSES = (
     Column("rows", right=True),
     Column("test", right=True),
 )
-
-
-def _print_classes(classes: Iterable[Mapping[str, Any]]) -> None:
-    names = ("index", "name", "rows", "test")
-    print_table(out(), _CLASSES, [["" if c[n] is None else str(c[n]) for n in names] for c in classes])
 
 
 def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool, *, as_json: bool) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo, CommandInfo
-from pubench_core.plugins.registry import load, tools
+from pubench_core.plugins.registry import absent, load, tools
 
 from .commands import COMMANDS
 
@@ -121,6 +120,5 @@ def _refuse(path: str) -> None:
     for entry in tools().named(path):
         if entry.kind == "command":
             tools().find(CommandInfo, path)  # raises: two distributions claim it
-    package = PACKAGES.get(path) or PACKAGES.get(path.split()[0])
-    if package is not None:
+    if (package := PACKAGES.get(path)) is not None:
         raise absent(path, package)

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pubench_core.errors import RequestError
-from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo
-from pubench_core.plugins.registry import load, tools
+from pubench_core.plugins.registry import absent, load, tools
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
 PACKAGES: Mapping[str, str] = {

@@ -14,7 +14,6 @@ from pubench_metrics_evaluation.recovered import (
     direct_auc,
     fpr_of,
     indirect_curve,
-    precision_from_pu,
     precision_of,
     pu_average_precision,
     pu_points,
@@ -104,14 +103,13 @@ def test_the_direct_auc_over_a_grid_of_wrong_shares() -> None:
 
 
 @pytest.mark.parametrize("row", range(len(ARRAYS["prec_conv"])))
-def test_rates_precision_and_back(row: int) -> None:
-    alpha, beta, c, gamma, eta, gamma_pu, eta_pu, rho_pu, rho = ARRAYS["prec_conv"][row].tolist()
+def test_rates_and_precision(row: int) -> None:
+    alpha, beta, _, gamma, eta, gamma_pu, eta_pu, _, rho = ARRAYS["prec_conv"][row].tolist()
     mixture = Mixture(alpha, beta)
     assert beta * gamma + (1 - beta) * eta == pytest.approx(gamma_pu, abs=TOLERANCE)
     assert recall_of(gamma_pu, eta_pu, mixture) == pytest.approx(gamma, abs=TOLERANCE)
     assert fpr_of(gamma_pu, eta_pu, mixture) == pytest.approx(eta, abs=TOLERANCE)
     assert precision_of(gamma_pu, eta_pu, mixture) == pytest.approx(rho, abs=TOLERANCE)
-    assert precision_from_pu(rho_pu, c, mixture) == pytest.approx(rho, abs=TOLERANCE)
 
 
 def test_the_bootstrap_given_its_draws() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from pubench_advise import advise as steps
 from pubench_advise import fits, labeling
 from pubench_advise.answer import Advice
+from pubench_advise.facts import Promise
+from pubench_advise.labeling import Scar
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
-from pubench_advise.prior import Estimated
+from pubench_advise.prior import Estimated, Prior
 
 import pubench
 from pubench_core.engine.plan import Plan
@@ -85,6 +88,9 @@ class TestAnAnswer:
         found = int(truth[advice.ranked()["row"][:60]].sum())
         assert advice.promise.low <= found <= advice.promise.high
         assert advice.promise.if_scar is None or advice.promise.if_scar[0] - 2 <= found <= advice.promise.if_scar[1] + 2
+        assert f"{advice.promise.low} to {advice.promise.high} are positive if the prior is 0.3 to 0.5 (given); " in (
+            advice.headline
+        )
         assert "which is not tested" in advice.headline or "nothing narrower" in advice.headline
 
     def test_decisions_at_both_ends_of_the_prior(self, answered: Any) -> None:
@@ -156,6 +162,25 @@ class TestAFirstAnswer:
         assert last.model is not None
         asked()
         assert len(seen) == 1  # a complete answer is not replaced by a first one
+
+    @pytest.mark.parametrize(
+        ("interval", "sentence"),
+        [
+            (None, "How many of the 60 highest of 400 unlabeled rows are positive cannot be said: the share of"),
+            ((0.1, 0.2), "if the prior is 0.1 to 0.2 (estimated as if labeled rows were a random draw); 7 to 30 if"),
+        ],
+    )
+    def test_the_headline_says_what_its_range_assumes(
+        self, answered: Any, interval: tuple[float, float] | None, sentence: str
+    ) -> None:
+        advice = replace(
+            answered[0],
+            look=replace(answered[0].look, rows=answered[0].look.labeled + 400),
+            prior=Prior(interval, "estimated", True),
+            promise=Promise(60, 2, 60, "the prior", (7, 30)),
+            scar=Scar("untested", None, "no row was checked", (), 60),
+        )
+        assert sentence in advice.headline
 
     def test_without_others_to_compare_there_is_one_answer(self, tmp_path: Path, monkeypatch: Any) -> None:
         monkeypatch.setattr(steps, "suited", lambda n, prior: [DEFAULT])

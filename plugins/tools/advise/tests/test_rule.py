@@ -6,6 +6,7 @@ import numpy as np
 import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose
+from pubench_advise.commands import _flags_for_arguments
 from pubench_advise.evidence import Checked, Difference, checked_difference, found_at, pauc_difference
 from pubench_advise.goals import goal_of
 from pubench_advise.labeling import scar_of
@@ -87,6 +88,10 @@ class TestCheckedRows:
         assert found.difference == 0
         assert found.better == 0.5
 
+    def test_two_answers_of_a_class_compare_nothing(self) -> None:
+        few = Checked(self.checked.rows, np.arange(6) < 2, self.checked.weight, self.checked.band)
+        assert checked_difference(np.arange(6.0), -np.arange(6.0), few) is None
+
     def test_one_class_alone_compares_nothing(self) -> None:
         one = Checked(self.checked.rows, np.ones(6, bool), self.checked.weight, self.checked.band)
         assert checked_difference(np.arange(6.0), np.arange(6.0), one) is None
@@ -109,6 +114,9 @@ class TestThePrior:
         found = prior_of(None, None, self.estimated)
         assert (found.interval, found.assumes_scar, found.middle) == ((0.1, 0.2), True, pytest.approx(0.15))
 
+    def test_an_estimate_of_one_leaves_room_below_one(self) -> None:
+        assert prior_of(None, None, Estimated((0.99, 1.0), "by bbe", ())).interval == (0.99, 0.999)
+
     def test_it_may_be_unknown(self) -> None:
         assert prior_of(None, None, Estimated(None, "", ())).interval is None
 
@@ -118,6 +126,12 @@ def test_scar_is_contradicted_by_the_card_and_untested_without_checked_rows() ->
     untested = scar_of(None, "", ((0.5, 0.25),), 60)
     assert untested.status == "untested"
     assert "60 checked rows notice it in 25 % if they score 0.5 deviations too high" in untested.sentence
+
+
+def test_errors_on_the_command_line_name_flags() -> None:
+    with pytest.raises(RequestError) as raised, _flags_for_arguments():
+        raise RequestError("unknown column of t.csv (labeled) 'x'; labeled=COLUMN names it")
+    assert str(raised.value) == "unknown column of t.csv (--label-col) 'x'; --label-col COLUMN names it"
 
 
 def test_goals() -> None:

@@ -165,6 +165,8 @@ def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -
     assert done.returncode == 0, done.stderr
     assert ": no number of positives can be given. " in done.stdout.splitlines()[2]
     assert "expect " not in done.stdout.splitlines()[2]
+    of_measure = {words[0]: words for line in done.stdout.splitlines() if len(words := line.split()) > 1}
+    assert of_measure["recovered-precision"][1] == "infeasible", "no number of what cannot be"
 
 
 def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: str) -> None:
@@ -270,6 +272,8 @@ def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(command: Run
         *("--format", "json"),
     )
     run, table = read(made)["run_id"], pd.read_csv(home / "scores.csv", dtype=str)
+    assert made.stderr.count("fold 3 of 3: ") == 1
+    assert made.stderr.count(" labeled positives, ") == 1, "facts of the table, once for all folds"
     n = int((table.labeled == "0").sum())
     card = read(command("evaluate", run, *FAST[2:], "--budget", "60", "--format", "json"))
     assert card["name"] == f"nnpu on scores.csv, run {run}, scores out of fold"
@@ -336,6 +340,16 @@ def test_a_row_that_is_no_whole_number_is_refused(command: Run, home: Path) -> N
     done = command("audit", "--answers", "half-filled.csv", "--design", "half.design.npz")
     assert done.returncode == 2
     assert "must name every row once, by its whole number" in done.stderr
+
+
+def test_a_sheet_without_answers_or_without_its_design_says_what_is_missing(command: Run, home: Path) -> None:
+    assert command("audit", "scores.csv", *LABELS, "--n", "10", "--out", "blank.csv").returncode == 0
+    blank = command("audit", "--answers", "blank.csv")
+    assert blank.returncode == 2
+    assert "--answers: none of the 5 drawn rows above the threshold is answered" in blank.stderr
+    (home / "elsewhere").mkdir()
+    (home / "blank.csv").rename(home / "elsewhere/blank.csv")
+    assert "name it with --design FILE" in command("audit", "--answers", "elsewhere/blank.csv").stderr
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def test_runs_of_two_presets_are_no_draws_of_one_another() -> None:
 
 def test_the_lower_value_is_chosen_where_a_criterion_is_better_when_lower(monkeypatch: pytest.MonkeyPatch) -> None:
     infos = [replace(one, higher_is_better=one.key != "pa") for one in registry().infos(MetricInfo)]
-    monkeypatch.setattr("pubench_report.draws.registry", lambda: SimpleNamespace(infos=lambda kind: infos))
+    monkeypatch.setattr("pubench_report.cells.registry", lambda: SimpleNamespace(infos=lambda kind: infos))
     drawn = [(0.001, 1.3), (0.002, 1.1), (0.0005, 1.2)]
     runs = [of_wang(value=value, method={**WANG["method"], "config": {"lr": lr}}) for lr, value in drawn]
     (chosen,) = Results(runs).best_of_draws("pa")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pubench_report.over_tasks import over_tasks
-from pubench_report.significance import friedman, ranks_of
-from pubench_report.sources import once_per_source
+from pubench_report.significance import friedman, once_per_source, ranks_of
 from scipy import stats
 
 #: Four tasks in two regions; c misses one.

@@ -37,7 +37,7 @@ METRICS = [
 @pytest.fixture(autouse=True)
 def _two_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the metrics of these runs, accuracy (higher is better) and loss (lower is) are installed, auc is not."""
-    monkeypatch.setattr("pubench_report.results.compared.registry", lambda: SimpleNamespace(infos=lambda kind: METRICS))
+    monkeypatch.setattr("pubench_report.cells.registry", lambda: SimpleNamespace(infos=lambda kind: METRICS))
 
 
 def spec(method: str = "nnpu", data: str = "digits", seed: int = 2, **changed: Any) -> RunSpec:

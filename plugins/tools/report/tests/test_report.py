@@ -130,6 +130,20 @@ def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it
     assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
 
 
+def test_measures_stand_next_to_what_runs_cost(model: Model, gathered: Gathered) -> None:
+    table = next(part.tables for part in sections(model, []) if part.key == "measures")[0]
+    assert table.head[-2:] == ("training, s", "peak, MiB")
+    data = table.title.partition(";")[0]
+    shown = {row[0].text: [entry.text for entry in row[-2:]] for row in table.rows}
+    results = [one.result for one in gathered.done if one.result.spec.data.key == data]
+    results = [result for result in results if result.spec.method.key == "vpu"]
+    seconds, size = (
+        np.mean([result.seconds.training for result in results]),
+        np.mean([result.peak_memory.bytes / 2**20 for result in results]),
+    )
+    assert shown["vpu"] == [f"{seconds:.1f}", f"{size:.0f}"]
+
+
 def test_seeds_that_an_oracle_has_alone_are_not_asked_of_others(tmp_path: Path) -> None:
     made = made_study(["nnpu", "vpu", "upu", "pn"], ["imdb"], [2, 25, 42])
     kept = [r for r in made if r.spec.method.key == "pn" or r.spec.seed != 42]

@@ -26,9 +26,8 @@ import pubench
 from pubench_core.engine.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
-from pubench_core.records.measures import measures_of
+from pubench_core.records.measures import measures_at, measures_of
 from pubench_core.records.scores import scores_of
-from pubench_core.records.thresholds import measures_at
 from pubench_core.results import Measure, Result
 
 UPU, PN = "upu", "pn"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,11 +24,6 @@ class Column:
 def as_plain(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """The columns as plain data, for records."""
     return [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in columns]
-
-
-def from_plain(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
-    """The columns that :func:`as_plain` wrote."""
-    return tuple(Column(c["name"], c["kind"], tuple(c["categories"])) for c in columns)
 
 
 def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:

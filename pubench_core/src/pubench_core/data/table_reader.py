@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import PluginError
-from ..plugins.absent import absent
 from ..plugins.info import TableInfo
-from ..plugins.registry import Registry, load
+from ..plugins.registry import Registry, absent, load
 from ..specs import UserTableSpec
 from .columns import Column
 from .labeled import LabeledData

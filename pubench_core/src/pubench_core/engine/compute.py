@@ -22,9 +22,8 @@ from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
 from ..records.files import Arrays, state_model
-from ..records.measures import Measures, measures_of
+from ..records.measures import Measures, measures_at, measures_of, threshold_in
 from ..records.scores import MEASURED, rows_and_labels, scores_name
-from ..records.thresholds import measures_at, threshold_in
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, said_alike
 from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..specs.run import TEST

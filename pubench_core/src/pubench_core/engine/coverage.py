@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from ..data.generator import Part
 from ..metric import Knowledge, Measurer
 from ..records.files import Arrays
-from ..records.measures import Measures, measures_of
+from ..records.measures import Measures, arrays_of, measures_at, measures_of, threshold_in
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
-from ..records.thresholds import arrays_of, measures_at, threshold_in
 from ..results import Code, Result
 from .plan import Plan
 

@@ -23,10 +23,8 @@ from ..errors import RecordError
 from ..metric import FloatArray, Measurer
 from ..plugins.registry import Registry
 from ..records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
-from ..records.fold_values import parts_of_folds, value_over_folds
-from ..records.measures import measures_of
+from ..records.measures import measures_at, measures_of, parts_of_folds, threshold_in, value_over_folds
 from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
-from ..records.thresholds import measures_at, threshold_in
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
 from .build import build_problem
 from .compute import Audience, Finished, compute, warnings_of

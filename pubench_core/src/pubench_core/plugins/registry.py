@@ -280,6 +280,18 @@ def tools() -> Registry:
     return Registry(*installed(TOOLS_GROUP))
 
 
+def absent(what: str, package: str) -> PubenchError:
+    """The error for a command or a Python name that no usable plugin has and distribution ``package`` provides."""
+    for entry in tools().named(package):
+        if entry.status != "ok":
+            reason = f"{package} {entry.version} is broken: {entry.reason}"
+            return PluginError(f"{what} cannot be used; {reason}", hint=Hint("diagnose", entry.key))
+    try:
+        return RequestError(f"{what} is not part of {package} {version(package)}: pip install --upgrade {package}")
+    except PackageNotFoundError:
+        return RequestError(f"{what} is not installed: pip install {package}")
+
+
 def installed(group: str = GROUP) -> tuple[list[EntryPoint], list[Entry]]:
     """Entry points of this environment, and a broken row for each distribution whose own cannot be read.
 

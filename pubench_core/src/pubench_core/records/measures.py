@@ -1,11 +1,25 @@
-"""Measuring stored or fresh scores: every metric on every part of which enough is known."""
+"""Measures from scores, fresh or stored: of one state, by the decision at the prior, over the folds of a run.
+
+The decision at the prior is the threshold above which as many rows of U lie as the method was given are positive. It
+reads no true label, so it can be derived from what a record stores, whenever the scores of U are there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import numpy as np
+
+from ..data.dataset import IntArray
+from ..data.generator import Part
 from ..metric import FloatArray, Knowledge, Measurer, Scored
-from ..results import Measure
+from ..results import DataFacts, Measure
+from ..specs import RunSpec, is_one_sample, unlabeled_prior
+from .files import TRAINING_SCORES, Arrays, read_scores
+from .scores import scores_name, scores_of
 
 #: part -> metric -> measure
 Measures = dict[str, dict[str, Measure]]
@@ -25,3 +39,119 @@ def measures_of(
         if part in scores and len(scores[part])
     }
     return {part: measures for part, measures in found.items() if measures}
+
+
+# -------------------------------------------------------------------- the decision at the prior
+
+
+def arrays_of(folder: Path) -> Arrays:
+    """The stored scores of a record, with those of the training part if it has them. Raises RecordError."""
+    arrays = read_scores(folder)
+    return arrays | read_scores(folder, TRAINING_SCORES) if (folder / TRAINING_SCORES).exists() else arrays
+
+
+def threshold_in(arrays: Arrays, state: str, data: DataFacts, spec: RunSpec) -> float | None:
+    """The (1 - π_U) quantile of the scores of U in one state; None if no prior is known, or scores are missing.
+
+    ``arrays``: of ``scores.npz``, joined by those of ``training-scores.npz`` for a data set. Quantiles between two
+    scores are interpolated, so that round(π_U n) rows lie above if no scores are equal.
+    """
+    share, scores = share_of_u(data, spec), scores_of_u(arrays, state, spec)
+    if share is None or scores is None or not len(scores):
+        return None
+    return float(np.quantile(scores, 1 - share))
+
+
+def share_of_u(data: DataFacts, spec: RunSpec) -> float | None:
+    """Share of positives in U that the prior given to the method implies, in [0, 1]; None if no prior is known.
+
+    Under calibration the method is given π, of U ∪ P: here it is what π leaves for U.
+    """
+    told, prior, train = data.prior.given_unlabeled, data.prior.given, data.train
+    if prior is None:
+        return None
+    if told is None or data.calibrated:
+        one_sample = is_one_sample(spec.data.scheme)
+        told = unlabeled_prior(prior, train.labeled or 0, train.rows) if one_sample else prior
+    return min(max(told, 0.0), 1.0)
+
+
+def scores_of_u(arrays: Arrays, state: str, spec: RunSpec) -> FloatArray | None:
+    """Scores of the training and validation rows of U in one state; None if some are not stored.
+
+    Of a user's table these are its unlabeled rows without those of a drawn test part. Of a joint record they are out
+    of fold: every row was held out once.
+    """
+    if spec.data.own is not None:
+        unlabeled = scores_of(arrays, state).get("unlabeled")
+        if unlabeled is None or spec.data.own.test is not None or "test_rows" not in arrays:
+            return unlabeled
+        return unlabeled[~np.isin(arrays["unlabeled_rows"], arrays["test_rows"])]
+    found = []
+    for name in ("validation",) if spec.validation.joint else ("training", "validation"):
+        scores = arrays.get(scores_name(name, state))
+        if scores is None:
+            return None
+        part = Part(arrays[f"{name}_rows"], arrays[f"{name}_labeled"].astype(bool))
+        found.append(np.asarray(scores, dtype=np.float64)[part.unlabeled(spec.data.scheme)])
+    return np.concatenate(found)
+
+
+def measures_at(
+    threshold: float | None,
+    scores: Mapping[str, FloatArray],
+    knowledge: Mapping[str, Knowledge],
+    names: Iterable[str],
+    measurer: Measurer,
+) -> Measures:
+    """Metrics that read a decision, as :func:`measures_of`, with scores above ``threshold`` decided positive.
+
+    Which these are, ``measurer`` knows from having measured. Empty without a threshold.
+    """
+    if threshold is None:
+        return {}
+    deciding = [name for name in names if name in measurer.deciding]
+    at = {part: replace(known, threshold=threshold) for part, known in knowledge.items()}
+    return measures_of(scores, at, deciding, measurer)
+
+
+# -------------------------------------------------------------------- cross-fitting
+
+
+@dataclass(frozen=True)
+class FoldPart:
+    """``positions``: of the rows of one fold among all rows; ``knowledge``: what is known of them."""
+
+    positions: IntArray
+    knowledge: Knowledge
+
+    def scored(self, scores: FloatArray) -> Scored:
+        """The fold's rows with their scores. ``scores``: (n,) of all rows."""
+        return Scored.of(scores[self.positions], self.knowledge)
+
+
+def parts_of_folds(known: Knowledge, fold: IntArray) -> list[FoldPart]:
+    """Knowledge of each fold. ``fold``: (n,) number of the fold of each row."""
+    found = []
+    for number in np.unique(fold):
+        positions = np.flatnonzero(fold == number)
+        place = np.full(len(fold), -1)
+        place[positions] = np.arange(len(positions))
+        of_fold = {
+            name: place[rows][place[rows] >= 0]
+            for name in ("labeled", "unlabeled")
+            if (rows := getattr(known, name)) is not None
+        }
+        truth = None if known.truth is None else known.truth[positions]
+        found.append(FoldPart(positions, replace(known, truth=truth, **of_fold)))
+    return found
+
+
+def value_over_folds(name: str, scores: FloatArray, parts: Sequence[FoldPart], measurer: Measurer) -> float | None:
+    """Value of a criterion under cross-fitting: its mean over the folds; None if it has no value on one.
+
+    ``scores``: (n,) out of fold, of all rows.
+    """
+    values = [measurer.measure(name, part.scored(scores)).value for part in parts]
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if len(known) == len(values) else None

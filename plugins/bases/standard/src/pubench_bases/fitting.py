@@ -75,7 +75,7 @@ def check(data: PUData, base: Base | None = None) -> None:
     if data.n_labeled < FEWEST:
         raise RequestError(
             f"{data.n_labeled} labeled rows are left to train on, and at least {FEWEST} are needed; label more rows, "
-            "or hold out fewer (validation.fraction)",
+            "or hold out fewer: validation.fraction=0.05",
             field="mechanism.c",
             value=data.n_labeled,
         )

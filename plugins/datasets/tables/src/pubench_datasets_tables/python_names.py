@@ -1,4 +1,4 @@
-"""What this package adds to ``pubench`` in Python."""
+"""Names that this package adds to ``pubench`` in Python."""
 
 from pubench_core import ApiInfo, hookimpl
 

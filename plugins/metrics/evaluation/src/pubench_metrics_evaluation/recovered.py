@@ -52,16 +52,6 @@ def precision_of(gamma_pu: Number, eta_pu: Number, mixture: Mixture) -> Number:
     return mixture.alpha * recall_of(gamma_pu, eta_pu, mixture) / eta_pu
 
 
-def precision_from_pu(rho_pu: float, labeled_share: float, mixture: Mixture) -> float:
-    """The precision behind ``rho_pu``, the share of labeled items among those above a threshold, below 1.
-
-    ``labeled_share``: n1/(n + n1).
-    """
-    odds = (1 - labeled_share) / labeled_share * rho_pu / (1 - rho_pu)
-    alpha, beta = mixture
-    return alpha * (1 - alpha) / mixture.gap * (odds - (1 - beta) / (1 - alpha))
-
-
 def direct_auc(auc_pu: Number, mixture: Mixture) -> Number:
     """The AUC behind the AUC of labeled against unlabeled, Equation 4. Outside [0, 1], α, β or SCAR do not hold."""
     return (auc_pu - (1 - mixture.gap) / 2) / mixture.gap

@@ -64,6 +64,8 @@ def recall_at(view: MetricView, number: int) -> float:
     many rows, under SCAR.
     """
     positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]
+    if number > view.unlabeled_total:
+        raise Undefined(f"a review of {number} rows is of more than all {view.unlabeled_total} unlabeled rows")
     rows = min(max(round(number * len(unlabeled) / view.unlabeled_total), 1), len(unlabeled))
     lowest = np.partition(unlabeled, len(unlabeled) - rows)[len(unlabeled) - rows]
     return float(((positive > lowest).sum() + (positive == lowest).sum() / 2) / len(positive))

@@ -14,13 +14,13 @@ from .evidence import Difference
 #: How sure checked rows must be that another method is better. Fixed by ``benchmarks/advice_regret.py`` on the half of
 #: the sources that it names, judged on the other half.
 SURE = 0.8
-#: Methods whose interval of the difference to the answer reaches this close cannot be told apart from it.
+#: Methods whose interval of the difference to the answer reaches this close are not shown to be worse.
 ALIKE = 0.01
 
 
 @dataclass(frozen=True)
 class Choice:
-    """``answer``: name of the method; ``alike``: those that cannot be told apart from it, the answer first.
+    """``answer``: name of the method; ``alike``: those not shown to be worse, the answer first.
 
     ``by``: ``default`` or ``checked rows``.
     """

@@ -31,7 +31,7 @@ _FLAGS = {
     "scheme": "--scheme",
     "time": "--time",
 }
-_NAMED = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})(?:=| (?=must be))")
+_NAMED = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})(?:=| (?=must be))|(?<=\()(?P<column>labeled)(?=\))")
 _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 
 
@@ -117,7 +117,9 @@ def _flags_for_arguments() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        text = _NAMED.sub(lambda found: f"{_FLAGS[found['argument']]} ", str(error))
+        text = _NAMED.sub(
+            lambda found: _FLAGS[found["column"]] if found["column"] else f"{_FLAGS[found['argument']]} ", str(error)
+        )
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
 
 

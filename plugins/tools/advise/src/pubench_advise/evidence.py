@@ -17,6 +17,8 @@ IntArray = npt.NDArray[np.int64]
 
 #: Draws behind an interval.
 DRAWS = 2000
+#: Of fewer checked rows of a class, every draw is alike, and an interval would be too narrow.
+FEWEST_CHECKED = 3
 #: 95 % of a normal distribution lie within so many standard deviations.
 Z = 1.96
 
@@ -122,10 +124,12 @@ class Checked:
 def checked_difference(scores: FloatArray, reference: FloatArray, checked: Checked, seed: int = 0) -> Difference | None:
     """AUC on the unlabeled rows by checked rows, weighted by the design: no prior and no SCAR is assumed.
 
-    Interval and certainty are from draws of the checked rows, band by band. None without a positive and a negative.
-    It is the measure for a review, too: of the rows that only one method has in its top, a sheet has few.
+    Interval and certainty are from draws of the checked rows, band by band. None with fewer than
+    :data:`FEWEST_CHECKED` positives or negatives. It is the measure for a review, too: of the rows that only one
+    method has in its top, a sheet has few.
     """
-    if checked.positive.all() or not checked.positive.any():
+    positives = int(checked.positive.sum())
+    if min(positives, len(checked.positive) - positives) < FEWEST_CHECKED:
         return None
     draws = _drawn(checked.band, stream(seed, "advice from checked rows"))
     (value, drawn), (of_reference, drawn_reference) = (

@@ -66,7 +66,7 @@ class AdviceFacts:
     """Facts of an answer. ``folder`` holds the page, ranked rows, the sheet to check and the model.
 
     ``headline``: the answer in sentences. ``promise``: positives among the highest rows. ``choice``: the method and
-    those that cannot be told apart from it. ``compared``: every fitted method; ``not_fitted``: the others, and why.
+    those not shown to be worse. ``compared``: every fitted method; ``not_fitted``: the others, and why.
     ``complete``: False for a first answer, which compared nothing and has no model yet.
     """
 
@@ -139,27 +139,37 @@ class AdviceFacts:
 
 def _sentences(advice: AdviceFacts) -> Sequence[str]:
     """The headline."""
-    look, choice, promise = advice.look, advice.choice, advice.promise
+    look, choice, promise, prior = advice.look, advice.choice, advice.promise, advice.prior
     said = [_choice(advice)]
-    where = f"Of the {promise.budget:,} highest of {look.unlabeled:,} unlabeled rows"
+    where = f"{promise.budget:,} highest of {look.unlabeled:,} unlabeled rows"
     if promise.by == "checked rows":
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive (95 %, by checked rows).")
+        said.append(f"Of the {where}, {promise.low:,} to {promise.high:,} are positive (95 %, by checked rows).")
+    elif prior.interval is None:
+        said.append(f"How many of the {where} are positive cannot be said: the share of positives is unknown.")
     else:
         scar = promise.if_scar
-        narrower = ""
         if advice.scar.status == "contradicted":
-            narrower = "; nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
-        elif scar is None and advice.prior.interval is not None:
-            narrower = "; nothing narrower, as scores, labels and prior do not fit together"
-        elif scar is not None:
-            narrower = (
-                f"; {scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, which is not tested"
-            )
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive{narrower}.")
+            narrower = "nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
+        elif scar is None:
+            narrower = "nothing narrower, as scores, labels and prior do not fit together"
+        else:
+            tested = "which checked rows do not contradict" if advice.scar.holds else "which is not tested"
+            narrower = f"{scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, {tested}"
+        share = " to ".join(dict.fromkeys(f"{end:.3g}" for end in prior.interval))
+        source = f"{prior.source} as if labeled rows were a random draw" if prior.assumes_scar else prior.source
+        said.append(
+            f"Of the {where}, {promise.low:,} to {promise.high:,} are positive if the prior is {share} ({source}); "
+            f"{narrower}."
+        )
     if advice.audited is None and advice.sheet is not None:
         said.append(f"Check the rows of {advice.sheet} and ask again with them: nothing else says more.")
     elif choice.by == "default" and advice.audited is not None:
-        said.append("The checked rows show no method that is better.")
+        compared = any(one.checked is not None for one in advice.compared)
+        said.append(
+            "The checked rows show no method that is better."
+            if compared
+            else "Too few rows of one class are checked to compare methods by them."
+        )
     return said
 
 
@@ -169,8 +179,11 @@ def _choice(advice: AdviceFacts) -> str:
     if not advice.complete:
         return f"First answer: use {choice.answer}; nothing was compared with it yet."
     if choice.by == "checked rows":
-        return f"Use {choice.answer}: the checked rows say that it is better than bagged trees."
+        sure = next(
+            one.checked.better for one in advice.compared if one.name == choice.answer and one.checked is not None
+        )
+        return f"Use {choice.answer}: by the checked rows it ranks better than bagged trees with {sure:.0%} certainty."
     if not advice.compared[1:]:
         return f"Use {choice.answer}; nothing else was compared."
-    same = f"; {len(others)} of {len(advice.compared) - 1} other methods cannot be told apart from it" if others else ""
+    same = f"; {len(others)} of {len(advice.compared) - 1} others are not shown to be worse" if others else ""
     return f"Use {choice.answer}{same}."

@@ -227,7 +227,7 @@ def _answer(advice: AdviceFacts) -> str:
         "better. Checked rows can change it."
     )
     others = [name for name in choice.alike if name != choice.answer]
-    same = f"Cannot be told apart from it: {', '.join(others)}." if others else ""
+    same = f"Not shown to be worse: {', '.join(others)}." if others else ""
     return f"<p>{escape(choice.answer)}. {escape(why)}</p>" + (f"<p>{escape(same)}</p>" if same else "")
 
 

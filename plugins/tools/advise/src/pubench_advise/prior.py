@@ -54,9 +54,9 @@ class Prior:
 
 def prior_of(given: tuple[float, float] | None, audited: Audited | None, estimated: Estimated | None) -> Prior:
     """Prior: checked rows outweigh a given value, and both outweigh estimators, which assume SCAR."""
-    found = estimated.interval if estimated is not None else None
+    found = None if estimated is None or estimated.interval is None else _inside(estimated.interval)
     if audited is not None and audited.result.prior.low is not None and audited.result.prior.high is not None:
-        checked = (audited.result.prior.low, audited.result.prior.high)
+        checked = _inside((audited.result.prior.low, audited.result.prior.high))
         both = None if given is None else (max(given[0], checked[0]), min(given[1], checked[1]))
         if given is not None and (both is None or both[0] > both[1]):
             line = f"checked rows say {_said(checked)}, the given prior is {_said(given)}: the checked rows count"
@@ -75,6 +75,12 @@ def prior_of(given: tuple[float, float] | None, audited: Audited | None, estimat
     if found is not None:
         return Prior(found, "estimated", True, estimated)
     return Prior(None, "unknown: no estimator counts here, and none was given", True, estimated)
+
+
+def _inside(interval: tuple[float, float]) -> tuple[float, float]:
+    """The interval without 0 and 1, which an estimate can reach and no prior can be."""
+    low, high = (min(max(end, 0.001), 0.999) for end in interval)
+    return low, high
 
 
 def _said(interval: tuple[float, float]) -> str:

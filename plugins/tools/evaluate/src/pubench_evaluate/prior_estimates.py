@@ -172,10 +172,13 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 
-    fewest = min(len(np.unique(features[labeled], axis=0)), len(np.unique(features[~labeled], axis=0)))
+    different = {
+        name: len(np.unique(features[rows], axis=0)) for name, rows in (("labeled", labeled), ("unlabeled", ~labeled))
+    }
+    name, fewest = min(different.items(), key=lambda one: one[1])
     if fewest < 2:
         raise RequestError(
-            f"x: {fewest} different rows of a kind are too few for held-out scores; at least 2", field="x"
+            f"the class prior needs at least 2 different {name} rows, to score each by a model of others; got {fewest}"
         )
     folds = PUKFold(min(FOLDS, fewest), random_state=seed)
     model = LogisticRegression(max_iter=1000)

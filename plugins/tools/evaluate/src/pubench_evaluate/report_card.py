@@ -47,7 +47,7 @@ def page_of(card: CardFacts) -> str:
         warnings=card.warnings,
         reviews=_reviews(card),
         how=_HOW,
-        first=[(found.name, f"{found.value:.3f}", between(found.interval), assumed(found)) for found in measures[:3]],
+        first=[(found.name, *shown_value(found), assumed(found)) for found in measures[:3]],
         measures=_measures(card),
         models=_two_models(card.comparison),
         resamples=0 if card.comparison is None else card.comparison.resamples,
@@ -236,12 +236,18 @@ def _reviews(card: CardFacts) -> Table:
     return Table(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
 
 
+def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
+    """A value and its interval as text; no number of one that cannot be, which is cut to what can."""
+    if found.infeasible:
+        return "infeasible", ""
+    return "" if found.value is None else f"{found.value:.{digits}f}", between(found.interval)
+
+
 def _measures(card: CardFacts) -> Table:
     rows = [
         [
             f"{found.name}: {found.summary}",
-            "" if found.value is None else f"{found.value:.3f}",
-            between(found.interval),
+            *shown_value(found),
             assumed(found),
             "; ".join(([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)),
         ]

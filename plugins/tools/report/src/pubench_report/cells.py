@@ -8,10 +8,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.results import NO_THRESHOLD, Result, metric_and_rule
 
 from .grouping import Cell as Runs
 from .rendering import Mark
+
+
+def metric_info(metric: str) -> MetricInfo | None:
+    """Info of an installed metric, by its name, also at the prior; None if it is not installed."""
+    key = metric_and_rule(metric)[0]
+    return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float | None, float | None]:
@@ -100,14 +108,45 @@ def _measured(result: Result, measure: str, part: str, criterion: str | None) ->
     return chosen.undefined or "it was not measured"
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A metric as tables show it. ``higher_is_better``: None where it is not installed, and nothing is marked."""
+
+    key: str
+    name: str
+    percent: bool
+    higher_is_better: bool | None
+
+    @classmethod
+    def of(cls, key: str) -> Measure:
+        """Measure of an installed metric."""
+        info = metric_info(key)
+        if info is None:
+            return cls(key, key, False, None)
+        name = f"{info.name} at the prior" if metric_and_rule(key)[1] == "prior" else info.name
+        return cls(key, name, info.headline, info.higher_is_better)
+
+    @property
+    def scale(self) -> float:
+        """Factor by which a value is shown."""
+        return 100.0 if self.percent else 1.0
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name}, %" if self.percent else self.name
+
+    def text(self, value: float) -> str:
+        """A value as it is shown."""
+        return printed(value, percent=self.percent)
+
+
 def printed(value: float, *, percent: bool) -> str:
     """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``."""
     return f"{100 * value:.2f}" if percent else f"{value:.4f}"
 
 
-def marked_cells(
-    cells: Mapping[str, Cell], higher_is_better: bool, *, percent: bool, second: bool = True
-) -> dict[str, Mark]:
+def marked_cells(cells: Mapping[str, Cell], measure: Measure, *, second: bool = True) -> dict[str, Mark]:
     """Row -> best or second of a column, of the rows that compete; values that are printed alike share their mark.
 
     One seed does not tell methods apart, and a run that decides every row alike is not to be imitated.
@@ -115,6 +154,6 @@ def marked_cells(
     there = {row: cell for row, cell in cells.items() if not cell.alike}
     if len(there) < 2 or any(len(cell.values) < 2 for cell in there.values()):
         return {}
-    means = {row: float(printed(cell.mean or 0.0, percent=percent)) for row, cell in there.items()}
-    order = sorted(set(means.values()), reverse=higher_is_better)[: 2 if second else 1]
+    means = {row: float(measure.text(cell.mean or 0.0)) for row, cell in there.items()}
+    order = sorted(set(means.values()), reverse=bool(measure.higher_is_better))[: 2 if second else 1]
     return {row: "best" if mean == order[0] else "second" for row, mean in means.items() if mean in order}

@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from pubench.running import RunResult
-from pubench_core.plugins.info import MetricInfo
-from pubench_core.plugins.registry import registry
 
+from .cells import metric_info
 from .grouping import FailedRun, spec_of
 
 NamedRun = tuple[str, RunResult | FailedRun]
@@ -28,7 +27,7 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
     groups: dict[tuple[str, str], list[NamedRun]] = {}
     for name, run in named:
         groups.setdefault((name, but_for_config(run)), []).append((name, run))
-    info = next((one for one in registry().infos(MetricInfo) if one.key == criterion), None)
+    info = metric_info(criterion)
     sign = 1.0 if info is None or info.higher_is_better else -1.0
 
     def value(one: NamedRun) -> float:

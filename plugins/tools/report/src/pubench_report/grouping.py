@@ -154,7 +154,10 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
     Raises RequestError if a seed is there twice, or data files changed in between.
     """
     places = [_Place.of_run(name, run, drawn=run.run_id in drawn) for name, run in named]
-    columns, rows = _column_names(places), _row_names(places)
+    told = telling([(place.data, place.problem) for place in places])
+    columns = _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
+    rows = _row_names(places)
+    baselines = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
     cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
     for place, row, column in zip(places, rows, columns, strict=True):
         done, failed = cells.setdefault((row, column), ({}, []))
@@ -172,7 +175,9 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
             if isinstance(place.of, RunResult) and place.of.result.oracle
         ),
         common=_common(places),
-        baselines=_baselines(places, rows),
+        baselines=frozenset(
+            row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in baselines
+        ),
         notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
     )
     _refuse_changed_data(grid)
@@ -188,14 +193,14 @@ def marked(row: str, oracles: Container[str], baselines: Container[str]) -> str:
     return f"{row} (oracle)" if row in oracles else f"{row} (baseline)" if row in baselines else row
 
 
-def _baselines(places: Sequence[_Place], rows: Sequence[str]) -> frozenset[str]:
-    keys = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
-    return frozenset(row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in keys)
-
-
 def problem_of(spec: RunSpec) -> dict[str, str]:
     """Field of what methods that are compared have in common -> value, as JSON."""
     return _shared(_words(spec))
+
+
+def but_for_seed(spec: RunSpec) -> str:
+    """Equal for runs that differ in nothing but their seed."""
+    return _as_json({**spec.identity(), "seed": None})
 
 
 def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
@@ -268,11 +273,6 @@ def _varying(given: Collection[Mapping[str, str]]) -> list[str]:
     return [field for field in fields if len({each.get(field) for each in given}) > 1]
 
 
-def _column_names(places: Sequence[_Place]) -> list[str]:
-    told = telling([(place.data, place.problem) for place in places])
-    return _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
-
-
 def _row_names(places: Sequence[_Place]) -> list[str]:
     by_column: dict[tuple[str, str], list[_Place]] = {}
     for place in places:
@@ -287,17 +287,21 @@ def _row_names(places: Sequence[_Place]) -> list[str]:
 
 
 def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
-    """What tells the setups under one name apart, on whichever problem they differ: the preset, if that is enough."""
+    """What tells the setups under one name apart, on whichever problem they differ: the preset, or else a field of
+    texts such as a base classifier, if that is enough.
+    """
     fields: dict[str, None] = {}
     for column in columns:
         fields |= dict.fromkeys(_varying_setup(column))
-    presets = [
-        [place for place in column if place.setup["method.preset"] == preset]
-        for column in columns
-        for preset in {place.setup["method.preset"] for place in column}
-    ]
-    if "method.preset" in fields and not any(_varying_setup(group) for group in presets):
-        return ["method.preset"]
+    everywhere = [place for column in columns for place in column]
+    texts = [f for f in fields if all(place.setup.get(f, "").startswith('"') for place in everywhere)]
+    for field in (*(["method.preset"] if "method.preset" in fields else []), *texts):
+        groups: dict[tuple[int, str], list[_Place]] = {}
+        for number, column in enumerate(columns):
+            for place in column:
+                groups.setdefault((number, place.setup[field]), []).append(place)
+        if not any(_varying_setup(group) for group in groups.values()):
+            return [field]
     if len(fields) > 1:
         fields.pop("method.preset", None)  # other fields say what it changed
     return list(fields)

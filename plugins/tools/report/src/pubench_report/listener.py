@@ -1,4 +1,4 @@
-"""What is drawn when a run is over. Every list of plugins imports this module: it imports nothing heavy."""
+"""Pictures that are drawn when a run is over. Every list of plugins imports this module: it imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .cells import Cell, cell_of, marked_cells, printed
+from .cells import Cell, Measure, cell_of, marked_cells, printed
 from .grouping import Grid, marked
 from .printed import Printed
 from .rendering import Entry, Table
@@ -103,24 +103,23 @@ class MeasureTable(Printed):
 
 
 def measured_cells(
-    grid: Grid, metric: str, part: str, criterion: str | None, higher_is_better: bool | None, *, percent: bool
+    grid: Grid, measure: Measure, part: str, criterion: str | None
 ) -> tuple[dict[tuple[str, str], Cell], list[str]]:
     """Every cell with the best of each column marked, and what a reader must know of them.
 
-    ``criterion``: None means the one that names each result. ``higher_is_better``: None if that is not known, and
-    nothing is marked then. ``percent``: how means are printed.
+    ``criterion``: None means the one that names each result.
     """
     cells, notes = {}, []
     for row in grid.rows:
         for column in grid.columns:
             runs = grid.cell(row, column)
-            cell = cells[row, column] = cell_of(runs, metric, criterion, part)
+            cell = cells[row, column] = cell_of(runs, measure.key, criterion, part)
             for reason in dict.fromkeys(cell.missing.values()):
                 seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
-                notes.append(f"{row} on {column}, seed {seeds}: no {metric}: {reason}")
+                notes.append(f"{row} on {column}, seed {seeds}: no {measure.key}: {reason}")
             notes += [f"{failure}" for failure in runs.failures]
-    if higher_is_better is None:
-        notes.append(f"nothing is marked best: metric {metric} is not installed, so its direction is not known")
+    if measure.higher_is_better is None:
+        notes.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
         return cells, notes
     for column in grid.columns:
         competing = {row: cell for row in grid.rows if row not in grid.apart and (cell := cells[row, column]).values}
@@ -128,6 +127,6 @@ def measured_cells(
             counts = ", ".join(f"{row} {','.join(map(str, sorted(cell.values)))}" for row, cell in competing.items())
             notes.append(f"{column}: nothing is marked best, because the methods have different seeds: {counts}")
             continue
-        for row, mark in marked_cells(competing, higher_is_better, percent=percent, second=False).items():
+        for row, mark in marked_cells(competing, measure, second=False).items():
             cells[row, column] = replace(competing[row], mark=mark)
     return cells, notes

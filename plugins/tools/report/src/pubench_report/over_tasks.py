@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from .significance import Friedman, friedman, holm, wilcoxon
-from .sources import Means
+from .significance import Friedman, Means, friedman, holm, wilcoxon
 
 
 @dataclass(frozen=True)

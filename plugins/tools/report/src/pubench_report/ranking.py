@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .significance import Values, without_rounding
+from .significance import Values, shared_seeds, without_rounding
 
 #: Resamples, and the level of the intervals.
 RESAMPLES, LEVEL = 2000, 0.95
@@ -61,11 +61,6 @@ def complete_part(values: Values, methods: Sequence[str]) -> Complete:
         columns.remove(column)
         dropped.append(f"{column} (no seed was run by all methods)")
     return Complete(tuple(rows), tuple(columns), tuple(dropped))
-
-
-def shared_seeds(values: Values, methods: Sequence[str], data: str) -> list[int]:
-    """Seeds that all methods have a value for on a data set, ascending."""
-    return sorted(set.intersection(*(set(values[data].get(method, ())) for method in methods)))
 
 
 def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, seed: int = 0) -> list[RankInterval]:

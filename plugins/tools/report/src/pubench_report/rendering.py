@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pubench_cli.columns import Column, print_table
+from pubench_cli.console import as_plain_text
 from pubench_core.errors import visible
 
 Mark = Literal["", "best", "second"]
@@ -24,13 +25,15 @@ LEGEND = {
     "latex": r"bold: best, underlined: second of its column; !$n$: $n$ of the runs decide every row alike",
     "html": "bold: best, underlined: second of its column; “alike n”: n of the runs decide every row alike",
 }
+#: Characters of a line of a text that no terminal cuts.
+WIDEST = 1 << 20
 GAPS = "-: no value; ·: not run"
 
 
 @dataclass(frozen=True)
 class Entry:
     """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address; ``below``: points below the best, which pages draw.
+    or another page's address; ``below``: points below the best, which pages draw, and ``interval`` of them.
     """
 
     text: str
@@ -39,6 +42,7 @@ class Entry:
     link: str = ""
     why: str = ""
     below: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,8 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection
     >>> print(*aligned(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]), sep="|")
     method   digits|nnpu      86.70|p3mix-c    5.00
     """
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    return [
-        "  ".join(
-            cell.ljust(width) if k in left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [head, *rows]
-    ]
+    columns = [Column(name, right=k not in left) for k, name in enumerate(head)]
+    return as_plain_text(lambda console: print_table(console, columns, rows), width=WIDEST).splitlines()
 
 
 # -------------------------------------------------------------------- terminal

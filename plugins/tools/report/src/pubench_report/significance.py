@@ -11,6 +11,7 @@ of these draws, not that it would show on other data; that is what the ranks ove
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,6 @@ from pubench_core.errors import counted
 
 from .printed import Printed
 from .rendering import Entry, Table
-from .sources import once_per_source
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -156,6 +156,19 @@ class Friedman:
         """Whether the largest possible difference of average ranks, K - 1, reaches the critical one."""
         return len(self.methods) - 1 >= self.critical_difference
 
+    def lines(self) -> list[str]:
+        """The tests in words."""
+        found = [
+            f"Friedman chi2 = {self.chi2:.3f}, p = {p_text(self.p)}; Iman-Davenport F = {self.f:.3f}, "
+            f"p = {p_text(self.f_p)}; Nemenyi's critical difference {self.critical_difference:.2f}"
+        ]
+        if not self.can_decide:
+            found.append(
+                f"too few data sets for Nemenyi's test: average ranks of {len(self.methods)} methods differ by "
+                f"{len(self.methods) - 1} at most, which is below the critical difference"
+            )
+        return found
+
 
 def critical_difference(methods: int, data: int, alpha: float = 0.05) -> float:
     """Nemenyi's q sqrt(K (K + 1) / (6 D)); q: quantile of the studentized range of K groups over sqrt 2.
@@ -280,23 +293,14 @@ class Significance(Printed):
         )
 
     def _shown(self) -> tuple[list[str], Table, list[str]]:
-        rows = tuple(
-            tuple(
-                map(
-                    Entry,
-                    (
-                        pair.data,
-                        pair.method,
-                        str(pair.n),
-                        _number(pair.difference, "+.4f"),
-                        p_text(pair.p),
-                        p_text(pair.adjusted),
-                        _decision(pair),
-                    ),
-                )
-            )
-            for pair in self.pairs
-        )
+        rows = []
+        for pair in self.pairs:
+            difference = "-" if math.isnan(pair.difference) else f"{pair.difference:+.4f}"
+            decision: str = pair.decision
+            if decision == "too few pairs" and not math.isnan(pair.smallest_p):
+                decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
+            texts = (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
+            rows.append(tuple(map(Entry, texts)))
         head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
         below = [] if self.pairs else ["no pairs to test"]
         below += [
@@ -305,7 +309,7 @@ class Significance(Printed):
             *self._ranks_lines(),
             *(f"note: {n}" for n in self.notes),
         ]
-        return [self._title()], Table("tests", "", head, rows, left=2, texts=(6,)), below
+        return [self._title()], Table("tests", "", head, tuple(rows), left=2, texts=(6,)), below
 
     def _title(self) -> str:
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
@@ -319,30 +323,8 @@ class Significance(Printed):
             return [f"no ranks over data sets: {self.no_ranks}"]
         ranks = self.ranks
         order = sorted(zip(ranks.average_ranks, ranks.methods, strict=True))
-        lines = [
-            f"average ranks over {len(ranks.data)} data sets (1 is best): "
-            + ", ".join(f"{method} {rank:.2f}" for rank, method in order),
-            f"Friedman chi2 = {ranks.chi2:.3f}, p = {p_text(ranks.p)}; Iman-Davenport F = {ranks.f:.3f}, "
-            f"p = {p_text(ranks.f_p)}; Nemenyi's critical difference {ranks.critical_difference:.2f}",
-        ]
-        if not ranks.can_decide:
-            lines.append(
-                f"too few data sets for Nemenyi's test: average ranks of {len(ranks.methods)} methods differ by "
-                f"{len(ranks.methods) - 1} at most, which is below the critical difference"
-            )
-        return lines
-
-
-def _decision(pair: Pair) -> str:
-    if pair.decision != "too few pairs":
-        return pair.decision
-    if math.isnan(pair.smallest_p):
-        return "too few pairs"
-    return f"too few pairs (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
-
-
-def _number(value: float, form: str) -> str:
-    return "-" if math.isnan(value) else format(value, form)
+        listed = ", ".join(f"{method} {rank:.2f}" for rank, method in order)
+        return [f"average ranks over {len(ranks.data)} data sets (1 is best): {listed}", *ranks.lines()]
 
 
 def p_text(value: float) -> str:
@@ -355,62 +337,63 @@ def p_text(value: float) -> str:
 
 #: data set -> method -> seed -> value
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
+#: method -> task or data set -> value
+Means = Mapping[str, Mapping[str, float]]
 
 
 def pairs_of(values: Values, reference: str, *, test: Test, alpha: float, higher_is_better: bool) -> list[Pair]:
-    """Every method against the reference on every data set that has both."""
+    """Every method against the reference on every data set that has both, each data set a family of tests."""
+    apply: Callable[[Sequence[float], Sequence[float]], tuple[float, float]] = paired_t if test == "t" else wilcoxon
+    needed = 2 if test == "t" else 1
     found: list[Pair] = []
     for data, methods in values.items():
-        if reference in methods:
-            found += _pairs_on(data, methods, reference, test, alpha, higher_is_better)
+        if reference not in methods:
+            continue
+        tested: list[tuple[str, int, float, float, float]] = []
+        for method in methods:
+            if method != reference:
+                seeds = [seed for seed in methods[method] if seed in methods[reference]]
+                x, y = ([methods[one][seed] for seed in seeds] for one in (method, reference))
+                statistic, p = apply(x, y) if len(seeds) >= needed else (math.nan, math.nan)
+                difference = float(np.mean(np.subtract(x, y))) if x else math.nan
+                tested.append((method, len(seeds), difference, statistic, p))
+        adjusted = holm([p for *_, p in tested])
+        family = sum(not math.isnan(p) for *_, p in tested)
+        for (method, n, difference, statistic, p), of_family in zip(tested, adjusted, strict=True):
+            smallest = math.nan if math.isnan(p) else 0.0 if test == "t" else min(1.0, family * 2 / 2**n)
+            decision: Decision = "not decided"
+            if math.isnan(p) or smallest > alpha:
+                decision = "too few pairs"
+            elif of_family <= alpha and difference != 0:
+                decision = "better" if (difference > 0) == higher_is_better else "worse"
+            found.append(Pair(data, method, reference, n, difference, statistic, p, of_family, smallest, decision))
     return found
 
 
-def _pairs_on(
-    data: str,
-    methods: Mapping[str, Mapping[int, float]],
-    reference: str,
-    test: Test,
-    alpha: float,
-    higher_is_better: bool,
-) -> list[Pair]:
-    """The family of one data set."""
-    tested: list[tuple[str, int, float, float, float]] = []
-    apply: Callable[[Sequence[float], Sequence[float]], tuple[float, float]] = paired_t if test == "t" else wilcoxon
-    needed = 2 if test == "t" else 1
-    for method, by_seed in methods.items():
-        if method == reference:
-            continue
-        seeds = [seed for seed in by_seed if seed in methods[reference]]
-        x, y = [by_seed[seed] for seed in seeds], [methods[reference][seed] for seed in seeds]
-        statistic, p = apply(x, y) if len(seeds) >= needed else (math.nan, math.nan)
-        tested.append((method, len(seeds), float(np.mean(np.subtract(x, y))) if x else math.nan, statistic, p))
-    adjusted = holm([p for *_, p in tested])
-    family = sum(not math.isnan(p) for *_, p in tested)
-    return [
-        _pair(data, reference, row, new, family, test, alpha, higher_is_better)
-        for row, new in zip(tested, adjusted, strict=True)
-    ]
+def shared_seeds(values: Values, methods: Sequence[str], data: str) -> list[int]:
+    """Seeds that all methods have a value for on a data set, ascending."""
+    return sorted(set.intersection(*(set(values[data].get(method, ())) for method in methods)))
 
 
-def _pair(
-    data: str,
-    reference: str,
-    tested: tuple[str, int, float, float, float],
-    adjusted: float,
-    family: int,
-    test: Test,
-    alpha: float,
-    higher_is_better: bool,
-) -> Pair:
-    method, n, difference, statistic, p = tested
-    smallest = math.nan if math.isnan(p) else 0.0 if test == "t" else min(1.0, family * 2 / 2**n)
-    decision: Decision = "not decided"
-    if math.isnan(p) or smallest > alpha:
-        decision = "too few pairs"
-    elif adjusted <= alpha and difference != 0:
-        decision = "better" if (difference > 0) == higher_is_better else "worse"
-    return Pair(data, method, reference, n, difference, statistic, p, adjusted, smallest, decision)
+def once_per_source(values: Means) -> dict[str, dict[str, float]]:
+    """The values, with the mean of its tasks for each source (``disdat`` of ``disdat/nsw14``); unchanged if all are of
+    one source.
+
+    Tasks of a source share rows, sites or observers: a source of 164 tasks must not outvote the others.
+
+    >>> once_per_source({"a": {"disdat/sa01": 0.5, "disdat/sa02": 0.75, "digits": 1.0}})
+    {'a': {'disdat': 0.625, 'digits': 1.0}}
+    """
+    sources = {data: re.sub(r"^([a-z0-9-]+)[/:].*", r"\1", data) for found in values.values() for data in found}
+    if len(set(sources.values())) == 1:
+        return {method: dict(found) for method, found in values.items()}
+    return {
+        method: {
+            source: fmean(value for data, value in found.items() if sources[data] == source)
+            for source in dict.fromkeys(sources[data] for data in found)
+        }
+        for method, found in values.items()
+    }
 
 
 def ranks_of(
@@ -433,12 +416,12 @@ def ranks_of(
         if lacking:
             notes.append(f"no ranks on {data}: {', '.join(lacking)} has no value there")
             continue
-        seeds = set.intersection(*(set(found[method]) for method in methods))
+        seeds = shared_seeds(values, methods, data)
         if not seeds:
             notes.append(f"no ranks on {data}: no seed was run by all methods")
             continue
         for method in methods:
-            means[method][data] = fmean(found[method][seed] for seed in seeds)
+            means[method][data] = fmean(found[method][seed] for seed in seeds)  # adds exactly: ties stay ties
     tasks, means = means, once_per_source(means)
     for source in means[methods[0]]:
         if source not in tasks[methods[0]]:

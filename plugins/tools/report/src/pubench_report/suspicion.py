@@ -61,14 +61,12 @@ def too_good(runs: Iterable[Scored]) -> Iterator[tuple[Scored, str]]:
             continue
         if run.accuracy >= 1:
             yield run, f"its test accuracy is 1 on {run.rows:,} rows"
-        elif oracle is not None and run.accuracy - oracle > STANDARD_ERRORS * _error(run, oracle):
-            yield (
-                run,
-                f"its test accuracy of {run.accuracy:.4f} is above the oracle's {oracle:.4f} on the same "
-                f"{run.rows:,} rows",
-            )
-
-
-def _error(run: Scored, oracle: float) -> float:
-    """Standard error of the difference, as if of independent rows."""
-    return math.sqrt((run.accuracy * (1 - run.accuracy) + oracle * (1 - oracle)) / run.rows)
+        elif oracle is not None:
+            # as if of independent rows
+            error = math.sqrt((run.accuracy * (1 - run.accuracy) + oracle * (1 - oracle)) / run.rows)
+            if run.accuracy - oracle > STANDARD_ERRORS * error:
+                yield (
+                    run,
+                    f"its test accuracy of {run.accuracy:.4f} is above the oracle's {oracle:.4f} on the same "
+                    f"{run.rows:,} rows",
+                )

@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pubench_core.engine.explain import explain
-from pubench_core.engine.layers import Layer, read_yaml
+from pubench_core.engine.layers import read_yaml
 from pubench_core.errors import RequestError, nearest, shortened
 
 from .spec import StudySpec
@@ -84,18 +84,14 @@ class StudyFolder:
 def read_study(path: Path) -> StudyFile:
     """A study file. Raises RequestError, with file and line, for what is wrong in it."""
     layer = read_yaml(path, what="a study file", fields=StudySpec.model_fields)
-    return _validated(layer, path.read_text(encoding="utf-8"), str(path))
-
-
-def _validated(layer: Layer, text: str, origin: str) -> StudyFile:
     try:
         spec = StudySpec.model_validate(layer.values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if not first["loc"]:  # of the whole file
-            raise RequestError(f"{origin}: {first['msg'].removeprefix('Value error, ')}") from None
-        raise explain(error, StudySpec, (), {(): origin, **layer.origins}, owner="a study") from None
-    return StudyFile(spec, text, origin, dict(layer.origins))
+            raise RequestError(f"{path}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise explain(error, StudySpec, (), {(): str(path), **layer.origins}, owner="a study") from None
+    return StudyFile(spec, path.read_text(encoding="utf-8"), str(path), dict(layer.origins))
 
 
 # -------------------------------------------------------------------- shipped protocols

@@ -17,6 +17,7 @@ from pubench_core.records.files import RESULT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Measure, Result, metric_and_rule
+from pubench_core.specs import RunSpec
 from pubench_core.specs.canonical import short_hash
 
 if TYPE_CHECKING:
@@ -84,11 +85,9 @@ def _of(measure: Measure) -> dict[str, Any]:
     return {"value": measure.value, "low": low, "high": high, "undefined": measure.undefined}
 
 
-def _facts(result: Result) -> dict[str, Any]:
-    """What is the same for all measures of a run."""
-    spec = result.spec
+def facts_of(spec: RunSpec) -> dict[str, Any]:
+    """Facts of a run that are known before it is carried out."""
     return {
-        "run_id": result.run_id,
         "method": spec.method.key,
         "data": spec.data.key,
         "mechanism": spec.mechanism.key,
@@ -96,15 +95,25 @@ def _facts(result: Result) -> dict[str, Any]:
         "c": spec.mechanism.c,
         "positive_rate": spec.mechanism.positive_rate,
         "scheme": spec.data.scheme,
-        "prior": result.data.prior.given,
         "prior_from": str(spec.prior),
-        "prior_true": result.data.prior.true,
         "seed": spec.seed,
-        "preset": spec.method.preset or "",
+        "preset": spec.method.preset,
         "calibrate": spec.method.calibrate,
         "backbone": spec.backbone.key,
-        "config": json.dumps(spec.method.config, sort_keys=True),
         "validation_fraction": spec.validation.fraction,
+    }
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What is the same for all measures of a run."""
+    spec = result.spec
+    return {
+        "run_id": result.run_id,
+        **facts_of(spec),
+        "preset": spec.method.preset or "",
+        "prior": result.data.prior.given,
+        "prior_true": result.data.prior.true,
+        "config": json.dumps(spec.method.config, sort_keys=True),
         "oracle": result.oracle,
         "epochs": result.epochs,
         "seconds": result.seconds.total,

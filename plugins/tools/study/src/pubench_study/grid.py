@@ -323,20 +323,18 @@ def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> 
 
 
 def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
+    """Whether every name of a condition has one of its values; a method also by its name without what tells its rows
+    apart.
+    """
     return all(
-        name in facts and (_matches(facts[name], wanted) or (name == "method" and _matches(_plain(facts), wanted)))
+        name in facts
+        and any(
+            _same(value, option)
+            for value in ([facts[name], str(facts[name]).partition(" [")[0]] if name == "method" else [facts[name]])
+            for option in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
+        )
         for name, wanted in condition.items()
     )
-
-
-def _plain(facts: Mapping[str, Any]) -> str:
-    """What a method is called without what tells its rows apart."""
-    return str(facts["method"]).partition(" [")[0]
-
-
-def _matches(value: Any, wanted: Any) -> bool:
-    options = wanted if isinstance(wanted, (list, tuple)) else (wanted,)
-    return any(_same(value, option) for option in options)
 
 
 def _same(value: Any, option: Any) -> bool:

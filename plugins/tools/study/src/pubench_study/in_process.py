@@ -50,7 +50,7 @@ class NamedPlan:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a run. ``result``: also if it could not be stored, when there is no ``folder``."""
+    """Outcome of a run. ``result``: also if it could not be stored, when there is no ``folder``."""
 
     run: NamedPlan
     event: Ended
@@ -122,7 +122,7 @@ def carried_out(
     progress: Progress = silent,
     lines: Lines | None = None,
 ) -> Iterator[Done]:
-    """What becomes of each run, as soon as it is over; a run that fails ends no other.
+    """Yields the outcome of each run, as soon as it is over; a run that fails ends no other.
 
     ``said``: an error or a line in the caller's words. ``say``: called with what core says of a run and its data, each
     once; None puts it in the line of the run. ``display``: of the epochs of one run, ``progress``: of preparing data;

@@ -74,7 +74,7 @@ class Lines:
 
 
 def what(event: Ended) -> str:
-    """What became of a run, in words."""
+    """Outcome of a run, in words."""
     if event.status not in ("finished", "found"):
         return f"{event.cause or event.status}: {event.text}"
     if event.status == "found":

@@ -25,7 +25,6 @@ from .code_cache import InstalledCode, code_of_plans, fingerprint_of
 from .files import StudyFile
 from .grid import EVERY_ESTIMATOR, Cell, cells_of
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
-from .spec import StudySpec
 
 Say = Callable[[str], None]
 
@@ -39,7 +38,8 @@ def freeze(
 
     Raises RequestError for what cannot be resolved and for two runs that are the same; PluginError for a broken plugin.
     """
-    of_all = Layer(dict(file.spec.settings), _below(file.origins, "settings"))
+    where = {path[1:]: line for path, line in file.origins.items() if len(path) > 1 and path[0] == "settings"}
+    of_all = Layer(dict(file.spec.settings), where)
     fingerprint = fingerprint_of(registry)  # before anything is read: what changes meanwhile is noticed
     runs: dict[str, PlannedRun] = {}
     excluded: list[Excluded] = []
@@ -57,21 +57,15 @@ def freeze(
         cells = cells_of(file.spec, registry, root)
     except RequestError as error:
         raise RequestError(f"{file.origin}: {error}", field=error.field, value=error.value, hint=error.hint) from None
-    if _every_estimator(file.spec) and not registry.infos(PriorInfo):
+    every_estimator = any(EVERY_ESTIMATOR in (block.priors or ()) for block in (file.spec, *file.spec.include))
+    if every_estimator and not registry.infos(PriorInfo):
         excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
     for cell in cells:
         plan = _resolved(cell, file, of_all, registry, warn)
         if reason := _beyond_one(plan, root, shares):
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
-        run = PlannedRun(
-            run_id=plan.run_id,
-            row=cell.row,
-            facts=dict(cell.facts),
-            draw=cell.draw,
-            held_out=_held_out(plan, root, labels),
-            resolved=plain(plan.spec),
-        )
+        run = planned_run(plan, cell.row, cell.facts, cell.draw, _held_out(plan, root, labels))
         other = runs.setdefault(run.run_id, run)
         if other is not run:
             if other.row == run.row and run.draw is not None and other.draw != run.draw:
@@ -82,8 +76,7 @@ def freeze(
         plans.append(plan)
         for one in [*plan.folds, *([] if plan.refit is None else [plan.refit])]:
             facts = {**cell.facts, "fold": one.spec.validation.fold}
-            fold = PlannedRun(run_id=one.run_id, row=cell.row, facts=facts, draw=cell.draw, resolved=plain(one.spec))
-            runs[fold.run_id] = fold
+            runs[one.run_id] = planned_run(one, cell.row, facts, cell.draw)
             plans.append(one)
     if not runs:
         raise RequestError(f"{file.origin}: no run is left: {excluded[0].cell}: {excluded[0].reason}")
@@ -98,10 +91,6 @@ def freeze(
         excluded=tuple(excluded),
     )
     return frozen, code_of_plans(plans, fingerprint)
-
-
-def _every_estimator(study: StudySpec) -> bool:
-    return any(EVERY_ESTIMATOR in (block.priors or ()) for block in (study, *study.include))
 
 
 def resolved(cell: Cell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
@@ -119,8 +108,18 @@ def _resolved(cell: Cell, file: StudyFile, of_all: Layer, registry: Registry, wa
         raise type(error)(text, field=error.field, value=error.value, hint=error.hint) from None
 
 
-def _below(origins: Mapping[tuple[str, ...], str], section: str) -> dict[tuple[str, ...], str]:
-    return {path[1:]: where for path, where in origins.items() if len(path) > 1 and path[0] == section}
+def planned_run(
+    plan: Plan, row: str, facts: Mapping[str, Any] | None = None, draw: int | None = None, held_out: int | None = None
+) -> PlannedRun:
+    """A resolved run as a plan keeps it."""
+    return PlannedRun(
+        run_id=plan.run_id,
+        row=row,
+        facts=dict(facts or {}),
+        draw=draw,
+        held_out=held_out,
+        resolved=plain(plan.spec),
+    )
 
 
 def plain(spec: RunSpec) -> dict[str, Any]:

@@ -20,9 +20,11 @@ def each_task(entries: Sequence[Mapping[str, Any]], registry: Registry, root: Da
 
     Raises RequestError for an unknown fact, a choice that no task meets, and files that are absent.
     """
+    sources = [info for info in registry.infos(DatasetInfo) if info.tasks]
     for given in entries:
         entry = dict(given)
-        chosen, info = entry.pop("tasks", None), _source_with_tasks(entry, registry)
+        chosen = entry.pop("tasks", None)
+        info = next((info for info in sources if entry.get("key") in (info.key, *info.aliases)), None)
         if info is None:
             if chosen is not None:
                 raise RequestError(f"data: {shown(entry.get('key'))} has no tasks to choose from", field="data")
@@ -43,11 +45,6 @@ def brings_labels(entry: Mapping[str, Any], registry: Registry) -> bool:
     key = str(entry.get("key", "")).replace(":", "/").partition("/")[0]
     infos = registry.infos(DatasetInfo)
     return "own" in entry or any(i.labels != "simulated" and key in (i.key, *i.aliases) for i in infos)
-
-
-def _source_with_tasks(entry: Mapping[str, Any], registry: Registry) -> DatasetInfo | None:
-    infos = registry.infos(DatasetInfo)
-    return next((i for i in infos if i.tasks and entry.get("key") in (i.key, *i.aliases)), None)
 
 
 def _meets(task: Task, chosen: Any, info: DatasetInfo) -> bool:

@@ -15,8 +15,7 @@ from typing import Any
 import filelock
 from pubench_study.code_cache import code_of_plans
 from pubench_study.local import LocalPool
-from pubench_study.plan import PlannedRun
-from pubench_study.planning import plain
+from pubench_study.planning import plain, planned_run
 from pubench_study.scheduler import Stop, Study, conduct
 from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
@@ -85,7 +84,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
     store = RecordStore(results)
     store.check_writable()
     digests = Digests(registry, data_root(plan.spec.execution, say))
-    first, root = _planned(plan), digests.root
+    first, root = planned_run(plan, plan.spec.method.key), digests.root
     if absent := digests.check([first]):
         raise RequestError(next(iter(absent.values())), field="data.key")
     code = code_of_plans([plan], "")
@@ -177,10 +176,6 @@ def _config_in(layer: Layer) -> Mapping[str, Any]:
 def _oracle(plan: Plan) -> bool:
     name = plan.spec.selection.criterion
     return "truth" in plan.method.requires or (name in plan.metrics and plan.metrics[name].info.oracle)
-
-
-def _planned(plan: Plan) -> PlannedRun:
-    return PlannedRun(run_id=plan.run_id, row=plan.spec.method.key, facts={}, draw=None, resolved=plain(plan.spec))
 
 
 def _orders(plan: Plan) -> Orders:

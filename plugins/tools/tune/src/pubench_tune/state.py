@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from pubench_study.plan import PlannedRun
-from pubench_study.planning import plain
+from pubench_study.planning import planned_run
 from pubench_study.scheduler import Study
 from pubench_study.state import OF_THE_MACHINE
 from pubench_study.task import Bar, Ended, Progressed
@@ -203,7 +203,7 @@ class Search:
             self._proposals.begin(trial.key, {"chosen": dict(trial.chosen), "config": {}, "runs": [], "spec": None})
             self._end(trial, _Outcome("failed", reason=f"refused: {error}"))
             return
-        trial.runs = {seed: _planned(plan, trial) for seed, plan in zip(seeds, plans, strict=True)}
+        trial.runs = {seed: planned_run(plan, f"trial {trial.number}") for seed, plan in zip(seeds, plans, strict=True)}
         self._proposals.begin(
             trial.key,
             {
@@ -302,7 +302,3 @@ class Search:
         )
         if better:
             self._best = (value, number)
-
-
-def _planned(plan: Plan, trial: _Trial) -> PlannedRun:
-    return PlannedRun(run_id=plan.run_id, row=f"trial {trial.number}", facts={}, draw=None, resolved=plain(plan.spec))

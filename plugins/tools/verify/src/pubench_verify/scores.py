@@ -11,10 +11,15 @@ import numpy as np
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.fold_values import parts_of_folds, value_over_folds
-from pubench_core.records.measures import Measures, measures_of
+from pubench_core.records.measures import (
+    Measures,
+    measures_at,
+    measures_of,
+    parts_of_folds,
+    threshold_in,
+    value_over_folds,
+)
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
-from pubench_core.records.thresholds import measures_at, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
 from .difference import Apart, alike, differences

@@ -164,7 +164,11 @@ def _sides(sample: AuditSample, given: IntArray) -> tuple[Side, Side]:
         rows = sum(n for _, _, n, _ in bands)
         answered = of_sample & (given >= 0)
         if rows and not answered.any():
-            raise RequestError(f"answers: no row {name} the threshold has one; both sides need some", field="answers")
+            raise RequestError(
+                f"answers: none of the {int(of_sample.sum())} drawn rows {name} the threshold is answered; both sides "
+                "need some",
+                field="answers",
+            )
         found.append(Side(rows, int(answered.sum()), int((given[answered] == 1).sum())))
     return found[0], found[1]
 

@@ -61,6 +61,6 @@ def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditS
         if sample.key == key:
             return sample
     raise RequestError(
-        f"{where}: no design of audit {key} is next to {sheet}; name it with design (the file *{DESIGN} that was "
+        f"{where}: no design of audit {key} is next to {sheet}; name it with design=FILE (*{DESIGN}, "
         "written with the sheet)"
     )

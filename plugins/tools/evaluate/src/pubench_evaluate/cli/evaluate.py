@@ -17,7 +17,7 @@ from pubench_core.errors import RequestError
 from ..audit.sheet import answers_of
 from ..estimates import RULE, summary
 from ..evaluation import Evaluation, evaluate
-from ..report_card import assumed, belief_line, between, count_of
+from ..report_card import assumed, belief_line, between, count_of, shown_value
 from .score_table import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
 
 #: Columns of printed sentences.
@@ -180,8 +180,7 @@ def _print_measures(card: Evaluation) -> None:
     cells = []
     for key, found in card.measures.items():
         notes = ([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)
-        value = "" if found.value is None else f"{found.value:.4f}"
-        cells.append([key, value, between(found.interval), assumed(found), "; ".join(notes)])
+        cells.append([key, *shown_value(found, 4), assumed(found), "; ".join(notes)])
     out().print()
     print_table(out(), columns, cells, surplus="below")
 

@@ -245,22 +245,20 @@ def report(
 
     --full prints tables, paired tests and ranks; --format and --out write them to a file.
     """
-    from .report import ReportOptions, write_report
+    from .report import write_report
 
     write_report(
-        ReportOptions(
-            given=folder,
-            results=results,
-            study=study,
-            form=format.value if format is not None else None,
-            out=out,
-            figures=figures,
-            baseline=baseline,
-            criterion=criterion,
-            measure=measure,
-            only=tuple(only or ()),
-            full=full,
-        )
+        folder,
+        results,
+        study=study,
+        only=only or (),
+        measure=measure,
+        criterion=criterion,
+        baseline=baseline,
+        form=format.value if format is not None else None,
+        out_file=out,
+        figures=figures,
+        full=full,
     )
 
 

@@ -71,8 +71,9 @@ def compare(asked: CompareOptions) -> None:
         rows_out().write(_text(found, form))
     else:
         write_text(asked.out, _text(found, form))
-    if form == "csv":
-        _say_remarks(found)
+    if form == "csv":  # stdout is rows
+        for line in found.remarks():
+            print(visible(line), file=sys.stderr)
     if asked.out is not None:
         err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
 
@@ -162,12 +163,6 @@ def _print(found: SideBySide | BoardStanding, console: Console) -> None:
         print_table(console, columns, [cell.texts() for cell in found.cells], surplus="below")
     for line in found.remarks():
         console.print(line, markup=False)
-
-
-def _say_remarks(found: SideBySide | BoardStanding) -> None:
-    """On stderr, where stdout is rows."""
-    for line in found.remarks():
-        print(visible(line), file=sys.stderr)
 
 
 def _markdown(found: SideBySide | BoardStanding) -> list[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pubench_study.lines import Lines
 
-from pubench.running import RunResult
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -24,9 +23,10 @@ from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknow
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.randomness import seeds_of
-from pubench_core.results import metric_and_rule, shown_first
+from pubench_core.results import shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board
+from ..cells import metric_info
 from ..comparing import results_of, runs_of
 from ..comparison import beside_board
 from ..measure_table import MeasureTable
@@ -158,8 +158,8 @@ def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | No
 
 def _assumed(measure: str) -> str:
     """What must hold for a PU measure to rank methods."""
-    key = metric_and_rule(measure)[0]
-    info = next(one for one in registry().infos(MetricInfo) if key in (one.key, *one.aliases))
+    info = metric_info(measure)
+    assert info is not None  # it was measured just now
     names = {"SCAR": "that labeled positives are a random draw of all (SCAR)", "prior": "that the prior is right"}
     assumed = " and ".join(names[name] for name in sorted(info.assumes))
     return (
@@ -244,10 +244,8 @@ def _baseline(asked: CompareMethodsOptions, keys: Sequence[str]) -> str | None:
 def _check_measure(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     if asked.measure is None:
         return
-    infos = registry().infos(MetricInfo)
-    info = next((one for one in infos if asked.measure in (one.key, *one.aliases)), None)
-    if info is None:
-        known = [key for one in infos for key in (one.key, *one.aliases)]
+    if (info := metric_info(asked.measure)) is None:
+        known = [key for one in registry().infos(MetricInfo) for key in (one.key, *one.aliases)]
         raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
     table = _without_truth(data, given)
     if info.oracle and table is not None:
@@ -277,20 +275,18 @@ def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
     return {
         **(plain[0] if plain else {}),
         "more": plain[1:],
-        "runs": [_run(run) for run in results],
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "method": run.result.spec.method.key,
+                "data": run.result.spec.data.key,
+                "seed": run.result.spec.seed,
+                "record": str(run.folder),
+                "reused": run.reused,
+            }
+            for run in results
+        ],
         "failures": [str(failure) for failure in results.failures],
-    }
-
-
-def _run(run: RunResult) -> dict[str, Any]:
-    spec = run.result.spec
-    return {
-        "run_id": run.run_id,
-        "method": spec.method.key,
-        "data": spec.data.key,
-        "seed": spec.seed,
-        "record": str(run.folder),
-        "reused": run.reused,
     }
 
 

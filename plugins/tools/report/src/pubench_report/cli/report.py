@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from pubench_cli.console import err, out
@@ -18,42 +18,39 @@ from ..report.tables import sections
 from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
 
 
-@dataclass(frozen=True)
-class ReportOptions:
-    """Options of a report. ``form``: table, md, csv, latex or html; None: by the suffix of ``out``, or table.
+def write_report(
+    given: str | None,
+    results: Path,
+    *,
+    study: str | None,
+    only: Sequence[str],
+    measure: str,
+    criterion: str | None,
+    baseline: str | None,
+    form: str | None,
+    out_file: Path | None,
+    figures: Path | None,
+    full: bool,
+) -> None:
+    """Prints or writes a report of the runs that :func:`pubench_report.report.gather.gather` finds.
 
-    ``figures``: folder for them. ``only``: conditions on runs. ``full``: every table on the terminal, not the summary.
+    ``form``: table, md, csv, latex or html; None: by the suffix of ``out_file``, or table. ``figures``: their folder.
+    ``full``: every table on the terminal, not the summary. Raises RequestError for what is not there or cannot be
+    written.
     """
-
-    given: str | None
-    results: Path
-    study: str | None
-    form: str | None
-    out: Path | None
-    figures: Path | None
-    baseline: str | None
-    criterion: str | None
-    measure: str
-    only: tuple[str, ...] = ()
-    full: bool = False
-
-
-def write_report(options: ReportOptions) -> None:
-    """Raises RequestError for what is not there or cannot be written."""
-    form = form_of(options.out, options.form, BY_SUFFIX)
-    gathered = gather(options.given, options.results, options.study, options.criterion, options.only)
+    form = form_of(out_file, form, BY_SUFFIX)
+    gathered = gather(given, results, study, criterion, only)
     for note in gathered.notes:
         err().print(said(note), markup=False)
     with collection_off():
-        model, tests = compared(gathered, options.measure, options.criterion, options.baseline)
-        written = write_figures_of(model, tests, options.figures)
-        out_file = options.out
+        model, tests = compared(gathered, measure, criterion, baseline)
+        written = write_figures_of(model, tests, figures)
         if form == "html" and out_file is None:
             out_file = Path(f"{gathered.title}-report.html")
         if out_file is not None:
             write_text(out_file, report_text(model, tests, form))
             written.append(out_file)
-        elif form == "table" and not options.full:
+        elif form == "table" and not full:
             print_summary(out(), title_lines(gathered), model)
         elif form == "table":
             print_sections(out(), title_lines(gathered), sections(model, tests))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pubench_core.errors import counted, shortened, unknown
+from pubench_core.errors import counted, unknown
 
 from ..boards import MEASURES, Board, problem_of
 from ..cells import mean_and_std
-from ..printed import Printed
 from ..published import Figure, standard_error, verdict_of
-from ..rendering import Entry, Table
 from ..results import Results
 from .cells import cells_of, figure_of, first_of, grid_of_results
-from .result import LeftOut
+from .result import Beside, LeftOut, difference_texts, figure_fields
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,22 +44,19 @@ class Standing:
 
     def texts(self) -> list[str]:
         """The cell as it is printed, in the order of :attr:`BoardStanding.head`."""
-        error = standard_error(self.mine, self.best)
-        within = {"matched": "yes", None: "not judged"}.get(
-            verdict := verdict_of(self.mine, self.best), f"no, {verdict}"
-        )
         rank = "oracle, not ranked" if self.oracle else f"{self.rank} of {self.of}"
-        difference = f"{self.difference:+.2f}" + ("" if error is None else f" ± {error:.2f}")
-        return [self.method, self.data, str(self.mine), rank, f"{self.best_method} {self.best}", difference, within]
+        best = f"{self.best_method} {self.best}"
+        return [self.method, self.data, str(self.mine), rank, best, *difference_texts(self.mine, self.best)]
 
 
 @dataclass(frozen=True)
-class BoardStanding(Printed):
+class BoardStanding(Beside):
     """Results among the methods of a board. Prints as text; in a notebook as a table. Figures are in percent."""
 
     head: ClassVar[tuple[str, ...]] = (
         "method", "data", "mine", "rank", "best of the board", "difference ± SE", "within 2 SE",
     )  # fmt: skip
+    text_columns: ClassVar[tuple[int, ...]] = (4, 6)
     fields: ClassVar[tuple[str, ...]] = (
         "board", "method", "data", "oracle", "measure", "criterion", "mean", "std", "n", "alike", "rank", "of",
         "best_method", "best_mean", "best_std", "best_n", "best_alike", "difference", "standard_error", "verdict",
@@ -96,45 +90,18 @@ class BoardStanding(Printed):
 
     def remarks(self) -> list[str]:
         """Left-out methods and notes."""
-        lines = [] if self.cells else ["nothing to compare"]
-        for why, number in Counter(one.why for one in self.left_out).items():
-            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
-            lines.append(f"left out ({number}), {why}: {shortened(cells, 400)}")
+        lines = [*([] if self.cells else ["nothing to compare"]), *self._left_out()]
         if older := frozenset().union(*(cell.older for cell in self.cells)):
             lines.append(f"{counted(len(older), 'run')} of the board: another engine revision than its own, or unknown")
         return [*lines, *(f"note: {note}" for note in self.notes)]
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row per cell, as plain data."""
-        return [self._row(cell) for cell in self.cells]
-
-    def to_frame(self) -> DataFrame:
-        """:meth:`to_rows` as a frame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
         left_out = [{"method": one.method, "data": one.data, "why": one.why} for one in self.left_out]
         return {"board": self.board, "cells": self.to_rows(), "left_out": left_out, "notes": self.remarks()}
 
-    def table(self) -> Table:
-        """The cells as they are printed."""
-        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
-        return Table("board", "", self.head, rows, left=2, texts=(4, 6))
-
-    def _shown(self) -> tuple[list[str], Table, list[str]]:
-        return [self.title(), *self.heading()], self.table(), self.remarks()
-
     def _row(self, cell: Standing) -> dict[str, Any]:
-        error = standard_error(cell.mine, cell.best)
-        figures = {
-            f"{side}{name}": getattr(figure, name)
-            for side, figure in (("", cell.mine), ("best_", cell.best))
-            for name in ("mean", "std", "n", "alike")
-        }
-        known = {
+        return {
             "board": self.board,
             "method": cell.method,
             "data": cell.data,
@@ -145,11 +112,10 @@ class BoardStanding(Printed):
             "of": cell.of,
             "best_method": cell.best_method,
             "difference": cell.difference,
-            "standard_error": error,
+            "standard_error": standard_error(cell.mine, cell.best),
             "verdict": verdict_of(cell.mine, cell.best),
-            **figures,
+            **figure_fields(**{"": cell.mine, "best_": cell.best}),
         }
-        return {name: round(known[name], 6) if isinstance(known[name], float) else known[name] for name in self.fields}
 
 
 def beside_board(

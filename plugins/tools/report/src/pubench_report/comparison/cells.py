@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -11,8 +10,8 @@ from pubench_core.errors import RequestError, counted, unknown
 
 from ..cells import cell_of, mean_and_std
 from ..draws import but_for_config
-from ..grouping import Cell, Grid, grid_of
-from ..published import Figure, PublishedCell, Source, read_as, source, verdict_of
+from ..grouping import Cell, Grid, but_for_seed, grid_of
+from ..published import Figure, PublishedCell, read_as, source, verdict_of
 from ..results import Results
 from .protocol import fitting, why_not
 from .result import ComparedCell, LeftOut, SideBySide
@@ -51,7 +50,10 @@ def beside_published(
         printed = fitting(spec, found)[0]
         met.add(printed)
         fewest = min(draws[but_for_config(run)] for run in cell.runs.values())
-        compared.append(_compared(row in grid.oracles, figure, printed, theirs, fewest))
+        verdict = verdict_of(figure, printed.figure)
+        reason = theirs.reason_of(printed.method, printed.data, verdict, fewest)
+        method, data = _name_of(printed)
+        compared.append(ComparedCell(method, data, row in grid.oracles, figure, printed.figure, reason))
     return SideBySide(
         theirs=theirs.name,
         citation=theirs.citation,
@@ -80,10 +82,13 @@ def beside_results(
     criterion = mine.criterion.removesuffix(" (oracle)")
     scale = 100.0 if mine.percent else 1.0
     grid = grid_of_results(results)
-    theirs = {_alike(first_of(cell)): (row, column, cell) for row, column, cell in cells_of(grid_of_results(others))}
+    theirs = {
+        but_for_seed(first_of(cell).result.spec): (row, column, cell)
+        for row, column, cell in cells_of(grid_of_results(others))
+    }
     compared, left_out, met, shared, runs = [], [], set(), 0, 0
     for row, column, cell in cells_of(grid):
-        key = _alike(first_of(cell))
+        key = but_for_seed(first_of(cell).result.spec)
         if key not in theirs:
             left_out.append(LeftOut(row, column, f"{title} has no run of the same spec"))
             continue
@@ -145,20 +150,7 @@ def figure_of(cell: Cell, criterion: str, measure: str, scale: float) -> Figure 
     return None if mean is None else Figure(mean, std, len(found.values), alike)
 
 
-def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source, draws: int) -> ComparedCell:
-    """``draws``: the fewest hyper-parameter draws that a split of ours was chosen from."""
-    method, data = _name_of(printed)
-    reason = theirs.reason_of(printed.method, printed.data, verdict_of(ours, printed.figure), draws)
-    return ComparedCell(method, data, oracle, ours, printed.figure, reason)
-
-
 def _name_of(printed: PublishedCell) -> tuple[str, str]:
     """Method and data set by their keys, with what the publication says of calibration and case."""
     method = f"{printed.method}-c" if printed.calibrate == "on" else printed.method
     return method, f"{printed.data} {printed.binarization}".strip()
-
-
-def _alike(run: RunResult) -> str:
-    """Equal for runs of the same spec except for their seeds."""
-    identity = {name: value for name, value in run.result.spec.identity().items() if name != "seed"}
-    return json.dumps(identity, sort_keys=True)

@@ -64,11 +64,7 @@ class ComparedCell:
         if self.reason is not None:
             reason = f"{self.standing}: {self.reason.reason} ({self.reason.known}; {self.reason.evidence})"
         method = f"{self.method} (oracle)" if self.oracle else self.method
-        within = {"matched": "yes", None: "not judged"}.get(self.verdict, f"no, {self.verdict}")
-        difference = f"{self.difference:+.2f}"
-        if self.standard_error is not None:
-            difference += f" ± {self.standard_error:.2f}"
-        return [method, self.data, str(self.ours), str(self.theirs), difference, within, reason]
+        return [method, self.data, str(self.ours), str(self.theirs), *difference_texts(self.ours, self.theirs), reason]
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,82 @@ class LeftOut:
     why: str
 
 
+def difference_texts(mine: Figure, theirs: Figure) -> list[str]:
+    """The difference with its standard error, and whether it is within two of them."""
+    error, verdict = standard_error(mine, theirs), verdict_of(mine, theirs)
+    within = {"matched": "yes", None: "not judged"}.get(verdict, f"no, {verdict}")
+    return [f"{mine.mean - theirs.mean:+.2f}" + ("" if error is None else f" ± {error:.2f}"), within]
+
+
+class Beside(Printed):
+    """Base of results next to those of others: a row per cell, as text, frame or plain data."""
+
+    #: Columns of the printed table; those of them that are no numbers, from the third; fields of a row of plain data.
+    head: ClassVar[tuple[str, ...]]
+    text_columns: ClassVar[tuple[int, ...]]
+    fields: ClassVar[tuple[str, ...]]
+    cells: tuple[Any, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+    def title(self) -> str:
+        """Title of the table."""
+        raise NotImplementedError
+
+    def heading(self) -> list[str]:
+        """Lines above the table."""
+        raise NotImplementedError
+
+    def remarks(self) -> list[str]:
+        """Lines below the table."""
+        raise NotImplementedError
+
+    def _row(self, cell: Any) -> dict[str, Any]:
+        """The fields of a cell."""
+        raise NotImplementedError
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per compared cell, as plain data."""
+        rows = [self._row(cell) for cell in self.cells]
+        return [
+            {name: round(row[name], 6) if isinstance(row[name], float) else row[name] for name in self.fields}
+            for row in rows
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """:meth:`to_rows` as a frame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
+
+    def table(self) -> Table:
+        """The cells as they are printed."""
+        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
+        return Table("beside", "", self.head, rows, left=2, texts=self.text_columns)
+
+    def _shown(self) -> tuple[list[str], Table, list[str]]:
+        return [self.title(), *self.heading()], self.table(), self.remarks()
+
+    def _left_out(self) -> list[str]:
+        """Why cells are left out, a line per reason."""
+        lines = []
+        for why, number in Counter(one.why for one in self.left_out).items():
+            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
+            lines.append(f"left out ({number}), {why}: {shortened(cells, _LISTED)}")
+        return lines
+
+
+def figure_fields(**figures: Figure) -> dict[str, Any]:
+    """``ours_mean`` and so on, of figures by the prefix of their fields."""
+    return {
+        f"{side}{name}": getattr(figure, name)
+        for side, figure in figures.items()
+        for name in ("mean", "std", "n", "alike")
+    }
+
+
 @dataclass(frozen=True)
-class SideBySide(Printed):
+class SideBySide(Beside):
     """Our results next to those of others. Prints as text; in a notebook as a table.
 
     ``theirs``: what ours is compared with; ``alike``: what all compared runs have in common, in words; ``percent``:
@@ -89,6 +159,7 @@ class SideBySide(Printed):
     """
 
     head: ClassVar[tuple[str, ...]] = HEAD
+    text_columns: ClassVar[tuple[int, ...]] = (5, 6)
     fields: ClassVar[tuple[str, ...]] = FIELDS
 
     theirs: str
@@ -108,10 +179,6 @@ class SideBySide(Printed):
         known = {name: standings.count(name) for name in STANDINGS}
         return {**known, "left out": len(self.left_out), "missing": len(self.missing)}
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row per compared cell, as plain data; figures are in percent where ``percent`` says so."""
-        return [self._row(cell) for cell in self.cells]
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
         return {
@@ -125,12 +192,6 @@ class SideBySide(Printed):
             "notes": list(self.notes),
         }
 
-    def to_frame(self) -> DataFrame:
-        """:meth:`to_rows` as a frame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_rows(), columns=list(FIELDS))
-
     def title(self) -> str:
         """Title of the table."""
         unit = ", percent" if self.percent else ""
@@ -143,10 +204,7 @@ class SideBySide(Printed):
     def remarks(self) -> list[str]:
         """Counts; why cells are left out; what is missing; notes."""
         counts = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
-        lines = [counts or "nothing to compare"]
-        for why, number in Counter(one.why for one in self.left_out).items():
-            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
-            lines.append(f"left out ({number}), {why}: {shortened(cells, _LISTED)}")
+        lines = [counts or "nothing to compare", *self._left_out()]
         if self.missing:
             listed = ", ".join(f"{method} on {data}" for method, data in self.missing)
             lines.append(f"missing ({len(self.missing)}), theirs and not run here alike: {shortened(listed, _LISTED)}")
@@ -156,20 +214,7 @@ class SideBySide(Printed):
             lines.append("alike: runs that decide every test row alike")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def table(self) -> Table:
-        """The cells as they are printed."""
-        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
-        return Table("beside", "", HEAD, rows, left=2, texts=(5, 6))
-
-    def _shown(self) -> tuple[list[str], Table, list[str]]:
-        return [self.title(), *self.heading()], self.table(), self.remarks()
-
     def _row(self, cell: ComparedCell) -> dict[str, Any]:
-        figures = {
-            f"{side}_{name}": getattr(figure, name)
-            for side, figure in (("ours", cell.ours), ("theirs", cell.theirs))
-            for name in ("mean", "std", "n", "alike")
-        }
         return {
             "theirs": self.theirs,
             "method": cell.method,
@@ -177,9 +222,9 @@ class SideBySide(Printed):
             "oracle": cell.oracle,
             "measure": self.measure,
             "criterion": self.criterion,
-            **{name: round(value, 6) if isinstance(value, float) else value for name, value in figures.items()},
-            "difference": round(cell.difference, 6),
-            "standard_error": None if cell.standard_error is None else round(cell.standard_error, 6),
+            **figure_fields(ours_=cell.ours, theirs_=cell.theirs),
+            "difference": cell.difference,
+            "standard_error": cell.standard_error,
             "verdict": cell.verdict,
             "standing": cell.standing,
             "reason": cell.reason.reason if cell.reason else None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pubench_core.errors import RequestError
 
+from ..cells import Measure
 from ..drawing import (
     Cost,
     Curve,
@@ -23,7 +24,7 @@ from ..drawing import (
     write_figure,
 )
 from ..standing import FEW_DATA_SETS
-from .model import Column, Measure, Model, Setting
+from .model import Column, Model, Setting
 from .panels import AMOUNTS, amounts_of, titles_of, with_runs
 from .statistics import ALPHA, Comparison
 

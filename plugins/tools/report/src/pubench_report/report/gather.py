@@ -45,17 +45,21 @@ def gather(
     with warnings.catch_warnings(record=True) as heard, no_collection():
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
-        plan = _plan(folder, named) if named else None
+        plan = read_plan(folder_of(folder, named)) if named else None
         looked_at = [(run, why_misnamed(run)) for run in loaded]
         misnamed = [why for _, why in looked_at if why]
         done = [run for run, why in looked_at if not why]
-        runs = _planned(plan, loaded.failures, done) if plan is not None else _in_order([*done, *loaded.failures])
+        if plan is not None:
+            runs = _planned(plan, loaded.failures, done)
+        else:  # in an order that does not depend on when they were carried out
+            every: list[RunResult | FailedRun] = [*done, *loaded.failures]
+            runs = [(spec_of(run).method.key, run) for run in sorted(every, key=place_of)]
         runs = fitting(runs, only)
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
         unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
-            every, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
-            unchosen = left_out(every, runs)
+            drawn_from, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
+            unchosen = left_out(drawn_from, runs)
         grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
     notes += [*misnamed, *grid.notes, *([note] if note else []), *lines_on(run.result for run in done)]
@@ -134,23 +138,11 @@ def folder_and_study(given: str | None, results: Path, study: str | None) -> tup
     return results, given
 
 
-def _in_order(loaded: Sequence[RunResult | FailedRun]) -> list[tuple[str, RunResult | FailedRun]]:
-    """The runs of a folder, in an order that does not depend on when they were carried out."""
-    return [(spec_of(run).method.key, run) for run in sorted(loaded, key=place_of)]
-
-
 def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str]:
     """By data set, labeling, method and seed."""
     spec = spec_of(run)
     _, amount = spec.mechanism.amount or ("", 0.0)
     return spec.data.key, spec.mechanism.key, amount, spec.method.key, spec.seed, run.run_id
-
-
-def _plan(folder: Path, name: str) -> FrozenPlan:
-    """Of a study that was loaded before."""
-    plan = read_plan(folder_of(folder, name))
-    assert plan is not None  # load_results has read it
-    return plan
 
 
 def _planned(

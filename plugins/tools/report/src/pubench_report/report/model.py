@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pubench_core.errors import RequestError, unknown
-from pubench_core.plugins.info import MethodInfo, MetricInfo
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import at_prior_name, metric_and_rule
+from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import Cell, cell_of, marked_cells, printed
+from ..cells import Cell, Measure, cell_of, marked_cells
 from ..grouping import Cell as Runs
 from ..grouping import marked
 from .gathered import Gathered
@@ -24,40 +24,6 @@ _UNMEASURED = (
     "RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', part='validation') compares the "
     "methods"
 )
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A metric as the report shows it. ``higher_is_better``: None where it is not installed, and nothing is marked."""
-
-    key: str
-    name: str
-    percent: bool
-    higher_is_better: bool | None
-
-    @classmethod
-    def of(cls, key: str) -> Measure:
-        """Measure of an installed metric."""
-        metric, rule = metric_and_rule(key)
-        info = next((one for one in registry().infos(MetricInfo) if metric in (one.key, *one.aliases)), None)
-        if info is None:
-            return cls(key, key, False, None)
-        name = f"{info.name} at the prior" if rule == "prior" else info.name
-        return cls(key, name, info.headline, info.higher_is_better)
-
-    @property
-    def scale(self) -> float:
-        """Factor by which a value is shown."""
-        return 100.0 if self.percent else 1.0
-
-    @property
-    def label(self) -> str:
-        """Name and unit."""
-        return f"{self.name}, %" if self.percent else self.name
-
-    def text(self, value: float) -> str:
-        """A value as it is shown."""
-        return printed(value, percent=self.percent)
 
 
 @dataclass(frozen=True)
@@ -174,7 +140,7 @@ class Model:
             for column in [column for setting in self.settings for column in setting.columns]:
                 if measure.higher_is_better is not None:
                     of = {row: found[row, column.label] for row in self.competing(found, column)}
-                    for row, mark in marked_cells(of, measure.higher_is_better, percent=measure.percent).items():
+                    for row, mark in marked_cells(of, measure).items():
                         found[row, column.label] = replace(of[row], mark=mark)
             self._cells[key] = found
         return self._cells[key]

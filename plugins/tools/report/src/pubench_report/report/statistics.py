@@ -8,8 +8,8 @@ from statistics import fmean
 
 from pubench_core.errors import counted, unknown
 
-from ..ranking import Complete, RankInterval, complete_part, rank_intervals, shared_seeds
-from ..significance import Friedman, Pair, friedman, pairs_of
+from ..ranking import Complete, RankInterval, complete_part, rank_intervals
+from ..significance import Friedman, Pair, friedman, pairs_of, shared_seeds
 from .model import Model, Setting
 
 #: Level of all tests.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from pubench_core.errors import counted
 
-from ..cells import Cell
+from ..cells import Cell, Measure
 from ..ranking import LEVEL, RESAMPLES
 from ..rendering import Entry, Section, Table, csv_of
 from ..significance import p_text
-from .model import Column, Measure, Model, Setting
+from .model import Column, Model, Setting
 from .statistics import ALPHA, Comparison
 
 #: What marks mean, in the words of each format (text, md, latex, html).
@@ -21,6 +23,8 @@ NO_CELL, NO_VALUE = "·", "-"
 def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
     """All of a report, in order."""
     measure, criterion = model.measure, model.criterion_name(model.criterion)
+    by_criterion = [(model.criterion_name(one), measure, one) for one in model.criteria]
+    by_measure = [(one.label, one, model.criterion) for one in model.measures]
     found = [
         Section(
             "results",
@@ -33,13 +37,14 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
             "criteria",
             "Selection criteria side by side",
             f"{upper(measure.label)} at the epoch that each criterion chose. An oracle criterion reads true labels.",
-            tuple(_by_criterion(model, setting, column) for setting, column in _with_values(model)),
+            tuple(_side_by_side(model, *where, "criteria", by_criterion) for where in _with_values(model)),
         ),
         Section(
             "measures",
             "Measures side by side",
-            f"At the epoch that {criterion} chose.",
-            tuple(_by_measure(model, setting, column) for setting, column in _with_values(model)),
+            f"At the epoch that {criterion} chose. Seconds of training and peak memory are means over runs, which may "
+            "have shared the machine with others.",
+            tuple(_with_costs(model, *where, by_measure) for where in _with_values(model)),
         ),
         Section(
             "tests",
@@ -89,7 +94,7 @@ def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
     """Methods by data sets."""
     cells = model.cells(measure, model.criterion)
     rows = model.rows_of(setting)
-    head = ["method", *(f"{column.name} ({_seeds(len(column.seeds))})" for column in setting.columns)]
+    head = ["method", *(f"{column.name} ({counted(len(column.seeds), 'seed')})" for column in setting.columns)]
     body = [
         (Entry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows
     ]
@@ -107,42 +112,45 @@ def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
     return Table(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
 
 
-def _seeds(n: int) -> str:
-    return f"{n} seed" if n == 1 else f"{n} seeds"
-
-
-def _place(model: Model, setting: Setting, column: Column) -> str:
-    return f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
-
-
 def _with_values(model: Model) -> Iterator[tuple[Setting, Column]]:
     """Columns in which some method has runs."""
     with_runs = {column for _, column in model.ids()}
     return ((s, column) for s in model.settings for column in s.columns if column.label in with_runs)
 
 
-def _by_criterion(model: Model, setting: Setting, column: Column) -> Table:
-    of = {criterion: model.cells(model.measure, criterion) for criterion in model.criteria}
+def _side_by_side(
+    model: Model, setting: Setting, column: Column, kind: str, shown: Sequence[tuple[str, Measure, str]]
+) -> Table:
+    """Methods on one data set. ``shown``: (head, measure, criterion) of each column."""
+    of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
+    planned = model.cells(model.measure, model.criterion)
     rows = tuple(
-        (Entry(model.row_name(row)), *(entry(of[c][row, column.label], model.measure, column) for c in model.criteria))
+        (Entry(model.row_name(row)), *(entry(cells[row, column.label], measure, column) for measure, cells in of))
         for row in model.rows
-        if of[model.criterion][row, column.label].seeds
+        if planned[row, column.label].seeds
     )
-    head = ("method", *(model.criterion_name(criterion) for criterion in model.criteria))
-    number = setting.columns.index(column) + 1
-    return Table(f"criteria-{setting.key}-{number}", _place(model, setting, column), head, rows)
+    key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
+    title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
+    return Table(key, title, ("method", *(head for head, _, _ in shown)), rows)
 
 
-def _by_measure(model: Model, setting: Setting, column: Column) -> Table:
-    of = {measure: model.cells(measure, model.criterion) for measure in model.measures}
-    rows = tuple(
-        (Entry(model.row_name(row)), *(entry(of[m][row, column.label], m, column) for m in model.measures))
-        for row in model.rows
-        if of[model.measure][row, column.label].seeds
-    )
-    number = setting.columns.index(column) + 1
-    head = ("method", *(measure.label for measure in model.measures))
-    return Table(f"measures-{setting.key}-{number}", _place(model, setting, column), head, rows)
+def _with_costs(
+    model: Model, setting: Setting, column: Column, by_measure: Sequence[tuple[str, Measure, str]]
+) -> Table:
+    """Measures of methods on one data set, and what their runs cost."""
+    table = _side_by_side(model, setting, column, "measures", by_measure)
+    costs = []
+    for row in (row for row in model.rows if model.cells(model.measure, model.criterion)[row, column.label].seeds):
+        results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
+        seconds, size = (
+            [result.seconds.training for result in results],
+            [result.peak_memory.bytes / 2**20 for result in results],
+        )
+        costs.append(
+            (Entry(f"{fmean(seconds):.1f}"), Entry(f"{fmean(size):.0f}")) if results else (Entry(NO_VALUE),) * 2
+        )
+    rows = tuple((*row, *cost) for row, cost in zip(table.rows, costs, strict=True))
+    return replace(table, head=(*table.head, "training, s", "peak, MiB"), rows=rows)
 
 
 # -------------------------------------------------------------------- tests and ranks
@@ -200,16 +208,7 @@ def rank_notes(test: Comparison) -> list[str]:
         found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
     if test.friedman is None:
         return [*found, f"no Friedman test: {test.no_friedman}"]
-    f = test.friedman
-    found.append(
-        f"Friedman chi2 = {f.chi2:.3f}, p = {p_text(f.p)}; Iman-Davenport F = {f.f:.3f}, p = {p_text(f.f_p)}; "
-        f"Nemenyi's critical difference {f.critical_difference:.2f}"
-    )
-    if not f.can_decide:
-        found.append(
-            f"too few data sets for Nemenyi's test: {len(f.methods)} methods differ by {len(f.methods) - 1} ranks "
-            "at most"
-        )
+    found += test.friedman.lines()
     found += [f"not told apart: {', '.join(group)}" for group in test.groups]
     return found
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
+from pubench.running import RunResult
 from pubench_cli.console import as_plain_text, err
 from pubench_cli.out_file import endings
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
 
-from ..rendering import Section, latex, markdown, print_sections
-from .gathered import Gathered, collection_off
+from ..draws import NamedRun
+from ..rendering import latex, markdown, print_sections
+from .gathered import Gathered, collection_off, gathered_of
 from .model import Model, model_of
 from .statistics import Comparison, check_baseline, comparisons_of
 from .tables import csv_text, sections
 
+Format = Literal["table", "md", "csv", "latex", "html"]
 #: The baseline where none is named.
 BASELINE = "nnpu"
 
@@ -24,23 +28,23 @@ BASELINE = "nnpu"
 BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex": "latex", ".txt": "table"}
 
 
-def report_to(
-    gathered: Gathered,
+def write_report(
+    runs: Sequence[NamedRun],
     path: Path,
-    form: str | None,
+    format: Format | None,
     *,
-    figures: Path | None,
-    baseline: str | None,
-    criterion: str | None,
     measure: str,
+    criterion: str | None,
+    baseline: str | None,
+    figures: Path | None,
 ) -> list[Path]:
-    """Writes what the command would write, prints nothing, and gives the files: the report first.
+    """Writes what ``pubench study report`` writes, prints nothing, and gives the files: the report first.
 
-    ``form``: None takes it from the file's name.
-
-    Raises RequestError for a measure, criterion or baseline that is not there, and a file that cannot be written.
+    ``runs``: with the names of their rows, in order. Raises RequestError as :meth:`pubench.Results.report` says.
     """
-    form = form or BY_SUFFIX.get(path.suffix.lower())
+    folders = {run.folder.parent for _, run in runs if isinstance(run, RunResult)}
+    gathered = gathered_of(runs, folders.pop() if len(folders) == 1 else Path("several folders"))
+    form = format or BY_SUFFIX.get(path.suffix.lower())
     if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
         if form is None:
             raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
@@ -73,7 +77,9 @@ def report_text(model: Model, tests: Sequence[Comparison], form: str) -> str:
         return page(model, tests, title)
     parts = sections(model, tests)
     title += [f"note: {note}" for note in model.gathered.notes]
-    return {"md": markdown, "latex": latex, "table": _plain}[form](title, parts)
+    if form == "table":
+        return as_plain_text(lambda console: print_sections(console, title, parts))
+    return (latex if form == "latex" else markdown)(title, parts)
 
 
 def write_figures_of(model: Model, tests: Sequence[Comparison], folder: Path | None, *, say: bool = True) -> list[Path]:
@@ -85,10 +91,6 @@ def write_figures_of(model: Model, tests: Sequence[Comparison], folder: Path | N
     if say and (missing := no_costs(model)):
         err().print(f"note: {missing}", markup=False, soft_wrap=True)
     return write_figures(all_figures(model, tests), folder)
-
-
-def _plain(title: Sequence[str], parts: Sequence[Section]) -> str:
-    return as_plain_text(lambda console: print_sections(console, title, parts))
 
 
 def title_lines(gathered: Gathered) -> list[str]:

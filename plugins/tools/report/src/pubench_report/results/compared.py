@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
 from pubench_core.errors import counted, unknown
-from pubench_core.plugins.info import MetricInfo
-from pubench_core.plugins.registry import registry
-from pubench_core.results import metric_and_rule
 
+from ..cells import Measure
 from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
 from ..measure_table import MeasureTable, measured_cells
@@ -37,14 +35,13 @@ def table_of(
     """
     criterion, shown, chosen = _compared_by(named, metric, criterion, part)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
-    info = _info(metric)
-    higher, percent = (info.higher_is_better, info.headline) if info else (None, False)
-    cells, of_cells = measured_cells(grid, metric, part, criterion, higher, percent=percent)
+    measure = Measure.of(metric)
+    cells, of_cells = measured_cells(grid, measure, part, criterion)
     return MeasureTable(
         metric=metric,
         part=part,
         criterion=shown,
-        percent=percent,
+        percent=measure.percent,
         common=grid.common,
         rows=grid.rows,
         columns=grid.columns,
@@ -58,7 +55,9 @@ def table_of(
 
 def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float) -> Significance:
     """:meth:`pubench.Results.significance` of a table. Raises RequestError as that does."""
-    higher_is_better = _direction(table.metric)
+    higher_is_better = Measure.of(table.metric).higher_is_better
+    if higher_is_better is None:
+        raise InvalidRequest(f"metric {table.metric} is not installed, so whether higher is better is not known")
     if test not in ("t", "wilcoxon"):
         raise unknown("test", test, ("t", "wilcoxon"))
     if not 0 < alpha < 1:
@@ -131,16 +130,3 @@ def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, 
         raise unknown("criterion", criterion, tracked)
     oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
     return criterion, f"{criterion} (oracle)" if oracle else criterion, chosen
-
-
-def _info(metric: str) -> MetricInfo | None:
-    """What an installed metric says of itself; None where it is not installed."""
-    key = metric_and_rule(metric)[0]
-    return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
-
-
-def _direction(metric: str) -> bool:
-    info = _info(metric)
-    if info is None:
-        raise InvalidRequest(f"metric {metric} is not installed, so whether higher is better is not known")
-    return info.higher_is_better

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from pubench_study.frame import facts_of as spec_facts
+
 from pubench.running import RunResult
 from pubench_core.specs import RunSpec
 
@@ -37,7 +39,7 @@ def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
 
 def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
     """Facts of a run, hyper-parameters included."""
-    facts = _facts_before(name, run.spec) if isinstance(run, FailedRun) else facts_of(name, run)
+    facts = {"name": name, **spec_facts(run.spec)} if isinstance(run, FailedRun) else facts_of(name, run)
     return {**facts, **config_of(spec_of(run))}
 
 
@@ -47,7 +49,8 @@ def facts_of(name: str, run: RunResult, criterion: str | None = None) -> dict[st
     chosen, prior = result.criteria[shown], result.data.prior
     known = {
         "run_id": result.run_id,
-        **_facts_before(name, result.spec),
+        "name": name,
+        **spec_facts(result.spec),
         "prior": prior.given,
         "prior_true": prior.true,
         "oracle": result.oracle,
@@ -60,23 +63,6 @@ def facts_of(name: str, run: RunResult, criterion: str | None = None) -> dict[st
         "warnings": warnings_of(run, shown),
     }
     return {column: known[column] for column in FACTS}
-
-
-def _facts_before(name: str, spec: RunSpec) -> dict[str, Any]:
-    """What is known of a run before it is carried out."""
-    return {
-        "name": name,
-        "method": spec.method.key,
-        "data": spec.data.key,
-        "mechanism": spec.mechanism.key,
-        "c": spec.mechanism.c,
-        "positive_rate": spec.mechanism.positive_rate,
-        "scheme": spec.data.scheme,
-        "prior_from": str(spec.prior),
-        "seed": spec.seed,
-        "preset": spec.method.preset,
-        "backbone": spec.backbone.key,
-    }
 
 
 def config_of(spec: RunSpec) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pubench.running import RunResult
 from pubench_core.errors import unknown
-from pubench_core.results import CriterionResult
 
 from .facts import FACTS, config_of, criteria_of, facts_of, metrics_of
 
@@ -42,7 +41,10 @@ def measured_frame(
             if criterion in run.result.criteria:
                 found = run.result.criteria[criterion]
                 facts = {**facts_of(name, run, criterion), **{column: hyper.get(column) for column in columns}}
-                values = {f"{part}_{metric}": _value(found, part, metric) for part, metric in measured}
+                values = {
+                    f"{part}_{metric}": getattr(found.measured(part).get(metric), "value", None)
+                    for part, metric in measured
+                }
                 rows.append({**facts, **values})
     names = [f"{part}_{metric}" for part, metric in measured]
     frame = pandas.DataFrame(rows, columns=[*FACTS, *columns, *names])
@@ -73,8 +75,3 @@ def _config_columns(given: bool | Collection[str], runs: Sequence[RunResult]) ->
         if f"config.{name}" not in known:
             raise unknown("hyper-parameter", name, (field.removeprefix("config.") for field in known))
     return [f"config.{name}" for name in names]
-
-
-def _value(chosen: CriterionResult, part: str, metric: str) -> float | None:
-    measure = chosen.measured(part).get(metric)
-    return None if measure is None else measure.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from os.path import isdir, isfile
@@ -14,9 +13,8 @@ from pubench_core.errors import RecordError, counted, shortened
 from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.record import read_failure
 from pubench_core.records.store import RecordStore, failures_in
-from pubench_core.specs import RunSpec
 
-from ..grouping import FailedRun
+from ..grouping import FailedRun, but_for_seed
 from .runs import Results
 
 
@@ -77,8 +75,8 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
     ]
     if not failed:
         return []
-    settings = {_but_for_its_seed(run.result.spec) for run in done}
-    beside = [run for run in failed if _but_for_its_seed(run.spec) in settings]
+    settings = {but_for_seed(run.result.spec) for run in done}
+    beside = [run for run in failed if but_for_seed(run.spec) in settings]
     alone = [run for run in failed if run not in beside]
     if alone:
         named = dict.fromkeys(f"{run.name} on {run.spec.data.key} ({run.cause})" for run in alone)
@@ -90,10 +88,6 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
             stacklevel=3,
         )
     return beside
-
-
-def _but_for_its_seed(spec: RunSpec) -> str:
-    return json.dumps({**spec.identity(), "seed": None}, sort_keys=True)
 
 
 def _of_study(folder: Path, name: str) -> Results:

@@ -24,7 +24,7 @@ from .frames import measured_frame
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..reporting import Format
+    from ..report.write import Format
 
 
 class Results(Sequence[RunResult]):
@@ -293,17 +293,19 @@ class Results(Sequence[RunResult]):
         >>> [path.name for path in results.report("compared.md")]
         ['compared.md']
         """
-        from ..reporting import write_report
+        from ..report.write import write_report
 
-        return write_report(
-            self._all,
-            Path(path),
-            format,
-            measure=measure,
-            criterion=criterion,
-            baseline=baseline,
-            figures=None if figures is None else Path(figures),
-        )
+        folder = None if figures is None else Path(figures)
+        with in_words():
+            return write_report(
+                self._all,
+                Path(path),
+                format,
+                measure=measure,
+                criterion=criterion,
+                baseline=baseline,
+                figures=folder,
+            )
 
     def noted(self) -> str:
         """Which runs have warnings, in one line; empty where none has."""

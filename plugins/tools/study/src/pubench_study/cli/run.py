@@ -66,7 +66,9 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     todo = [state for state in found.states if state.status in wanted]
     if todo:
         _refuse_absent(found)
-    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']:,} done, {len(todo):,} to run")
+    number = counts(found)
+    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not how.retry_failed else ""
+    say(f"{plan.name}: {counted(len(found.states), 'run')}, {number['done']:,} done, {len(todo):,} to run{failed}")
     summary = Summary()
     stop = Stop(say)
     if todo:
@@ -84,7 +86,9 @@ def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     for error in unreadable:
         say(f"not in the frame: {said(error)}")
     if how.track:
-        _track(request.results)
+        from pubench_cli.tracking import track
+
+        track(request.results, (), None, as_json=False)
     return code
 
 
@@ -137,13 +141,6 @@ def _told(
     if stop.starting and summary.left:
         return 128 + (stop.signal or signal.SIGINT)
     return 1 if failed or summary.left or summary.unstored or gone else 0
-
-
-def _track(results: Path) -> None:
-    """Sends what the sinks that get every run lack."""
-    from pubench_cli.tracking import track
-
-    track(results, (), None, as_json=False)
 
 
 # -------------------------------------------------------------------- options
