@@ -1,46 +1,84 @@
-"""Makes the pictures of the leaderboard's front page in ``docs/pages/images/``, with the system's Chromium.
+"""Makes the pictures of pages that pubench writes, in ``docs/pages/images/screens/``, with the system's Chromium.
 
     .venv/bin/python docs/screenshots.py [SITE]
 
-SITE: a folder that ``pubench site`` made; without one, a site of the committed rows is made for it.
+Front page, method, data set and runs are of the committed rows; SITE is a folder that ``pubench site`` made of them, if
+there is one. The study report is of a small study that is carried out here. The report card is of one feature of
+biopsies as a score. ``docs/pages/screens.md`` shows the pictures.
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from leaderboard import TITLE, row_files
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
+from sklearn.datasets import load_breast_cancer
 
-IMAGES = Path(__file__).parent / "pages" / "images"
+import pubench
+
+SCREENS = Path(__file__).parent / "pages" / "images" / "screens"
 #: Width of the window -> height of the picture, which shows the page from its top.
-SIZES = {1280: 1500, 768: 1500, 390: 1500}
+SIZES = {1280: 1000, 768: 1000, 390: 844}
+#: Of a WebP picture; text is sharp from here on.
+QUALITY = 60
+
+
+def addresses(place: Path, site: Path | None) -> Iterator[tuple[str, Path]]:
+    """(name of the pictures, file of the page)."""
+    if site is None:
+        site = pubench.site(row_files(), place / "site", title=TITLE).parent
+    yield "front", site / "index.html"
+    yield "method", site / "method-pu-bagging.html"
+    yield "data", site / "data-spambase.html"
+    yield "runs", site / "records.html"
+    trained = {name: {"method": name, "config": {"epochs": 20}} for name in ("nnpu", "vpu")}
+    classics = {name: {"method": name} for name in ("puet", "pu-bagging", "elkan-noto")}
+    pubench.compare(
+        {**trained, **classics}, data=["digits", "breast-cancer"], seeds=3, results=place / "results", tracking=False
+    )
+    report = place / "report.html"
+    command = [Path(sys.executable).with_name("pubench"), "study", "report", place / "results"]
+    subprocess.run([*command, "--format", "html", "--criterion", "pa", "--out", report], check=True)
+    yield "report", report
+    features, benign = load_breast_cancer(return_X_y=True)
+    known = (benign == 0) & (np.random.default_rng(0).random(len(benign)) < 0.4)
+    card = place / "card.html"
+    texture = features[:, 1]  # a score that nothing was fitted for
+    card.write_text(pubench.evaluate(texture, known, prior=(0.3, 0.45), budget=100).html(), encoding="utf-8")
+    yield "card", card
+
+
+def pictures(browser: Browser, name: str, page_file: Path) -> None:
+    """Pictures of a page at every width, light and dark."""
+    for width, height in SIZES.items():
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page.goto(f"file://{page_file.resolve()}")
+            picture = SCREENS / f"{name}-{width}-{scheme}.png"
+            page.screenshot(path=picture)
+            page.close()
+            Image.open(picture).convert("RGB").save(picture.with_suffix(".webp"), quality=QUALITY, method=6)
+            picture.unlink()
 
 
 def main(given: list[str]) -> None:
     """Raises SystemExit if there is no browser."""
-    import pubench
-
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no chromium, chromium-browser or google-chrome on the PATH")
+    SCREENS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        site = (
-            Path(given[0]).resolve() if given else pubench.site(row_files(), Path(place) / "site", title=TITLE).parent
-        )
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for width, height in SIZES.items():
-            for scheme in ("light", "dark"):
-                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-                page.goto(f"file://{site}/index.html")
-                picture = IMAGES / f"board-{width}-{scheme}.png"
-                page.screenshot(path=picture)
-                page.close()
-                Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
+        for name, page in addresses(Path(place), Path(given[0]) if given else None):
+            pictures(browser, name, page)
         browser.close()
 
 

@@ -8,6 +8,7 @@ import html
 import re
 import shutil
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from browser import CONTRAST, browser, needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
+from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_report.site import write
@@ -30,6 +32,7 @@ from pubench_study.planning import freeze
 import pubench
 from pubench_core.data.paths import data_root
 from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
@@ -479,6 +482,30 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
     assert "<title>Second</title>" in text_of(index)
     assert not (tmp_path / "site" / "older.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the seeds of a cell share is computed once: a site of 5,000 runs is mostly seeds."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return function(*given, **named)
+
+        return call
+
+    monkeypatch.setattr("pubench_core.engine.resolve.resolve", counted("resolve", resolve))
+    monkeypatch.setattr("pubench_report.pages.report.recipe", counted("recipe", recipe))
+    committed = rows_of(ROWS)
+    first = [row for row in committed if row["run_id"] == committed[0]["run_id"]]
+    found = []
+    for seeds in (2, 12):
+        rows = [{**row, "seed": str(seed), "run_id": f"{seed:016x}"} for seed in range(seeds) for row in first]
+        counts.clear()
+        pubench.site(rows_in(tmp_path / f"{seeds}.csv", rows), tmp_path / f"site-{seeds}")
+        found.append(dict(counts))
+    assert found == [{"resolve": 1, "recipe": 1}] * 2
 
 
 @pytest.mark.parametrize(

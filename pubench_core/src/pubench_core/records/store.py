@@ -146,17 +146,22 @@ class RecordStore:
 
     def all(self) -> Records:
         """Every finished record of this folder, and why others cannot be read."""
-        folders = [p for p in self.root.iterdir() if isfile(p / RESULT)] if isdir(self.root) else []
-        readable, unreadable = [], []
-        for folder in sorted(folders):
-            if folder.name.startswith("."):
-                continue
-            try:
-                readable.append(read_record(folder))
-            except RecordError as error:
-                unreadable.append(error)
+        found = list(self.each())
+        readable = [one for one in found if isinstance(one, Record)]
         readable.sort(key=lambda record: record.result.finished_at)
-        return Records(tuple(readable), tuple(unreadable))
+        return Records(tuple(readable), tuple(one for one in found if isinstance(one, RecordError)))
+
+    def each(self) -> Iterator[Record | RecordError]:
+        """Finished records one at a time, by run id; for one that cannot be read, why."""
+        folders = [p for p in self.root.iterdir() if isfile(p / RESULT)] if isdir(self.root) else []
+        for folder in sorted(folders):
+            if not folder.name.startswith("."):
+                try:
+                    record = read_record(folder)
+                except RecordError as error:
+                    yield error
+                else:
+                    yield record
 
     def update(self, record: Record, result: Result) -> Record:
         """The record with a result that says more of the same run (measures derived later, another chosen criterion).

@@ -287,17 +287,21 @@ def _row_names(places: Sequence[_Place]) -> list[str]:
 
 
 def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
-    """What tells the setups under one name apart, on whichever problem they differ: the preset, if that is enough."""
+    """What tells the setups under one name apart, on whichever problem they differ: the preset, or else a field of
+    texts such as a base classifier, if that is enough.
+    """
     fields: dict[str, None] = {}
     for column in columns:
         fields |= dict.fromkeys(_varying_setup(column))
-    presets = [
-        [place for place in column if place.setup["method.preset"] == preset]
-        for column in columns
-        for preset in {place.setup["method.preset"] for place in column}
-    ]
-    if "method.preset" in fields and not any(_varying_setup(group) for group in presets):
-        return ["method.preset"]
+    everywhere = [place for column in columns for place in column]
+    texts = [f for f in fields if all(place.setup.get(f, "").startswith('"') for place in everywhere)]
+    for field in (*(["method.preset"] if "method.preset" in fields else []), *texts):
+        groups: dict[tuple[int, str], list[_Place]] = {}
+        for number, column in enumerate(columns):
+            for place in column:
+                groups.setdefault((number, place.setup[field]), []).append(place)
+        if not any(_varying_setup(group) for group in groups.values()):
+            return [field]
     if len(fields) > 1:
         fields.pop("method.preset", None)  # other fields say what it changed
     return list(fields)

@@ -33,7 +33,7 @@ GAPS = "-: no value; ·: not run"
 @dataclass(frozen=True)
 class Entry:
     """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address; ``below``: points below the best, which pages draw.
+    or another page's address; ``below``: points below the best, which pages draw, and ``interval`` of them.
     """
 
     text: str
@@ -42,6 +42,7 @@ class Entry:
     link: str = ""
     why: str = ""
     below: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

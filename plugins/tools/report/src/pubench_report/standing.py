@@ -222,19 +222,31 @@ def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.fl
 # -------------------------------------------------------------------- in words
 
 
-def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:
-    """Who is best, and how sure that is: two sentences, or why nothing is ranked. ``names``: of rows."""
+def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:
+    """Who is best, and how sure that is: two sentences, or why nothing is ranked. ``names``: of rows; ``sources``: of
+    data sets, by their key.
+    """
     if not standing.places:
         return [standing.why]
     first = standing.places[0]
     tied = [names[place.row] for place in standing.places if place.rank == 1]
-    said = f"{' and '.join(tied)} {'come' if len(tied) > 1 else 'comes'} closest to the best of each data set"
+    who, several, number = " and ".join(tied), len(tied) > 1, len(standing.columns)
+    if max(first.by_column) <= EQUAL:
+        where = f"on {sources[standing.groups[0]]}" if number == 1 else f"on each of {number} data sets"
+        second = next((place for place in standing.places if place.rank > 1), None)
+        after = f"; {names[second.row]}, the second, is {points(second.below)} points below" if second else ""
+        said = f"{who} {'are' if several else 'is'} best {where}{after}."
+    else:
+        said = (
+            f"{who} {'come' if several else 'comes'} closest to the best of each data set: "
+            f"{points(first.below)} points below it on average."
+        )
     others = sorted((place for place in standing.places[1:] if place.first >= 0.005), key=lambda place: -place.first)
     following = ", ".join(f"{names[place.row]} {percent(place.first)}" for place in others[:2])
     return [
-        f"{said}: {points(first.below)} points below it on average.",
-        f"Over resampled data sets and seeds {names[first.row]} comes first in {percent(first.first)}"
-        f"{f'; next: {following}' if following else ''}.",
+        said,
+        f"Over resampled {'data sets and seeds' if number > 1 else 'seeds'} {names[first.row]} comes first in "
+        f"{percent(first.first)}{f'; next: {following}' if following else ''}.",
     ]
 
 

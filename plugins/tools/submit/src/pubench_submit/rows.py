@@ -19,7 +19,7 @@ from pubench_study.plan import read_plan
 
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, read_scores
 from pubench_core.records.record import Record
@@ -64,6 +64,7 @@ def rows_of(sources: Iterable[Path]) -> tuple[DataFrame, list[str]]:
     if not found:
         raise RequestError("the sources hold no finished run that a board can have")
     frame = pandas.DataFrame(found)
+    found.clear()
     revision = pandas.to_numeric(frame["revision"], errors="coerce").fillna(-1)
     order = frame.assign(at=-revision).sort_values("at", kind="stable")
     once = order.drop_duplicates(["run_id", "criterion"]).drop(columns="at")
@@ -97,8 +98,6 @@ def _with_presets(frame: DataFrame) -> DataFrame:
 
 
 def _of_records(folder: Path, notes: list[str]) -> Iterator[Row]:
-    records = RecordStore(folder).all()
-    notes += [f"left out: {error}" for error in records.unreadable]
     studies: dict[str, str] = {}
     draws: dict[str, int] = {}
     for study in studies_in(folder):
@@ -106,7 +105,10 @@ def _of_records(folder: Path, notes: list[str]) -> Iterator[Row]:
             studies |= {run.run_id: plan.name for run in plan.runs}
             draws |= {run.run_id: run.draw for run in plan.runs if run.draw is not None}
     known: dict[str, str] = {}
-    for record in records.readable:
+    for record in RecordStore(folder).each():  # thousands of records take more memory than their rows
+        if isinstance(record, RecordError):
+            notes.append(f"left out: {record}")
+            continue
         result = record.result
         if result.spec.data.own is not None or result.spec.validation.fold is not None:
             notes.append(f"{result.run_id} is left out: it is of a user table or of a single fold")

@@ -20,12 +20,20 @@ function spans(rows, label, W = 620) {
 
 if (review && review.cuts.length) {
   const cuts = [[0, 0, 0], ...review.cuts], most = cuts[cuts.length - 1][0], top = Math.max(...cuts.map((one) => one[2]), 1);
-  const chosen = cuts.find((one) => one[0] === review.reviewed) || cuts[cuts.length - 1];
-  const marks = [1, 2].map((end) => [chosen[0], chosen[end], "bad", `${chosen[0]} rows reviewed: ${Math.round(chosen[1])} to ${Math.round(chosen[2])} positives`]);
   const refs = [{ name: "all positive", kind: "ref", points: [[0, 0], [Math.min(most, top), Math.min(most, top)]] }];
   if (review.share) refs.push({ name: "at random", kind: "ref", points: [[0, 0], [most, Math.min(top, review.share * most)]] });
-  const middle = { name: "expected", points: cuts.map(([rows, low, high]) => [rows, (low + high) / 2]), marks };
-  draw("review", lines([...refs, middle], { title: "positives found by rows reviewed", x: "rows reviewed", y: [0, top], W: 520, H: 340, named: true, xs: [0, most], band: cuts }));
+  const budget = by("budget"), at = cuts.findIndex((one) => one[0] === review.reviewed);
+  const show = () => {
+    const [rows, low, high] = cuts[budget.value], said = `${rows} rows: ${Math.round(low)} to ${Math.round(high)} positives`;
+    const middle = { name: "expected", points: cuts.map((one) => [one[0], (one[1] + one[2]) / 2]), marks: [low, high].map((end) => [rows, end, "bad", said]) };
+    draw("review", lines([...refs, middle], { title: "positives found by rows reviewed", x: "rows reviewed", y: [0, top], W: 520, H: 340, named: true, xs: [0, most], band: cuts }));
+    by("budget-text").textContent = said;
+    budget.setAttribute("aria-valuetext", said);
+  };
+  budget.max = cuts.length - 1;
+  budget.value = at < 0 ? cuts.length - 1 : at;
+  budget.addEventListener("input", show);
+  show();
   by("review-text").hidden = false;
 }
 const square = (id, title, about, raw, recovered, over = []) => {

@@ -145,10 +145,15 @@ def _cells(model: Model, records: Mapping[str, str]) -> Iterator[ShownCell]:
     known, grid = Known(), model.gathered.grid
     for (row, column), name in model.ids().items():
         runs = list(grid.cell(row, column).runs.values())
-        groups: dict[Recipe, list[RunResult]] = {}
+        same: list[tuple[Any, list[RunResult]]] = []  # runs that differ in their seed alone have one recipe
         for run in runs:
-            groups.setdefault(recipe(run.result, known), []).append(run)
-        recipes = [_recipe(model, one, group, records) for one, group in groups.items()]
+            spec = run.result.spec.model_copy(update={"seed": 0, "execution": None})
+            key = (spec, run.result.threads, run.result.device)
+            group = next((group for other, group in same if other == key), None)
+            if group is None:
+                same.append((key, group := []))
+            group.append(run)
+        recipes = [_recipe(model, recipe(group[0].result, known), group, records) for _, group in same]
         yield ShownCell(name, f"{model.row_name(row)} on {column}", len(runs), recipes)
 
 

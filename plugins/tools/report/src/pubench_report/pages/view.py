@@ -136,14 +136,16 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
     ``pages``: method -> its page. The measures of the largest settings come first, until the budget is spent.
     """
     settings = [_setting(view, pages) for view in views]
-    left = budget - sum(len(json.dumps(setting, separators=(",", ":"))) for setting in settings)
+    spent = sum(len(json.dumps(setting, separators=(",", ":"))) for setting in settings)
     for rank in range(max(len(view.measures) for view in views)):
         for view, setting in zip(views, settings, strict=True):
             for measure, criterion in product(view.measures[rank : rank + 1], view.criteria):
-                values = _values(view, measure, criterion, setting)
-                left -= len(json.dumps(values, separators=(",", ":")))
                 is_default = rank == 0 and criterion in (view.criterion, view.oracle)
-                if left > 0 or is_default:
+                if spent >= budget and not is_default:
+                    continue
+                values = _values(view, measure, criterion, setting)
+                spent += len(json.dumps(values, separators=(",", ":")))
+                if spent < budget or is_default:
                     setting["values"].setdefault(measure.key, {})[criterion] = values
     return {"resamples": RESAMPLES, "settings": settings}
 
@@ -383,7 +385,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
         "views": views,
         "lines": lines,
         "ranked": bool(standing.places),
-        "headline": headline(standing, view.names),
+        "headline": headline(standing, view.names, sources),
         "changes": changes(standing, view.names, sources, oracle),
         "setting": f"{view.title}; test {view.measure.name} at the epoch chosen by {chosen}; "
         f"{counted(len(standing.columns), 'data set')}; {len(standing.places)} of {counted(compared, 'method')} have "

@@ -28,7 +28,7 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     standing = standing_of(model, setting, model.measure, model.criterion, counts)
     names = {row: row for row in model.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
-    verdict = " ".join([*headline(standing, names), *changes(standing, names, sources, None)])
+    verdict = " ".join([*headline(standing, names, sources), *changes(standing, names, sources, None)])
     what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
     for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)

@@ -28,7 +28,7 @@ INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
 TABLES = "tables"
 MIB = 2**20
 #: Bytes of the front page's values; what does not fit is on the pages of the tables.
-BUDGET = 95_000
+BUDGET = 85_000
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _sources(site: Site) -> Table:
 def _method(site: Site, key: str) -> str:
     info, facts, presets = method_card(key)
     mine = site.runs_of("method", key)
-    table, costs = _of_method(site, key), _dumbbell(site, key)
+    table, costs, standings = _of_method(site, key), _dumbbell(site, key), _standings(site, key)
     return rendered(
         "method.html.j2",
         f"{info.name} ({key})" if info is not None else key,
@@ -196,7 +196,8 @@ def _method(site: Site, key: str) -> str:
         info=info,
         facts=facts,
         docs=site.docs_of("methods", key, info is not None),
-        verdict=_verdict(site, key),
+        headline=_headline(info.name.removesuffix(" (oracle)") if info is not None else key, standings),
+        standings=standings,
         oracle=any(run.result.oracle for run in mine),
         table=table,
         costs=_costs(mine),
@@ -205,7 +206,7 @@ def _method(site: Site, key: str) -> str:
     )
 
 
-def _verdict(site: Site, key: str) -> list[str]:
+def _standings(site: Site, key: str) -> Table:
     """Where a method is among the others, in each setting: the front page's numbers."""
     found = []
     for one, view in site.views:
@@ -213,12 +214,23 @@ def _verdict(site: Site, key: str) -> list[str]:
         for place in standing.places:
             if place.row in one.rows_of(key):
                 tied = "shared " if sum(other.rank == place.rank for other in standing.places) > 1 else ""
-                found.append(
-                    f"{view.title}{_setup(view, place.row, key)}: {tied}rank {place.rank} of {len(standing.places)} on "
-                    f"{counted(len(standing.columns), 'data set')}, {points(place.below)} points below the best on "
-                    f"average ({points(place.low)} to {points(place.high)}); first in {percent(place.first)}."
-                )
-    return found
+                found.append((
+                    Entry(f"{view.title}{_setup(view, place.row, key)}", link=_file(one.key), why=view.setting.words),
+                    Entry(f"{tied}{place.rank} of {len(standing.places)}"),
+                    Entry("", below=place.below, interval=(place.low, place.high)),
+                    Entry(percent(place.first)),
+                    Entry(str(len(standing.columns))),
+                ))  # fmt: skip
+    head = ("setting", "rank", "points below the best, 90 % interval", "first in", "data sets")
+    return Table("standings", "", head, tuple(found))
+
+
+def _headline(name: str, standings: Table) -> str:
+    """The first line of the standings as a sentence."""
+    if not standings.rows:
+        return f"{name}: not ranked in any setting, as it lacks values or nothing is comparable"
+    setting, rank, place, *_ = standings.rows[0]
+    return f"{name}: rank {rank.text}, {points(place.below or 0.0)} points below the best ({setting.text})"
 
 
 def _setup(view: View, row: str, key: str) -> str:
@@ -353,7 +365,11 @@ def _best_of(one: Protocol, view: View, column: Column) -> str:
         return "No two methods can be compared here."
     first = [view.names[row] for row, place in places.items() if place.rank == 1]
     cell = view.model.cells(view.measure, view.criterion)[min(places, key=lambda row: places[row].rank), column.label]
-    value = "" if cell.mean is None else f" with {view.measure.text(cell.mean)}"
+    value = (
+        ""
+        if cell.mean is None
+        else f" with {view.measure.name} {view.measure.text(cell.mean)}{' %' if view.measure.percent else ''}"
+    )
     n = f" over {counted(len(cell.values), 'seed')}" if cell.mean is not None else ""
     return f"{' and '.join(first)} {'is' if len(first) == 1 else 'are'} first of {len(places)} methods{value}{n}."
 

@@ -41,6 +41,8 @@ _NEEDED = (
     "criterion_oracle", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib", "at_once", "threads",
     "run_id", "code", "study",
 )  # fmt: skip
+#: Columns that are read; the last ones are missing in older files.
+_READ = (*_NEEDED, "positive_rate", "criterion_value", "draw", "revision")
 #: Columns that say which spec a run had, except for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
 #: Column -> largest number that it may have; and those that may have none.
@@ -97,37 +99,43 @@ def read_rows(path: Path) -> Rows:
     for row in _board_rows(path) if path.is_dir() else _rows(path):
         by_run.setdefault(row["run_id"], []).append(row)
     shares = _shares(row for rows in by_run.values() for row in rows)
-    specs, runs, notes = _Specs(), [], []
-    for run_id, mine in by_run.items():
+    number, older, specs = len(by_run), 0, _Specs()
+    runs, notes, draws, measures = [], [], set(), dict[str, Measure]()
+    studies: dict[str, frozenset[str]] = {}
+    for run_id in list(by_run):
+        mine = by_run.pop(run_id)  # the texts of a run are larger than what is made of them
+        older += mine[0].get("revision") != str(ENGINE_REVISION)
+        studies[run_id] = frozenset(row["study"] for row in mine if row["study"])
+        if mine[0].get("draw"):
+            draws.add(run_id)
         try:
-            spec = specs.of(mine[0])
+            spec, oracle = specs.of(mine[0])
         except (RequestError, PluginError) as error:
             notes.append(f"{path.name}: run {run_id} is left out: {error}")
             continue
         try:
-            runs.append(RunResult(_result(run_id, mine, spec, shares.get(_test_part(mine[0]))), path, reused=True))
+            result = _result(run_id, mine, spec, shares.get(_test_part(mine[0])), measures, oracle=oracle)
+            runs.append(RunResult(result, path, reused=True))
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
     notes.append(WHOLE_RUNS)
-    older = sum(mine[0].get("revision") != str(ENGINE_REVISION) for mine in by_run.values())
     if older:
         notes.append(
-            f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
+            f"{path.name}: {older} of {number} runs are of another engine revision than {ENGINE_REVISION}, or of "
             "an unknown one"
         )
     if specs.other:
         notes.append(
-            f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
+            f"{path.name}: what is installed reads {len(specs.other)} of {number} runs under another id; the "
             "commands shown for them are of the installed version"
         )
     if not runs:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
-    studies = {run_id: frozenset(row["study"] for row in mine if row["study"]) for run_id, mine in by_run.items()}
-    draws = frozenset(run_id for run_id, mine in by_run.items() if mine[0].get("draw"))
-    return Rows(tuple(runs), studies, draws, tuple(notes))
+    return Rows(tuple(runs), studies, frozenset(draws), tuple(notes))
 
 
 def _rows(path: Path) -> list[Row]:
+    found: list[Row]
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
@@ -137,15 +145,16 @@ def _rows(path: Path) -> list[Row]:
                     f"{path} is no file of rows: it lacks the column {lacking[0]}; expected a folder of records, or "
                     "what benchmarks/study_rows.py writes"
                 )
-            found: list[Row] = list(reader)
+            found = []
+            for number, row in enumerate(reader, 2):
+                if None in row.values() or not _RUN_ID.fullmatch(row["run_id"]):
+                    raise RequestError(f"{path}, line {number}: not a row of a run")
+                _refuse_impossible(path, number, row)
+                # most texts of a file are the same ones: kept once, they take a third of the memory
+                found.append({name: intern(row[name]) for name in _READ if name in row})
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RequestError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    for number, row in enumerate(found, 2):
-        if None in row.values() or not _RUN_ID.fullmatch(row["run_id"]):
-            raise RequestError(f"{path}, line {number}: not a row of a run")
-        _refuse_impossible(path, number, row)
-    # most texts of a file are the same ones: kept once, they take a third of the memory
-    return [{name: intern(value) for name, value in row.items() if isinstance(value, str)} for row in found]
+    return found
 
 
 def _board_rows(path: Path) -> list[Row]:
@@ -175,20 +184,20 @@ class _Specs:
     """Specs of rows, resolved once for all seeds. ``other``: run ids that what is installed does not give."""
 
     other: set[str] = field(default_factory=set)
-    _known: dict[tuple[str, ...], tuple[RunSpec, bool]] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], tuple[RunSpec, bool, bool]] = field(default_factory=dict)
 
-    def of(self, row: Row) -> RunSpec:
-        """Raises RequestError, PluginError."""
+    def of(self, row: Row) -> tuple[RunSpec, bool]:
+        """The spec, and whether the method is granted true labels. Raises RequestError, PluginError."""
         key = tuple(row.get(name, "") for name in _OF_A_SPEC)
         if key not in self._known:
             self._known[key] = self._resolved(row)
-        spec, other = self._known[key]
+        spec, other, oracle = self._known[key]
         if other:
             self.other.add(row["run_id"])
-        return spec.model_copy(update={"seed": int(row["seed"])})
+        return spec.model_copy(update={"seed": int(row["seed"])}), oracle
 
-    def _resolved(self, row: Row) -> tuple[RunSpec, bool]:
-        """The spec, and whether it is that of another run than the row names."""
+    def _resolved(self, row: Row) -> tuple[RunSpec, bool, bool]:
+        """The spec, whether it is that of another run than the row names, and whether the method is an oracle."""
         from pubench_core.engine.layers import Layer
         from pubench_core.engine.resolve import resolve  # torch, which records do not need
 
@@ -205,7 +214,7 @@ class _Specs:
         }
         layer = Layer.of(*(f"{name}={value}" for name, value in plain.items() if value is not None))
         plan = resolve([layer, Layer.of(*_assignments(row["settings"]))], registry())
-        return plan.spec, plan.run_id != row["run_id"]
+        return plan.spec, plan.run_id != row["run_id"], _is_oracle(plan.spec)
 
 
 def _assignments(text: str) -> Iterator[str]:
@@ -224,19 +233,21 @@ def _assignments(text: str) -> Iterator[str]:
         yield f"{name if section in _SECTIONS else f'method.config.{name}'}={text[this.end() : end]}"
 
 
-def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None) -> Any:
+def _result(
+    run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None, known: dict[str, Measure], *, oracle: bool
+) -> Any:
     """What rows say of a run. Facts that they do not have are not there: counts, warnings, the digest of the data."""
     first = rows[0]
     selected = next((row["criterion"] for row in rows if row["selected"] == "True"), first["criterion"])
-    criteria = {row["criterion"]: _criterion(row, share) for row in rows}
+    criteria = {row["criterion"]: _criterion(row, share, known) for row in rows}
     told = float(first["told_prior"]) if first["told_prior"] else None
     seconds = float(first["seconds"])
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "run_id": run_id,
         "code": Code(hash=first["code"], parts=_parts(first), versions={}),
         "spec": spec.model_copy(update={"selection": selection}),
-        "oracle": _is_oracle(spec),
+        "oracle": oracle,
         "selected": selected,
         "criteria": criteria,
         "data": _partial(DataFacts, prior=PriorFacts(given=told), digest=""),
@@ -249,7 +260,7 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "at_once": int(first["at_once"]) if first["at_once"] else None,
         "finished_at": "",
     }
-    return _partial(Result, **known)
+    return _partial(Result, **fields)
 
 
 def _parts(row: Row) -> dict[str, str]:
@@ -270,20 +281,20 @@ def _is_oracle(spec: RunSpec) -> bool:
     return "truth" in implementation.requires(implementation.Config.model_validate(spec.method.config))
 
 
-def _criterion(row: Row, share: float | None) -> CriterionResult:
-    measures = {
-        name: Measure(value=float(row[name]) / 100) if row[name] else Measure(undefined="the rows have no value")
-        for name in MEASURES
-    }
-    known = row["epoch"] or any(measure.value is not None for measure in measures.values())
-    if not known:
-        return CriterionResult(oracle=row["criterion_oracle"] == "True", undefined="the rows have no value")
+def _criterion(row: Row, share: float | None, known: dict[str, Measure]) -> CriterionResult:
+    """``known``: measures by their text, filled on the way, as most values of a file are there many times."""
+    oracle, texts = row["criterion_oracle"] == "True", {name: row[name] for name in MEASURES}
+    if not row["epoch"] and not any(texts.values()):
+        return CriterionResult(oracle=oracle, undefined="the rows have no value")
+    for text in texts.values():
+        if text not in known:
+            known[text] = Measure(value=float(text) / 100) if text else Measure(undefined="the rows have no value")
     return CriterionResult(
-        oracle=row["criterion_oracle"] == "True",
+        oracle=oracle,
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
         warnings=_alike(row, share),
-        measures={"test": measures},
+        measures={"test": {name: known[text] for name, text in texts.items()}},
     )
 
 

@@ -88,10 +88,14 @@ function standing(criterion, resampled = true) {
 
 function headline(now) {
   if (!now.places.length) return now.why;
-  const [best, ...others] = now.places, tied = now.places.filter((one) => one.rank === 1).map((one) => one.name);
+  const [best, ...others] = now.places, number = now.columns.length, tied = now.places.filter((one) => one.rank === 1).map((one) => one.name);
   const next = others.filter((one) => one.first >= 0.005).sort((a, b) => b.first - a.first).slice(0, 2).map((one) => `${one.name} ${percent(one.first)}`).join(", ");
-  return `${tied.join(" and ")} ${tied.length > 1 ? "come" : "comes"} closest to the best of each data set: ${fixed(best.below)} points below it on average. ` +
-    `Over resampled data sets and seeds ${best.name} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
+  const who = tied.join(" and "), several = tied.length > 1, second = now.places.find((one) => one.rank > 1);
+  const where = number === 1 ? `on ${here().columns[now.columns[0]].name.split(",")[0]}` : `on each of ${number} data sets`;
+  const said = Math.max(...best.byColumn) <= EQUAL
+    ? `${who} ${several ? "are" : "is"} best ${where}${second ? `; ${second.name}, the second, is ${fixed(second.below)} points below` : ""}.`
+    : `${who} ${several ? "come" : "comes"} closest to the best of each data set: ${fixed(best.below)} points below it on average.`;
+  return `${said} Over resampled ${number > 1 ? "data sets and seeds" : "seeds"} ${best.name} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
 }
 function changes(now, oracle, oracleName) {
   if (!now.places.length) return "";
