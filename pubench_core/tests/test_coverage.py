@@ -600,6 +600,17 @@ def test_damaged_scores_are_no_record_and_the_run_is_carried_out_again(ask: Ask,
     assert len(superseded(ask())) == 1
 
 
+def test_sound_scores_of_another_run_are_no_record(ask: Ask) -> None:
+    first, _ = carried_out(ask())
+    other, _ = carried_out(ask("seed=7"))
+    before = read_scores(first.folder)
+    (first.folder / SCORES).write_bytes((other.folder / SCORES).read_bytes())
+    again, said = carried_out(ask())
+    assert not again.reused
+    assert f"the stored record has the {SCORES} of another run" in said[0]
+    assert all(np.array_equal(array, before[name]) for name, array in read_scores(again.folder).items())
+
+
 @pytest.fixture
 def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called on, nothing can be written under the results folder (root heeds no permissions)."""

@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 from pydantic import BaseModel
 
+from pubench_core.data.cache import sha256_of
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec
 
@@ -141,5 +142,6 @@ def _storing(name: str, value: Any) -> Callable[[Path], None]:
         with np.load(folder / "scores.npz") as stored:
             arrays = {**dict(stored), name: value}
         np.savez(folder / "scores.npz", **{key: array for key, array in arrays.items() if array is not None})
+        _putting("result.json", ("scores",), sha256_of(folder / "scores.npz")[:16])(folder)  # as a forger would
 
     return store

@@ -34,6 +34,18 @@ def say(text: str) -> None:
     err().print(said(text), markup=False)
 
 
+def saying_once() -> Callable[[str], None]:
+    """A function that prints a line on stderr unless it did before: facts of the data are the same for every run."""
+    before: set[str] = set()
+
+    def once(text: str) -> None:
+        if text not in before:
+            before.add(text)
+            say(text)
+
+    return once
+
+
 @contextmanager
 def shown_traceback() -> Iterator[None]:
     """Prints the traceback of an error that is no wrong request, on stderr, before the line that every error has."""
@@ -100,7 +112,13 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Ou
                 stdout.flush()
 
         return execute(
-            plan, listeners=listeners, display=terminal, force=force, say=say, progress=data_progress, stored=stored
+            plan,
+            listeners=listeners,
+            display=terminal,
+            force=force,
+            say=saying_once(),
+            progress=data_progress,
+            stored=stored,
         )
 
 

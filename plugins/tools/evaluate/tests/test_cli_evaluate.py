@@ -272,6 +272,8 @@ def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(command: Run
         *("--format", "json"),
     )
     run, table = read(made)["run_id"], pd.read_csv(home / "scores.csv", dtype=str)
+    assert made.stderr.count("fold 3 of 3: ") == 1
+    assert made.stderr.count(" labeled positives, ") == 1, "facts of the table, once for all folds"
     n = int((table.labeled == "0").sum())
     card = read(command("evaluate", run, *FAST[2:], "--budget", "60", "--format", "json"))
     assert card["name"] == f"nnpu on scores.csv, run {run}, scores out of fold"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..data.cache import sha256_of
 from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
@@ -61,6 +62,7 @@ def _fill(folder: Path, done: Finished) -> Result:
         write_rows(folder / TRACE, done.trace)
     if done.arrays is not None:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
+        result = result.model_copy(update={"scores": sha256_of(folder / SCORES)[:16]})
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
     if done.training is not None:

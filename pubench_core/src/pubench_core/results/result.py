@@ -294,6 +294,7 @@ class Result(_Compact):
     seconds: Seconds = Field(description="wall-clock time")
     peak_memory: PeakMemory = Field(description="the most memory that the run took")
     model: SavedModelFacts | None = Field(None, description="which state was saved, where one was")
+    scores: str = Field("", description="first 16 digits of the SHA-256 of scores.npz; empty if none were kept")
     warnings: tuple[str, ...] = Field((), description="what a reader of the result must know")
     device: str = Field(description="where it was computed")
     threads: int = Field(description="CPU threads; another number may round differently")

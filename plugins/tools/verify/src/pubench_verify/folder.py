@@ -16,7 +16,7 @@ from pubench_study.export import SUMS
 from pydantic import ValidationError
 
 from pubench.field_names import InvalidRequest
-from pubench_core.errors import PubenchError, shortened
+from pubench_core.errors import PubenchError, RecordError, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
     MODEL,
@@ -118,7 +118,8 @@ def wrong_files(
             yield f"{path.name} is a link to a file elsewhere"
         if sums is not None and f"{folder.name}/{path.name}" not in sums:
             yield f"{path.name} is not listed in {SUMS}"
-    for name, read in ((SPEC, _by_spec_file), (ENVIRONMENT, _by_environment)):
+    read_by = {SPEC: _by_spec_file, ENVIRONMENT: _by_environment, **({SCORES: _by_scores} if result.scores else {})}
+    for name, read in read_by.items():
         if isfile(folder / name):
             try:
                 yield from map(str, differences(plain, read(folder, result), f"{name} has"))
@@ -140,6 +141,13 @@ def _by_spec_file(folder: Path, result: Result) -> dict[str, Any]:
 def _section(name: str, value: str) -> str:
     """One field of a spec as YAML. ``value``: as JSON; most are the same in many records."""
     return yaml_text({name: json.loads(value)})
+
+
+def _by_scores(folder: Path, result: Result) -> dict[str, Any]:
+    with open_regular(folder / SCORES) as file:
+        if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
+            raise RecordError(f"it has {size:,} bytes; at most {MOST_BYTES:,} are read")
+        return {"scores": hashlib.file_digest(file, "sha256").hexdigest()[:16]}
 
 
 def _by_environment(folder: Path, result: Result) -> dict[str, Any]:

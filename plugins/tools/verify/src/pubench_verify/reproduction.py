@@ -34,7 +34,7 @@ _KINDS = ("code", "data", "metric", "versions", "source", "system", "hardware", 
 #: Fields that another run gives otherwise: time, memory, place, what was kept and is shown. ``changed`` has the code.
 _UNREPEATED = re.compile(
     r"seconds\.|peak_memory\.|at_once|finished_at|spec\.|model\.|data\.prior\.estimate\.seconds|code\."
-    r"|metrics\.|criteria\.[^.]+\.code|data\.(digest|notes)|threads|device|selected|decision"
+    r"|metrics\.|criteria\.[^.]+\.code|data\.(digest|notes)|scores$|threads|device|selected|decision"
 )
 #: Fields of words, which another version may say in other words.
 _WORDS = ("warnings", "undefined", "notes")

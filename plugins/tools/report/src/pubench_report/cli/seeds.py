@@ -18,7 +18,7 @@ from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.progress import data_progress, display
 from pubench_cli.results import headline
-from pubench_cli.run import layers_of
+from pubench_cli.run import layers_of, saying_once
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError
@@ -54,14 +54,7 @@ def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *,
 
     Every run is resolved before the first one trains.
     """
-    said_before: set[str] = set()
-
-    def once(line: str) -> None:
-        """Facts of the data, the same for every seed."""
-        if line not in said_before:
-            said_before.add(line)
-            err().print(line, markup=False)
-
+    once = saying_once()
     settings = Layer.joined(layers_of(given, sets, config))
     study = study_of({"runs": [{"seed": seed} for seed in seeds_of(seeds)]}, settings)
     runs = plans_of(study, settings, registry(), lambda text: once(f"warning: {said(text)}"))
