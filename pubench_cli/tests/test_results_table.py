@@ -10,6 +10,7 @@ import pytest
 
 from pubench_cli import results
 from pubench_cli.console import out
+from pubench_cli.held_out import few_in_all
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (
@@ -201,3 +202,10 @@ def test_a_choice_by_few_held_out_labels_is_said_and_one_by_enough_is_not(capsys
     assert not any("chose this epoch" in line for line in printed(capsys, data=enough))
     assert not any("chose this epoch" in line for line in printed(capsys, selected="last"))
     assert not any("chose this epoch" in line for line in printed(capsys, selected="f1"))
+
+
+def test_results_together_name_how_many_chose_by_few_labels() -> None:
+    enough = RESULT.data.model_copy(update={"validation": PartFacts(rows=288, labeled=20)})
+    line = few_in_all([RESULT, RESULT.model_copy(update={"data": enough})])
+    assert line.startswith("1 of 2 runs chose the epoch by 14 held-out labeled positives: with fewer than 20")
+    assert few_in_all([RESULT.model_copy(update={"data": enough})]) == ""

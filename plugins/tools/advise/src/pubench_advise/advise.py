@@ -107,7 +107,9 @@ def _ends(prior: Any) -> tuple[float, float] | None:
         low = high = float("nan")
     if not 0 < low <= high < 1:
         raise RequestError(
-            f"prior={shown(prior)}: must be a number between 0 and 1, or two of them", field="prior", value=prior
+            f"prior={shown(prior)}: must be a number between 0 and 1, or a low and a high one",
+            field="prior",
+            value=prior,
         )
     return low, high
 

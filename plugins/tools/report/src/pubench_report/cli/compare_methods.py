@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pubench_study.lines import Lines
 
 from pubench_cli.console import err, out
+from pubench_cli.held_out import few_in_all
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given
@@ -93,6 +94,8 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
                 out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
         if standing is not None:
             out().print(("\n" if compared else "") + str(standing), markup=False, soft_wrap=True)
+        if few := few_in_all([run.result for run in results]):
+            err().print(f"warning: {few}", markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
