@@ -256,7 +256,7 @@ RECORDS: dict[str, tuple[Change, str]] = {
     "undefined, with measures": (edited(_undefined), "undefined"),
     "another accuracy": (edited(_accuracy), "criteria.pa.measures.test.accuracy.value is 0.99; its"),
     "other scores": (scores(_perfect), "its scores give 1"),
-    "one bit of one score": (scores(_nudged), "carried out again"),
+    "one bit of one score": (scores(_nudged), "; scores.npz has "),
     "an epoch that another criterion chose": (_cherry_picked, "in epoch-2"),
     "another code": (edited(lambda content: content["code"].update(hash="0" * 16)), "code"),
     "another seed": (edited(lambda content: content["spec"].update(seed=7)), "; its spec gives"),
