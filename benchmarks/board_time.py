@@ -92,7 +92,7 @@ def written(place: Path) -> tuple[Path, Path]:
 
 
 def measured(command: list[str | Path]) -> dict[str, float]:
-    """Of a process that ends well. A child's largest memory is known only as the maximum of all: so a process each."""
+    """Costs of a process that ends well. One process each: memory is the maximum of all children."""
     probe = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss)"

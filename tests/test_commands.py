@@ -137,8 +137,8 @@ class TestAnAbsentTool:
 
     def test_its_command_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(installed, "PACKAGES", {"study": "pubench-nowhere"})
-        with pytest.raises(PubenchError, match=r"^study fly is not installed: pip install pubench-nowhere$") as error:
-            installed._refuse("study fly")
+        with pytest.raises(PubenchError, match=r"^study is not installed: pip install pubench-nowhere$") as error:
+            installed._refuse("study")
         assert error.value.exit_code == 2
 
     def test_its_python_name_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ This module is also the plugin that offers methods which fail.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import pickle
 from collections.abc import Callable
@@ -189,7 +190,8 @@ def test_what_is_computed_is_plain_data_that_another_process_can_store(done: Fin
     assert done.arrays is not None
     assert stored.keys() == done.arrays.keys()
     assert all(np.array_equal(stored[name], values) for name, values in done.arrays.items())
-    assert read_record(other.folder).result == done.result
+    digest = hashlib.sha256((other.folder / SCORES).read_bytes()).hexdigest()[:16]
+    assert read_record(other.folder).result == done.result.model_copy(update={"scores": digest})
 
 
 def test_computing_writes_nothing(done: Finished, tmp_path: Path) -> None:

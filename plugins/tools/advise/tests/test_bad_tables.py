@@ -72,7 +72,7 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "prior below the labels": (table, {"prior": 0.05}, "must be above"),
     "prior above 1": (table, {"prior": (0.4, 1.2)}, "must be a number between 0 and 1"),
     "ends of the prior in the wrong order": (table, {"prior": (0.4, 0.2)}, "or a low and a high one"),
-    "prior the wrong way round": (table, {"prior": (0.5, 0.3)}, "two of them"),
+    "prior the wrong way round": (table, {"prior": (0.5, 0.3)}, "a low and a high one"),
     "goal of words": (table, {"goal": "win"}, "must be rank, classify or review:200"),
     "a review of all rows": (table, {"goal": "review:260"}, "name fewer"),
     "no time": (table, {"time": "soon"}, "must be a time such as"),

@@ -280,7 +280,7 @@ def test_answers_may_be_words_and_an_empty_one_is_left_out() -> None:
         (["maybe"] * 40, "1 or yes, 0 or no"),
         ([1] * 39, "expected 40, one per drawn row"),
         ({10**6: 1}, "was not drawn"),
-        ([""] * 40, "no row above the threshold has one"),
+        ([""] * 40, "none of the 20 drawn rows above the threshold is answered"),
     ],
 )
 def test_wrong_answers_are_one_line(answers: Any, says: str) -> None:

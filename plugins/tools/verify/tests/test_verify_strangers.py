@@ -109,7 +109,7 @@ def _device(record: Path) -> None:
 ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "aliases of aliases": (
         lambda f: (f / "spec.yaml").write_text(ALIASES) and None,
-        "it repeats values by aliases, which pubench never writes",
+        "by aliases, which pubench never writes",
     ),
     "a tag": (
         lambda f: (f / "spec.yaml").write_text("!!python/object/apply:os.system [ls]") and None,

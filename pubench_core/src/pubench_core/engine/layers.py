@@ -20,8 +20,8 @@ from ..specs.run_fields import sections
 #: Names of a field and of the sections that it is in, outermost first: ("mechanism", "c").
 FieldPath = tuple[str, ...]
 
-#: Bounds on what is read as YAML, far above any request: characters of a file, characters of a number.
-MOST_CHARACTERS, MOST_DIGITS = 1 << 20, 100
+#: Bounds on what is read as YAML, far above any request: characters of a file and of a number, values in values.
+MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 1 << 20, 100, 50
 
 
 @dataclass
@@ -83,10 +83,13 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
     return (path if len(path) > 1 or name in ("seed", "prior", "prior_scorer") else ("method", "config", *path)), value
 
 
-def read_yaml(path: Path, *, what: str = "a run file", fields: Iterable[str] = RunSpec.model_fields) -> Layer:
+def read_yaml(
+    path: Path, *, what: str = "a run file", fields: Iterable[str] = RunSpec.model_fields, aliases: bool = True
+) -> Layer:
     """A run file as a layer. Raises RequestError naming file and line if it is unreadable or not a mapping.
 
-    ``what``: other files of this kind, and their ``fields``.
+    ``what``: other files of this kind, and their ``fields``. ``aliases``: whether it may repeat values; nine levels of
+    aliases make millions, so the file of a stranger may not.
     """
     try:
         with path.open(encoding="utf-8") as stream:
@@ -94,7 +97,7 @@ def read_yaml(path: Path, *, what: str = "a run file", fields: Iterable[str] = R
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL character
         raise RequestError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        root, values = _parsed(text)
+        root, values = _parsed(text, aliases)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
@@ -109,10 +112,17 @@ def read_yaml(path: Path, *, what: str = "a run file", fields: Iterable[str] = R
 # -------------------------------------------------------------------- YAML within bounds
 
 
-def _parsed(text: str) -> tuple[Any, Any]:
+def _parsed(text: str, aliases: bool = True) -> tuple[Any, Any]:
     """The node of the one document in a text, and its value. Raises YAMLError for what is none, or out of bounds."""
     if len(text) > MOST_CHARACTERS:
         raise yaml.YAMLError(f"more than {MOST_CHARACTERS:,} characters")
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):  # composing what is too deep takes minutes
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_NESTED:
+            raise yaml.YAMLError(f"nested more than {MOST_NESTED} deep")
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise yaml.YAMLError("values repeated by aliases, which pubench never writes")
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
