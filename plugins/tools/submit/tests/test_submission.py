@@ -193,8 +193,8 @@ def edited(change: Callable[[dict[str, Any]], Any]) -> Change:
     return act
 
 
-def scores(change: Callable[[dict[str, Any]], Any]) -> Change:
-    """A change of the arrays."""
+def scores(change: Callable[[dict[str, Any]], Any], *, checksum: bool = True) -> Change:
+    """A change of the arrays, and of their checksum in the result."""
 
     def act(folder: Path) -> None:
         path = record_in(folder) / "scores.npz"
@@ -202,6 +202,8 @@ def scores(change: Callable[[dict[str, Any]], Any]) -> Change:
             arrays = dict(stored)
         change(arrays)
         np.savez_compressed(path, **arrays)
+        if checksum:
+            edited(lambda content: content.update(scores=hashlib.sha256(path.read_bytes()).hexdigest()[:16]))(folder)
 
     return act
 
@@ -256,7 +258,8 @@ RECORDS: dict[str, tuple[Change, str]] = {
     "undefined, with measures": (edited(_undefined), "undefined"),
     "another accuracy": (edited(_accuracy), "criteria.pa.measures.test.accuracy.value is 0.99; its"),
     "other scores": (scores(_perfect), "its scores give 1"),
-    "one bit of one score": (scores(_nudged), "; scores.npz has "),
+    "one bit of one score": (scores(_nudged), "carried out again"),
+    "scores of another checksum": (scores(_nudged, checksum=False), "; scores.npz has "),
     "an epoch that another criterion chose": (_cherry_picked, "in epoch-2"),
     "another code": (edited(lambda content: content["code"].update(hash="0" * 16)), "code"),
     "another seed": (edited(lambda content: content["spec"].update(seed=7)), "; its spec gives"),
