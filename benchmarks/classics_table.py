@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 from findings import table
-from raw_rows import RESULTS
+from raw_rows import study_rows
 from species import filled
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "classics.md"
@@ -28,8 +28,7 @@ MEASURES = ("accuracy", "f1", "auc", "average-precision", "seconds")
 
 def rows() -> pd.DataFrame:
     """One row for each data set, method, variant, c, seed and criterion: the newest."""
-    files = sorted(RESULTS.glob("study-*.csv"))
-    frame = pd.concat(pd.read_csv(path, low_memory=False, dtype={"prior": str, "settings": str}) for path in files)
+    frame = study_rows()
     frame = frame[
         frame.data.isin(DATA)
         & (frame.mechanism == "scar")

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import sys
 
-import pandas as pd
 from pubench_study.files import find_study, protocols
 from pubench_study.grid import cells_of
-from raw_rows import RESULTS
+from raw_rows import study_rows
 
 from pubench_core.data.paths import data_root
 from pubench_core.plugins.registry import registry
@@ -24,7 +23,7 @@ KEYS = ["method", "data", "preset"]
 
 def medians() -> dict[tuple[str, ...], float]:
     """(method, data, preset) -> median seconds of a run."""
-    frame = pd.concat(pd.read_csv(path, low_memory=False) for path in sorted(RESULTS.glob("study-*.csv")))
+    frame = study_rows()
     frame = frame.drop_duplicates(["run_id"]).fillna({"preset": ""})
     return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from findings import CLASSICS, table
-from raw_rows import RESULTS
+from raw_rows import study_rows
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "guide.md"
 #: Positives of the training part, as every record of the data set has them (``data.train.positive``).
@@ -80,8 +80,7 @@ class Answer:
 
 def rows() -> pd.DataFrame:
     """Rows of clean commits with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
-    files = sorted(RESULTS.glob("study-*.csv"))
-    frame = pd.concat(pd.read_csv(path, low_memory=False, dtype={"prior": str}) for path in files)
+    frame = study_rows()
     frame = frame[
         frame.criterion.isin(["pa", "last"])
         & frame.accuracy.notna()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from findings import table
-from raw_rows import RESULTS
+from raw_rows import RESULTS, study_rows
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "label-ratio.md"
 FIGURE = PAGE.parent / "images" / "label-ratio.png"
@@ -28,8 +28,7 @@ DATA = {"spambase": "Spambase", "letter": "Letter", "usps": "USPS", "20news": "2
 
 def rows() -> pd.DataFrame:
     """Rows of three seeds in case-control, the newest of every run, with the decision at the prior if it is known."""
-    files = sorted(RESULTS.glob("study-*.csv"))
-    frame = pd.concat(pd.read_csv(path, low_memory=False, dtype={"prior": str}) for path in files)
+    frame = study_rows()
     frame = frame[
         frame.data.isin(DATA)
         & frame.method.isin(METHODS)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # some scripts here measure something else and need no pubench
+    import pandas as pd
+
     from pubench_core.results import Result
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +57,15 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         if new:
             writer.writeheader()
         writer.writerow(whole)
+
+
+def study_rows() -> pd.DataFrame:
+    """The rows of all committed studies, one after another."""
+    import pandas as pd
+
+    as_text = {"prior": str, "settings": str}
+    files = sorted(RESULTS.glob("study-*.csv"))
+    return pd.concat(pd.read_csv(path, low_memory=False, dtype=as_text) for path in files)
 
 
 def keys(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
