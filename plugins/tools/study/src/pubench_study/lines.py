@@ -35,7 +35,7 @@ SILENCE = 300.0
 class Lines:
     """A line per run that is over, and one of those in work after a long silence: what a file or a pipe gets.
 
-    ``words``: turns what became of a run into the reader's words.
+    ``words``: the outcome of a run as a text for the reader.
     """
 
     total: int
