@@ -157,11 +157,12 @@ class State:
 
 
 def scored_states(
-    selection: Selection, evaluator: Evaluator, chosen: str, *, training: bool
+    selection: Selection, evaluator: Evaluator, chosen: str, *, training: bool, auxiliary: bool
 ) -> tuple[dict[str, State], dict[str, str], dict[str, FloatArray]]:
     """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored.
 
-    Last: arrays of the training part, each instance once, if ``training`` asks for them.
+    Last: arrays of the training part, each instance once, if ``training`` asks for them, with the method's further
+    outputs if ``auxiliary`` does.
     """
     states: dict[str, State] = {}
     found: dict[str, str] = {}
@@ -180,7 +181,7 @@ def scored_states(
         scored_as[name] = track  # the chosen one's state comes last
         found[track.name] = name
     states |= _checkpoints(selection, evaluator, states)
-    of_training = _training_scores(scored_as, evaluator) if training else {}
+    of_training = _training_scores(scored_as, evaluator, auxiliary=auxiliary) if training else {}
     _score_unlabeled(states, scored_as, evaluator)
     if selection.checkpoints:  # of which the last was restored last
         snapshot = selection.tracks[chosen].snapshot
@@ -219,8 +220,8 @@ def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evalua
     return State(name, scores, auxiliary)
 
 
-def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> dict[str, FloatArray]:
-    """Scores of the training part and the method's further outputs there, by name in ``training-scores.npz``.
+def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator, *, auxiliary: bool) -> dict[str, FloatArray]:
+    """Scores of the training part, and the method's further outputs if asked for, by name in ``training-scores.npz``.
 
     It comes after everything that is measured, and no measure reads it.
     """
@@ -231,9 +232,9 @@ def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> di
         scorer = {"": evaluator.method.candidates()[track.candidate]}
         place = {"stage": "evaluation", "epoch": track.epoch}
         rows = evaluator.problem.part("train")[:2]
-        scores, auxiliary = evaluator.outputs(scorer, *rows, place, auxiliary=True)
+        scores, further = evaluator.outputs(scorer, *rows, place, auxiliary=auxiliary)
         found[scores_name("training", name)] = scores[""]
-        found |= {f"training_auxiliary_{output}_{name}": values for output, values in auxiliary.items()}
+        found |= {f"training_auxiliary_{output}_{name}": values for output, values in further.items()}
     return found
 
 

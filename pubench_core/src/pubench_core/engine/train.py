@@ -247,8 +247,10 @@ def train(
     trained_at = time.perf_counter()
     # a user's rows of U are scored anyway, and those of folds when they are joined
     decides = problem.prior is not None and problem.unlabeled_rows is None and spec.validation.folds is None
-    kept = decides or "training-scores" in spec.execution.artifacts
-    states, state_of, training = scored_states(selection, evaluator, spec.selection.criterion, training=kept)
+    stored = "training-scores" in spec.execution.artifacts
+    states, state_of, training = scored_states(
+        selection, evaluator, spec.selection.criterion, training=decides or stored, auxiliary=stored
+    )
     ended_at = time.perf_counter()
     training_s, evaluation_s = sum(e.seconds for e in epochs), sum(e.evaluation_seconds for e in epochs)
     return Trained(
