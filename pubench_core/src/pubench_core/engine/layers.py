@@ -116,14 +116,8 @@ def _parsed(text: str, aliases: bool = True) -> tuple[Any, Any]:
     """The node of the one document in a text, and its value. Raises YAMLError for what is none, or out of bounds."""
     if len(text) > MOST_CHARACTERS:
         raise yaml.YAMLError(f"more than {MOST_CHARACTERS:,} characters")
-    depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):  # composing what is too deep takes minutes
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MOST_NESTED:
-            raise yaml.YAMLError(f"nested more than {MOST_NESTED} deep")
-        if isinstance(event, yaml.AliasEvent) and not aliases:
-            raise yaml.YAMLError("values repeated by aliases, which pubench never writes")
     loader = _Loader(text)
+    loader.aliases = aliases
     try:
         node = loader.get_single_node()
         return node, None if node is None else loader.construct_document(node)
@@ -139,7 +133,19 @@ def _problem(error: yaml.YAMLError) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, all of whose refusals are YAMLError."""
+    """PyYAML's safe loader, all of whose refusals are YAMLError. ``aliases``: whether a document may have any."""
+
+    aliases = True
+    depth = 0
+
+    def get_event(self) -> Any:
+        event = super().get_event()  # type: ignore[no-untyped-call]
+        self.depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if self.depth > MOST_NESTED:
+            raise _refusal(f"nested more than {MOST_NESTED} deep", event)
+        if isinstance(event, yaml.AliasEvent) and not self.aliases:
+            raise _refusal("values repeated by aliases, which pubench never writes", event)
+        return event
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         kind = node.tag.rpartition(":")[2]

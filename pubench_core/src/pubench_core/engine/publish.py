@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.cache import sha256_of
 from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
@@ -24,6 +23,7 @@ from ..records.files import (
     ids_in,
     read_scores,
     replace_text,
+    scores_digest,
     write_json,
     write_predictions,
     write_rows,
@@ -62,7 +62,7 @@ def _fill(folder: Path, done: Finished) -> Result:
         write_rows(folder / TRACE, done.trace)
     if done.arrays is not None:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
-        result = result.model_copy(update={"scores": sha256_of(folder / SCORES)[:16]})
+        result = result.model_copy(update={"scores": scores_digest(folder)})
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
     if done.training is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -136,6 +137,17 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
         for k, name in enumerate(head)
         if name not in _PREDICTED
     }
+
+
+def scores_digest(folder: Path) -> str:
+    """First 16 digits of the SHA-256 of a record's ``scores.npz``.
+
+    Raises OSError if it is not a regular file, RecordError if it has more than :data:`MOST_BYTES`.
+    """
+    with open_regular(folder / SCORES) as file:
+        if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
+            raise RecordError(f"it has {size:,} bytes; at most {MOST_BYTES:,} are read")
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def read_scores(folder: Path, name: str = SCORES) -> Arrays:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os.path import lexists
 
-from ..data.cache import sha256_of
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole, scores_digest
 from .record import Record
 
 
@@ -37,7 +36,7 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
     has_scores = lexists(record.folder / SCORES)
     if has_scores and not is_whole(record.folder / SCORES):
         yield f"a damaged {SCORES}"
-    elif has_scores and result.scores and sha256_of(record.folder / SCORES)[:16] != result.scores:
+    elif has_scores and result.scores and scores_digest(record.folder) != result.scores:
         yield f"the {SCORES} of another run"
     if "scores" in spec.execution.artifacts and not has_scores:
         yield "no scores"

@@ -16,7 +16,7 @@ from pubench_study.export import SUMS
 from pydantic import ValidationError
 
 from pubench.field_names import InvalidRequest
-from pubench_core.errors import PubenchError, RecordError, shortened
+from pubench_core.errors import PubenchError, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
     MODEL,
@@ -28,6 +28,7 @@ from pubench_core.records.files import (
     fold_model,
     open_regular,
     read_small,
+    scores_digest,
     yaml_text,
 )
 from pubench_core.results import Environment, Result
@@ -144,10 +145,7 @@ def _section(name: str, value: str) -> str:
 
 
 def _by_scores(folder: Path, result: Result) -> dict[str, Any]:
-    with open_regular(folder / SCORES) as file:
-        if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
-            raise RecordError(f"it has {size:,} bytes; at most {MOST_BYTES:,} are read")
-        return {"scores": hashlib.file_digest(file, "sha256").hexdigest()[:16]}
+    return {"scores": scores_digest(folder)}
 
 
 def _by_environment(folder: Path, result: Result) -> dict[str, Any]:
