@@ -293,5 +293,4 @@ def test_an_estimate_is_made_once_for_all_runs_on_the_same_samples(do: Do, puben
     assert damaged >= 2
     made = do("prior=estimated:talkative", "seed=41", "method.config.epochs=7").result.data.prior.estimate
     assert made is not None
-    assert made.share == 0.3
-    assert made.seconds != first.seconds
+    assert made.share == 0.3  # the damaged file said 0.4
