@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 import raw_rows
 import torch
+from pubench_priors_standard.held_out import held_out_scores
 
-from pubench_core.engine.priors import Samples, held_out_scores
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import load, registry
+from pubench_core.prior import Samples
 
 SIZES = (1_000, 10_000, 100_000)
 SHARE, DISTANCE, DIMENSIONS = 1 / 3, 4.0, 20

@@ -103,7 +103,7 @@ ARROWS = {
     "metrics": {"formulas"},
     "priors": {"bases", "formulas"},
     "sinks": {"cli"},
-    "tools": {"cli", "datasets", "tools"},
+    "tools": {"cli", "datasets", "mechanisms", "tools"},
 }
 
 

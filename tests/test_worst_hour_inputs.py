@@ -22,6 +22,7 @@ import pytest
 import torch
 from pubench_datasets_tables import encoding
 from pubench_datasets_tables.user_table import read_user_table
+from pubench_mechanisms.posterior import auxiliary_logit
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
@@ -29,7 +30,6 @@ from torch import Tensor
 from pubench_core.data import checksum_cache
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.posterior import auxiliary_logit
 from pubench_core.data.store import located, open_dataset, read, source_of
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer, read_yaml

@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from pubench_priors_standard import bagged_nets
+from pubench_priors_standard.held_out import ReadsScores
 
 from pubench_core import PriorInfo, hookimpl
-from pubench_core.engine import bagged_nets
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.identity import code_of
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimate
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
 from pubench_core.results import Failure
@@ -35,7 +36,7 @@ PAUSE = 0.02
 Array = npt.NDArray[Any]
 
 
-class Talkative(PriorEstimator):
+class Talkative(ReadsScores):
     """Says everything that an estimator can say, and how it was called."""
 
     def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
@@ -51,14 +52,14 @@ class Talkative(PriorEstimator):
         return PriorEstimate(0.3, interval=(0.2, 0.45), diagnostics=diagnostics)
 
 
-class Silent(PriorEstimator):
+class Silent(ReadsScores):
     """A share and nothing else."""
 
     def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
         return PriorEstimate(0.25)
 
 
-class Numerical(PriorEstimator):
+class Numerical(ReadsScores):
     """Speaks NumPy, as an estimator does that nobody taught otherwise."""
 
     def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
@@ -69,14 +70,14 @@ class Numerical(PriorEstimator):
         )
 
 
-class Certain(PriorEstimator):
+class Certain(ReadsScores):
     """Everything is positive."""
 
     def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
         return PriorEstimate(1.0)
 
 
-class Broken(PriorEstimator):
+class Broken(ReadsScores):
     def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
         raise ZeroDivisionError("division by zero")
 

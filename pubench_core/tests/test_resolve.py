@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pubench_priors_standard.held_out import ReadsScores
 from pydantic import ValidationError
 
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
@@ -28,7 +29,7 @@ from pubench_core.mechanism import Mechanism
 from pubench_core.method import Method
 from pubench_core.metric import MetricView
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimate
 from pubench_core.specs import ExecutionSpec, SelectionSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field
@@ -60,7 +61,7 @@ class Labeling(Mechanism):
         raise NotImplementedError
 
 
-class Guess(PriorEstimator):
+class Guess(ReadsScores):
     def estimate(self, positive: Any, unlabeled: Any, rng: Any) -> PriorEstimate:
         raise NotImplementedError
 

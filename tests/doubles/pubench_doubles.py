@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from pubench_priors_standard.held_out import ReadsScores
 from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
 from pubench.method import Field, Method, PUData, PUPart, Run, Scorer, TrainingConfig
 from pubench_core import MethodInfo, PriorInfo, hookimpl
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimate
 from pubench_formulas.losses import masked_mean
 from pubench_formulas.risks import pu_risk
 
@@ -155,7 +156,7 @@ class NoNetwork(Method[Config]):
         return torch.from_numpy(distances[0] - distances[1])
 
 
-class LabeledShare(PriorEstimator):
+class LabeledShare(ReadsScores):
     """Not an estimator of anything: says how it was called, as a share that a test can foretell."""
 
     def estimate(self, positive: np.ndarray, unlabeled: np.ndarray, rng: np.random.Generator) -> PriorEstimate:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .data.dataset import IntArray
+from .errors import PluginError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -35,9 +37,25 @@ class Mechanism(ABC):
     ) -> IntArray:
         """``n`` distinct positions among the positives ``x_pos`` (m, *shape).
 
-        ``posterior_logit``: (m,) log-odds of the positive class under the simulator's auxiliary posterior, given to
-        mechanisms whose info says ``needs_posterior``.
+        ``posterior_logit``: (m,) of :meth:`posterior_logit`, given to mechanisms whose info says ``needs_posterior``.
         """
+
+    def posterior_logit(
+        self,
+        x: npt.NDArray[Any],
+        y: npt.NDArray[np.int8],
+        pool: IntArray,
+        rows: IntArray,
+        cache: Path,
+        *,
+        preprocess: str,
+    ) -> FloatArray:
+        """(len(rows),) log-odds of the positive class under an auxiliary posterior, which no method sees.
+
+        ``x``: (n, *shape) features after ``preprocess``. ``y``: (n,) true labels. ``pool``: the training pool, to fit
+        on. ``cache``: folder for what was fitted. The one of PU-Bench is ``ByPosterior`` of the standard mechanisms.
+        """
+        raise PluginError(f"{type(self).__name__} needs an auxiliary posterior and defines no posterior_logit")
 
     def mislabel(self, x_neg: npt.NDArray[Any], n: int, rng: np.random.Generator) -> IntArray:
         """``n`` distinct positions among the negatives ``x_neg`` (m, *shape) that get a label by mistake: at random."""

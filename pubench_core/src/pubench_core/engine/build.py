@@ -14,21 +14,22 @@ import torch
 from ..data.dataset import DataRoot, IntArray, PNDataset
 from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
-from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
 from ..data.store import is_prepared
 from ..errors import RequestError
 from ..isolation import isolated
+from ..prior import Samples
 from ..randomness import torch_seed
 from ..results import Estimate
 from ..specs import RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST
+from ..training.networks import NetworkBuilder
 from ..training.views import Features
 from .open import OpenedData, open_data
 from .plan import EstimatorChoice, MechanismChoice, Plan
-from .priors import EstimateCache, Samples, Scorer, given_prior
+from .priors import EstimateCache, given_prior
 from .problem import Problem, Truth
 
 
@@ -59,9 +60,8 @@ def build_problem(
     pool = preprocessing.apply(pool) if takes_gaps else filled
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     prior_true = true_prior(spec, split, truth.train)
-    scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
     known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
-    prior, estimate = _prior(plan, split, filled, known, scorer, root.cache / "estimates")
+    prior, estimate = _prior(plan, split, filled, known, plan.backbone.builder(data), root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,
@@ -136,11 +136,11 @@ def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 
 def _prior(
-    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, scorer: Scorer, cache: Path
+    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
 ) -> tuple[float | None, Estimate | None]:
     """The prior that the method is given; ``x``: features of the pool, in the split's order.
 
-    ``scorer``: whose held-out scores an estimator reads. ``cache``: folder of estimates.
+    ``network``: makes the networks of the run. ``cache``: folder of estimates.
 
     RequestError where a method that reads it is given one below the labels.
     """
@@ -157,7 +157,8 @@ def _prior(
         samples=samples,
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
-        scorer=scorer,
+        scorer=spec.prior_scorer,
+        network=lambda: network(1),
         kept=EstimateCache(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.granted and found[0] is not None:
@@ -240,9 +241,11 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     def choose(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:
             fitted.append(Preprocessing.fit(data.x, pool, spec.data.preprocess))
-        logit = None
+        logit, preprocess = None, spec.data.preprocess
         if choice.info.needs_posterior:
-            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, rows, cache, preprocess=spec.data.preprocess)
+            x = fitted[0].apply(data.x)
+            with isolated(torch_seed(spec.seed, "posterior"), torch.device("cpu")):
+                logit = choice.mechanism.posterior_logit(x, y, pool, rows, cache, preprocess=preprocess)
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[rows]), logit, n, rng)
 

@@ -46,7 +46,7 @@ def capture(device: torch.device) -> Environment:
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),
-        packages=_versions(),
+        packages=versions(),
         git_commit=commit,
         git_dirty=dirty,
         cpu=_cpu_model(),
@@ -60,8 +60,10 @@ def capture(device: torch.device) -> Environment:
 
 
 @cache
-def _versions() -> dict[str, str]:
-    """Distributions that installers left behind without metadata have no name or no version, and are no package."""
+def versions() -> dict[str, str]:
+    """Distribution -> version, of those that can change numbers.
+
+    Distributions that installers left behind without metadata have no name or no version, and are no package."""
     plugins = registry().distributions | tools().distributions
     found = {}
     for name in sorted({*NOTED, *_OURS, *plugins}):  # by name: reading what every installed package is takes .2 s

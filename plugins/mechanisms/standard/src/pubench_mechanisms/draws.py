@@ -15,6 +15,8 @@ import scipy  # scipy.special is imported when it is first used: SCAR and S4 nee
 
 from pubench_core.mechanism import Mechanism
 
+from .posterior import ByPosterior
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -40,7 +42,7 @@ class SCAR(Mechanism):
         return rng.choice(len(x_pos), size=n, replace=False)
 
 
-class Weighted(Mechanism):
+class Weighted(ByPosterior):
     """A weighted draw without replacement. ``power``: k of its weights."""
 
     @property
@@ -81,7 +83,7 @@ class AtypicalFirst(Weighted):
         return self.power * weight
 
 
-class MostTypical(Mechanism):
+class MostTypical(ByPosterior):
     """S4: the n positives of highest p; ties go to the earlier position, and positions are random."""
 
     def choose(

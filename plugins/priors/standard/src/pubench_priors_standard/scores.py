@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimate
 from pubench_formulas.bbe import best_bin
 
 from . import alphamax, dedpul, elkan_noto
 from .answers import Array, Unidentifiable, answer, as_scores, interval, refused, thinned
+from .held_out import ReadsScores
 
 #: Labeled rows below which AlphaMax's authors warn; unlabeled ones: this many per unit of the share.
 FEW = 100
@@ -27,7 +28,7 @@ LATE = 0.85
 APART = 0.5
 
 
-class BestBin(PriorEstimator):
+class BestBin(ReadsScores):
     """Best bin estimation: the share of positives in the purest top bin of the scores, with its sampling error.
 
     Assumes that the classifier ranks a pure set of positives at the top. Where it does not, the estimate is too high;
@@ -66,7 +67,7 @@ class BestBin(PriorEstimator):
         return answer(found.share, facts, warnings, bounds, resampled)
 
 
-class AlphaMax(PriorEstimator):
+class AlphaMax(ReadsScores):
     """AlphaMax: the elbow of the likelihood of every possible share of U being like the labeled sample.
 
     Assumes that labels are clean and that no part of the negatives is distributed as the positives are. Overlap of the
@@ -89,7 +90,7 @@ class AlphaMax(PriorEstimator):
         return answer(found.share, facts, _said_of(found, len(p), len(u)), bounds, resampled)
 
 
-class TwoSidedAlphaMax(PriorEstimator):
+class TwoSidedAlphaMax(ReadsScores):
     """AlphaMax both ways: the class prior and the purity of the labels, for labels that may be wrong.
 
     Assumes that neither class holds a part distributed as the other. It needs the share of the labeled sample in U,
@@ -127,7 +128,7 @@ class TwoSidedAlphaMax(PriorEstimator):
         return answer(found.share, facts, warnings, bounds, resampled)
 
 
-class ElkanNoto(PriorEstimator):
+class ElkanNoto(ReadsScores):
     """Elkan and Noto's e1: the label frequency as the mean probability of being labeled, over held-out labeled rows.
 
     Assumes calibrated probabilities and classes that do not overlap: where they do, the frequency is too low and the
@@ -168,7 +169,7 @@ class ElkanNoto(PriorEstimator):
         return answer(share(c.e1), facts, warnings, bounds, resampled)
 
 
-class Dedpul(PriorEstimator):
+class Dedpul(ReadsScores):
     """DEDPUL: the share at which the posteriors from the ratio of two smoothed densities average to it.
 
     Assumes that the densities of the scores of P and U can be told apart somewhere; strong overlap and few positives

@@ -101,7 +101,7 @@ def class_counts(problem: Problem, info: DatasetInfo) -> tuple[ClassCount, ...]:
 
 def posterior(problem: Problem, cache: Path | None) -> Posterior:
     """The auxiliary posterior, fitted on the training pool as the mechanisms that need it have it fitted."""
-    from pubench_core.data.posterior import auxiliary_logit
+    from pubench_mechanisms.posterior import auxiliary_logit
 
     train, y = problem.split.train, problem.data.y
     assert y is not None

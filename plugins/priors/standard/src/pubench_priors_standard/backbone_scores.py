@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..backbone import Backbone
-from ..data.dataset import IntArray
-from ..training.optimizers import Adam
+from pubench_core.backbone import Backbone
+from pubench_core.data.dataset import IntArray
+from pubench_core.training.optimizers import Adam
 
 #: Passes over the rows of the other folds, by Adam on the logistic loss.
 EPOCHS = 10

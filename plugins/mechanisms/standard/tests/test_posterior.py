@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pubench_mechanisms import posterior
+from pubench_mechanisms.posterior import SOLVER, auxiliary_logit
 from sklearn.linear_model import LogisticRegression
 
-from pubench_core.data import posterior
 from pubench_core.data.checksum_cache import keep
-from pubench_core.data.posterior import SOLVER, auxiliary_logit
 
 
 @pytest.fixture

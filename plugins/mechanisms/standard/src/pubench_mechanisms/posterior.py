@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .checksum_cache import keep, kept
-from .dataset import IntArray
+from pubench_core.data.checksum_cache import keep, kept
+from pubench_core.mechanism import Mechanism
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 #: Solver setting of PU-Bench: L2 with C = 1, L-BFGS, at most 100 iterations, no feature scaling. It seldom converges on
 #: raw pixels, so p depends on the solver; the setting is kept because it is part of the published mechanism. PU-Bench
@@ -23,6 +26,22 @@ SOLVER: dict[str, Any] = {"C": 1.0, "solver": "lbfgs", "max_iter": 100}
 _REVISION = 2
 
 
+class ByPosterior(Mechanism):
+    """A mechanism that reads the auxiliary posterior; its info says ``needs_posterior``."""
+
+    def posterior_logit(
+        self,
+        x: npt.NDArray[Any],
+        y: npt.NDArray[np.int8],
+        pool: IntArray,
+        rows: IntArray,
+        cache: Path,
+        *,
+        preprocess: str,
+    ) -> FloatArray:
+        return auxiliary_logit(x, y, pool, rows, cache, preprocess=preprocess)
+
+
 def auxiliary_logit(
     x: npt.NDArray[Any],
     y: npt.NDArray[np.int8],
@@ -31,7 +50,7 @@ def auxiliary_logit(
     cache: Path | None = None,
     *,
     preprocess: str = "none",
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """(len(rows),) log-odds of a logistic regression on the true labels of the pool.
 
     ``x``: (n, *shape), uint8 or float, after ``preprocess``. Features are fitted as PU-Bench has them: gray images,
@@ -40,11 +59,11 @@ def auxiliary_logit(
     short or altered is computed again.
     """
     weights = _coefficients(_fitted_on(x, pool, preprocess), y[pool], cache)
-    logit: npt.NDArray[np.float64] = _fitted_on(x, rows, preprocess) @ weights[:-1] + weights[-1]
+    logit: FloatArray = _fitted_on(x, rows, preprocess) @ weights[:-1] + weights[-1]
     return logit
 
 
-def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Path | None) -> npt.NDArray[np.float64]:
+def _coefficients(x: FloatArray, y: npt.NDArray[np.int8], cache: Path | None) -> FloatArray:
     """(d + 1,) weights and intercept."""
     path = cache / f"{_content(x, y)}.weights" if cache is not None else None
     stored = _kept(path, x.shape[1] + 1) if path is not None else None
@@ -62,13 +81,13 @@ def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Pa
     return weights
 
 
-def _kept(path: Path, n: int) -> npt.NDArray[np.float64] | None:
+def _kept(path: Path, n: int) -> FloatArray | None:
     """(n,) weights; None if there are none, or others than were kept."""
     content = kept(path)
     return np.frombuffer(content, "<f8").astype(np.float64) if content is not None and len(content) == 8 * n else None
 
 
-def _content(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8]) -> str:
+def _content(x: FloatArray, y: npt.NDArray[np.int8]) -> str:
     from sklearn import __version__
 
     digest = hashlib.sha256(f"{_REVISION} {sorted(SOLVER.items())} {__version__} {x.shape}".encode())
@@ -77,7 +96,7 @@ def _content(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _fitted_on(x: npt.NDArray[Any], rows: IntArray, preprocess: str) -> npt.NDArray[np.float64]:
+def _fitted_on(x: npt.NDArray[Any], rows: IntArray, preprocess: str) -> FloatArray:
     """(len(rows), d) rows as vectors, on the scale of the fit."""
     values = x[rows].reshape(len(rows), -1).astype(np.float64)
     if x.dtype == np.uint8:

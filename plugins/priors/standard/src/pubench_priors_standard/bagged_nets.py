@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..data.dataset import IntArray
-from ..training.optimizers import Rprop
+from pubench_core.data.dataset import IntArray
+from pubench_core.training.optimizers import Rprop
 
 NETWORKS = 25
 UNITS = 5
