@@ -55,11 +55,11 @@ def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:
 
     The probability is that of a sign test (two-sided) over runs whose test accuracy differs; None if there is none.
     """
-    from scipy.stats import binomtest
-
     signs = [one.recorded_better for one in again if one.recorded_better is not None]
     if not signs:
         return None
+    from scipy.stats import binomtest  # a second that most calls do not need
+
     better = sum(signs)
     chance = float(binomtest(better, len(signs)).pvalue)
     return f"{better} of {len(signs)} records have a higher test accuracy than their rerun (p = {chance:.2g})", chance
