@@ -197,6 +197,13 @@ class TestDocuments:
         spec = resolve([read_yaml(path)], registry()).spec
         assert (spec.seed, spec.method.config["epochs"]) == (3, 3)
 
+    def test_aliases_of_aliases_are_refused_before_they_are_values(self, tmp_path: Path) -> None:
+        path, levels = tmp_path / "run.yaml", range(1, 10)
+        text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in levels)
+        path.write_text(text)
+        words = "more than 100,000 values, with those that aliases repeat"
+        assert words in (line_of(lambda: read_yaml(path)) or "")
+
     @pytest.mark.parametrize("name", ["." * 20_000, "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"])
     def test_a_name_that_is_none_is_one_line(self, name: str) -> None:
         assert line_of(lambda: resolve([Layer.of(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None

@@ -22,6 +22,8 @@ FieldPath = tuple[str, ...]
 
 #: Bounds on what is read as YAML, far above any request: characters of a file and of a number, values in values.
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 1 << 20, 100, 50
+#: Bound on the values of a YAML file, with those that aliases repeat: nine levels of ten make a billion.
+MOST_VALUES = 100_000
 
 
 @dataclass
@@ -120,11 +122,23 @@ def _parsed(text: str, aliases: bool = True) -> tuple[Any, Any]:
     loader.aliases = aliases
     try:
         node = loader.get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            raise yaml.YAMLError(f"more than {MOST_VALUES:,} values, with those that aliases repeat")
         return node, None if node is None else loader.construct_document(node)
     except RecursionError:
         raise yaml.YAMLError("values in values without end") from None
     finally:
         loader.dispose()
+
+
+def _values(node: Any, counted: dict[int, int]) -> int:
+    """How many values a node holds, with those that aliases repeat. ``counted``: by node."""
+    if id(node) not in counted:
+        counted[id(node)] = 1  # a node within itself counts once; _record_lines refuses it
+        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = (value for _, value in inner) if isinstance(node, yaml.MappingNode) else inner
+        counted[id(node)] += sum(_values(part, counted) for part in parts)
+    return counted[id(node)]
 
 
 def _problem(error: yaml.YAMLError) -> str:
