@@ -43,6 +43,10 @@ KEPT = (
     "NVIDIA_VISIBLE_DEVICES",
     "COVERAGE_PROCESS_CONFIG",  # make coverage measures the command too
     "COVERAGE_CORE",
+    "ATEN_CPU_CAPABILITY",  # these choose kernels: the same ones as in this process
+    "MKL_CBWR",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
 )
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

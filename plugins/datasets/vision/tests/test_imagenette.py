@@ -6,7 +6,6 @@ import gzip
 import io
 import shutil
 import tarfile
-import time
 import warnings
 from pathlib import Path
 
@@ -167,15 +166,13 @@ class TestForms:
         source.read(source.locate(root), root)
         assert said == ["imagenette: 20 training and 10 test images; the published set has 9,469 and 3,925"]
 
-    def test_thousands_of_images_are_located_in_order_within_a_second(self, tmp_path: Path) -> None:
+    def test_thousands_of_images_are_located_in_order(self, tmp_path: Path) -> None:
         for part, n in (("train", 400), ("val", 100)):
             for wnid in WNIDS:
                 (tmp_path / FOLDER / part / wnid).mkdir(parents=True)
                 for k in range(n):
                     (tmp_path / FOLDER / part / wnid / f"{k}.JPEG").touch()
-        started = time.perf_counter()
         found = source_of(INFO).locate(DataRoot(tmp_path, "a test"))
-        assert time.perf_counter() - started < 0.5
         assert len(found) == 5000
         assert list(map(str, found)) == sorted(map(str, found))
 

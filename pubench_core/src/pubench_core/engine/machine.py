@@ -26,7 +26,7 @@ from .plan import Plan
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
 NOTED = ("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml")
 #: Environment variables that choose kernels of torch, MKL, oneDNN, OpenBLAS, NumPy and CUDA.
-_VARIABLES = (
+KERNEL_VARIABLES = (
     "ATEN_CPU_CAPABILITY",
     "CUBLAS_WORKSPACE_CONFIG",
     "DNNL_MAX_CPU_ISA",
@@ -53,7 +53,7 @@ def capture(device: torch.device) -> Environment:
         cpu_count=os.cpu_count(),
         threads=torch.get_num_threads(),
         device=str(device),
-        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        variables={name: os.environ[name] for name in KERNEL_VARIABLES if name in os.environ},
         gpu=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
         cuda=torch.version.cuda if device.type == "cuda" else None,
     )
