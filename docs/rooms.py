@@ -30,8 +30,8 @@ class Room:
 ROOMS = (
     Room(
         "errors, randomness",
-        ("errors", "randomness", "durations"),
-        "what can go wrong; one random stream per purpose; times in words",
+        ("errors", "randomness"),
+        "what can go wrong; one random stream per purpose",
     ),
     Room("specs", ("specs",), "what is asked for: run specs, hyper-parameters, run ids"),
     Room("results", ("results",), "what a run leaves behind: typed results, failures"),

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_study.seeds import SEEDS
 
 import pubench
 from pubench import InvalidRequest, PubenchWarning, Results, compare, load_results
 from pubench.running import run
-from pubench_core.randomness import SEEDS
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

@@ -121,15 +121,6 @@ def open_dataset(source: DataSource, root: DataRoot, *, preprocess: str = "none"
     return open_copy(folder, manifest)
 
 
-def is_prepared(source: DataSource, root: DataRoot, *, preprocess: str = "none") -> bool:
-    """Whether :func:`open_dataset` has nothing to read or to prepare but a copy that is here."""
-    try:
-        files = located(source, root)
-    except (RequestError, PluginError):
-        return False
-    return not files or manifest_of(folder_of(source, files, root, preprocess)) is not None
-
-
 def digest_now(source: DataSource, files: tuple[Path, ...], root: DataRoot, *, preprocess: str = "none") -> str:
     """The digest that :func:`open_dataset` would give, without opening the arrays. ``files``: as located.
 

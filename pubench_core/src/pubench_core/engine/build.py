@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -16,7 +15,6 @@ from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
-from ..data.store import is_prepared
 from ..errors import RequestError
 from ..isolation import isolated
 from ..prior import Samples
@@ -213,7 +211,7 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     if plan.mechanism is not None:
         split, fitted = _simulated(plan.mechanism, spec, data, cache)
     else:
-        split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
+        split = given_split(data, scheme=spec.data.scheme, **sizes_of(spec))
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     if folds is None or fold == 0:
         return split, fitted
@@ -253,7 +251,7 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
         return choice.mechanism.mislabel(fit.apply(data.x[rows]), n, rng)
 
-    sizes, purity = _sizes(spec), choice.mechanism.purity
+    sizes, purity = sizes_of(spec), choice.mechanism.purity
     noise = Noise(purity, mislabel) if purity < 1 else None
     if spec.mechanism.positive_rate is not None:
         if noise is not None:
@@ -277,39 +275,15 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
 
 
-def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
-    """Labeled positives of the validation part of a plan; None if its data are not prepared here.
+class Sizes(TypedDict):
+    """What decides how many rows a part gets."""
 
-    How many there are is the same for every mechanism and seed, so that no mechanism is asked.
-
-    Raises RequestError as :func:`build_problem`.
-    """
-    spec, source = plan.spec, plan.data.source
-    if source is not None and not is_prepared(source, root, preprocess=spec.data.preprocess):
-        return None
-    data, scheme, sizes = open_data(plan, replace(root, say=lambda text: None)).data, spec.data.scheme, _sizes(spec)
-
-    def first(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-        return np.arange(n)
-
-    if plan.mechanism is None:
-        split = given_split(data, scheme=scheme, **sizes)
-    elif (rate := spec.mechanism.positive_rate) is not None:
-        split = draw(data, scheme=scheme, choose=first, positive_rate=rate, total=spec.data.total, **sizes)
-    else:
-        assert spec.mechanism.c is not None
-        split = generate(data, scheme=scheme, choose=first, c=spec.mechanism.c, **sizes)
-    if spec.validation.folds is None:
-        return split.validation.n_labeled
-    return split.train.n_labeled // (1 if spec.validation.joint else spec.validation.folds)
-
-
-class _Sizes(TypedDict):
     validation_fraction: float
     test_fraction: float
     seed: int
 
 
-def _sizes(spec: RunSpec) -> _Sizes:
+def sizes_of(spec: RunSpec) -> Sizes:
+    """Sizes of a split; under cross-fitting the folds are its validation parts."""
     fraction = 0.0 if spec.validation.folds is not None else spec.validation.fraction
-    return _Sizes(validation_fraction=fraction, test_fraction=spec.data.test_fraction, seed=spec.seed)
+    return Sizes(validation_fraction=fraction, test_fraction=spec.data.test_fraction, seed=spec.seed)

@@ -16,11 +16,11 @@ from pubench_evaluate.audit import AuditSample, audit_sample
 from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
+from pubench_study.durations import duration, seconds_of
 
 from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
 from pubench_core.data.table_reader import table_reader
-from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text

@@ -125,7 +125,7 @@ def _flags_for_arguments() -> Iterator[None]:
 
 def lines_of(advice: Advice) -> list[str]:
     """Lines for the terminal: the answer, what to know first, the methods, and where everything is."""
-    from pubench_core.durations import duration
+    from pubench_study.durations import duration
 
     lines = [advice.headline, *(f"warning: {line}" for line in advice.warnings), ""]
     if advice.before is not None:

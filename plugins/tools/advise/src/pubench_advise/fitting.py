@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from pubench_core.durations import duration
+from pubench_study.durations import duration
+
 from pubench_core.errors import PubenchError
 
 from .fits import Rows, Scored, kept_folds, out_of_fold, run_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from pubench_core.durations import duration
+from pubench_study.durations import duration
 
 from .charts import differences_svg, found_svg
 from .facts import AdviceFacts, Compared

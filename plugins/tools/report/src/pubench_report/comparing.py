@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pubench_study.lines import Lines, to_stderr
+from pubench_study.seeds import seeds_of
 
 from pubench.call import given_of, shows_fields
 from pubench.field_names import PubenchWarning, in_words, said
@@ -17,7 +18,6 @@ from pubench.tables import PUTable
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError, RequestError, unknown
 from pubench_core.plugins.registry import registry
-from pubench_core.randomness import seeds_of
 
 from .grouping import FailedRun
 from .results import Results

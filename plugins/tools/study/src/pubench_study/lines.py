@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pubench_core.durations import duration
 from pubench_core.errors import counted
 
+from .durations import duration
 from .task import Ended, Progressed
 
 

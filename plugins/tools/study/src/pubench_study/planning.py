@@ -11,7 +11,6 @@ import numpy as np
 
 from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
-from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -24,6 +23,7 @@ from pubench_core.specs.canonical import short_hash
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of
 from .files import StudyFile
 from .grid import EVERY_ESTIMATOR, Cell, cells_of
+from .held_out import held_out_labels
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
 
 Say = Callable[[str], None]

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from pubench_core.errors import shown
-from pubench_core.randomness import SEEDS
 from pubench_core.specs.fields import Field, Strict
 from pubench_core.specs.run import parse_prior
 from pubench_core.specs.schemes import Scheme
+
+from .seeds import SEEDS
 
 #: Means every method that is installed and works.
 ALL = "all"

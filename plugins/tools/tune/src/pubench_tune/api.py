@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pubench_report.comparing import sayer
+from pubench_study.seeds import seeds_of
 
 from pubench.call import given_of, shows_fields
 from pubench.field_names import PubenchWarning, in_words, said
@@ -19,7 +20,6 @@ from pubench.running import layer_of
 from pubench.tables import PUTable
 from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
-from pubench_core.randomness import seeds_of
 
 from .result import Tuned
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import filelock
 from pubench_study.code_cache import code_of_plans
+from pubench_study.held_out import held_out_labels
 from pubench_study.local import LocalPool
 from pubench_study.planning import plain, planned_run
 from pubench_study.scheduler import Stop, Study, conduct
@@ -22,7 +23,6 @@ from pubench_study.task import Orders
 
 from pubench_cli.held_out import LOST, is_few
 from pubench_core.data.paths import data_root
-from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve

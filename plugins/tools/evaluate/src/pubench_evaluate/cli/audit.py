@@ -9,13 +9,13 @@ from typing import Any
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
-from pubench_cli.run_columns import columns_of_run
 from pubench_core.errors import RequestError
 from pubench_core.records.store import RecordStore
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
 from ..audit.sheet import DESIGN, read_sheet
 from ..audit.statistics import Estimate, ScarTest
+from .run_columns import columns_of_run
 from .score_table import (
     Columns,
     Subject,

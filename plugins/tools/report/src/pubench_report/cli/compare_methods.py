@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pubench_study.lines import Lines
+from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
 from pubench_cli.held_out import few_in_all
@@ -23,7 +24,6 @@ from pubench_core.engine.layers import Layer
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.randomness import seeds_of
 from pubench_core.results import shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pubench_study.in_process import carried_out, plans_of, study_of
+from pubench_study.seeds import seeds_of
 
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
@@ -24,7 +25,6 @@ from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.randomness import seeds_of
 from pubench_core.records.decisions import Decisions
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of

@@ -18,12 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
-from pubench_core.durations import duration, seconds_of
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
+from ..durations import duration, seconds_of
 from ..frame import FRAME, write_frame
 from ..lines import Lines, Run, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct

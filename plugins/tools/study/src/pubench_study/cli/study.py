@@ -16,7 +16,6 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.paths import data_root
-from pubench_core.durations import duration
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
@@ -24,6 +23,7 @@ from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from ..code_cache import InstalledCode, installed_code, write_code
+from ..durations import duration
 from ..export import export
 from ..files import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
 from ..frame import FRAME, write_frame

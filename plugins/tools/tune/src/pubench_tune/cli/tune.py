@@ -7,16 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pubench_study.durations import seconds_of
+from pubench_study.seeds import seeds_of
+
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
-from pubench_core.durations import seconds_of
 from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.randomness import seeds_of
 
 from ..driver import BEST, SearchRequest, search
 from ..result import Trial, Tuned

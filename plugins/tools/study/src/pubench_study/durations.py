@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .errors import RequestError, shown
+from pubench_core.errors import RequestError, shown
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 

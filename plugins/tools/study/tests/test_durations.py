@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from pubench_study.durations import seconds_of
 
-from pubench_core.durations import seconds_of
 from pubench_core.errors import RequestError
 
 

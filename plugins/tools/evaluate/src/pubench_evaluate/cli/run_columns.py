@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_cli.console import err
 from pubench_core.data.table_files import sha256_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, unknown
@@ -16,8 +17,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.results import Result
-
-from .console import err
 
 #: More features than a person reads of a row.
 MOST_FEATURES = 40
