@@ -79,7 +79,7 @@ def results() -> Iterator[Result]:
 
 def written(place: Path) -> tuple[Path, Path]:
     """A folder of records, and a file of their rows."""
-    from pubench_submit.rows import rows_of
+    from pubench_submit.submitted_rows import rows_of
 
     records, rows = stored(place / "results", results()), place / "rows.csv"
     environment = Environment(

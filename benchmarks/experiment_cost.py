@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 
-from pubench_study.files import find_study, protocols
 from pubench_study.grid import cells_of
+from pubench_study.study_file import find_study, protocols
 from raw_rows import study_rows
 
 from pubench_core.data.paths import data_root

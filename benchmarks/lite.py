@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from pandas import DataFrame
-from pubench_study.files import find_study
-from pubench_submit.rows import rows_of
+from pubench_study.study_file import find_study
+from pubench_submit.submitted_rows import rows_of
 from scipy.stats import spearmanr
 
 COUNTS = Path(__file__).parents[1] / "docs" / "data_counts.json"

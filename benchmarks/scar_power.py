@@ -20,7 +20,7 @@ import pandas as pd
 import raw_rows
 from pubench_evaluate.audit import audit_answers, audit_sample
 from pubench_evaluate.prior_input import belief_in, shares_of
-from pubench_evaluate.rows import scored_rows
+from pubench_evaluate.scored_rows import scored_rows
 from pubench_evaluate.thresholds import Cuts
 from scipy.stats import binomtest, norm
 

@@ -22,9 +22,9 @@ from typing import Any
 
 import yaml
 from pubench_study.code_cache import installed_code
-from pubench_study.files import StudyFolder
 from pubench_study.plan import read_plan
 from pubench_study.state import Digests
+from pubench_study.study_file import StudyFolder
 from raw_rows import append
 
 from pubench_core.data.paths import data_root

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_study.files import folder_of
 from pubench_study.plan import read_plan
-from pubench_submit.rows import commit_of, machine_of, revision_of, settings_of
+from pubench_study.study_file import folder_of
+from pubench_submit.submitted_rows import commit_of, machine_of, revision_of, settings_of
 
 from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record

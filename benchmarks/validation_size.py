@@ -29,7 +29,7 @@ from sklearn.metrics import roc_auc_score
 
 from pubench_core.data.generator import Part
 from pubench_core.engine.folds import Fold, fold_of
-from pubench_core.engine.select import Choice, HeldOut, Track
+from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
@@ -126,7 +126,9 @@ def chosen(cell: Cell, criterion: str, known: Sequence[Knowledge], factor: float
         value = np.average([measure(function, info, scored).value for _, scored in parts], weights=weights)
         ranking = float(np.average([one.ranking for one in held], weights=weights))
         track.offer(
-            [Choice(float(value), number, "", None, HeldOut(all(h.alike for h in held), ranking))], number, None
+            [SelectableState(float(value), number, "", None, HeldOut(all(h.alike for h in held), ranking))],
+            number,
+            None,
         )
     assert track.chosen is not None
     return track.chosen.epoch, track.chosen.value or 0.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
-from pubench_study.files import protocols, read_study
+from pubench_study.study_file import protocols, read_study
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, summary_script, table
-from pubench_report.published import Figure, PublishedCell, Source, Verdict, source, standard_error, verdict_of
+from pubench_report.published import Figure, Publication, PublishedCell, Verdict, source, standard_error, verdict_of
 
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import DatasetInfo
@@ -112,7 +112,7 @@ def tables(runs: Sequence[Run]) -> str:
     return "\n\n".join(parts)
 
 
-def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source) -> list[str]:
+def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Publication) -> list[str]:
     printed: dict[str, dict[str, PublishedCell]] = defaultdict(dict)
     for cell in cells:
         printed[f"{cell.method}-c" if cell.calibrate == "on" else cell.method][cell.criterion] = cell
@@ -185,7 +185,7 @@ def _beside(runs: Sequence[Run], printed: Mapping[str, PublishedCell]) -> _Besid
     return _Beside((*texts, "; ".join(said) or matched), verdicts)
 
 
-def _reasons(whole: _Beside, drawn: _Beside | None, cell: PublishedCell, theirs: Source, draws: int) -> str:
+def _reasons(whole: _Beside, drawn: _Beside | None, cell: PublishedCell, theirs: Publication, draws: int) -> str:
     """Why a row is above or below theirs, by criterion. ``draws``: those that every split of ours has."""
     names: dict[str, list[str]] = defaultdict(list)
     for name, side in whole.far.items():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_report.suspicion import Scored, too_good
+from pubench_report.suspicion import ScoredRun, too_good
 from pubench_testkit.conformance.carried import ROWS, carried
 from sklearn.datasets import load_breast_cancer, load_digits
 
@@ -128,11 +128,11 @@ def test_numbers_of_its_own_are_no_rows_of_a_data_set(tmp_path: Path) -> None:
 
 def test_accuracies_above_the_oracle_s_are_named() -> None:
     runs = [
-        Scored("0", "pn", "a", 0.90, 1000, True),
-        Scored("1", "good", "a", 0.92, 1000, False),  # two standard errors above
-        Scored("2", "too-good", "a", 0.97, 1000, False),
-        Scored("3", "elsewhere", "b", 0.99, 1000, False),
-        Scored("4", "perfect", "b", 1.0, 500, False),
+        ScoredRun("0", "pn", "a", 0.90, 1000, True),
+        ScoredRun("1", "good", "a", 0.92, 1000, False),  # two standard errors above
+        ScoredRun("2", "too-good", "a", 0.97, 1000, False),
+        ScoredRun("3", "elsewhere", "b", 0.99, 1000, False),
+        ScoredRun("4", "perfect", "b", 1.0, 500, False),
     ]
     assert {run.name: why for run, why in too_good(runs)} == {
         "too-good": "its test accuracy of 0.9700 is above the oracle's 0.9000 on the same 1,000 rows",

@@ -322,8 +322,8 @@ def test_every_field_of_a_study_is_on_its_page(hook: Callable[[str], ModuleType]
 def test_the_page_of_studies_has_every_field_protocol_and_cause() -> None:
     from typing import get_args
 
-    from pubench_study.files import protocols
     from pubench_study.spec import SEEDS, StudySpec
+    from pubench_study.study_file import protocols
 
     from pubench_core.errors import Cause
 
@@ -339,9 +339,9 @@ def test_the_page_of_studies_has_every_field_protocol_and_cause() -> None:
 
 
 def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
-    from pubench_study.files import protocols, read_study
     from pubench_study.grid import cells_of
     from pubench_study.spec import MethodEntry
+    from pubench_study.study_file import protocols, read_study
 
     page = (DOCS / "pages" / "studies.md").read_text(encoding="utf-8")
     for name, path in protocols().items():

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from pubench_study.files import find_study, protocols
 from pubench_study.grid import cells_of
+from pubench_study.study_file import find_study, protocols
 from pubench_testkit.testing import reference_folder
 
 from pubench_core.plugins.info import CommandInfo, MethodInfo

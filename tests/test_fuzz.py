@@ -22,10 +22,10 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from pubench_study.files import StudyFolder, read_study
 from pubench_study.plan import read_plan, write_plan
 from pubench_study.planning import freeze
 from pubench_study.spec import StudySpec
+from pubench_study.study_file import StudyFolder, read_study
 
 import pubench
 from pubench_cli.main import app

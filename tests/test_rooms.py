@@ -64,7 +64,7 @@ def test_what_only_describes_or_reads_is_imported_without_torch(room: object) ->
 
 
 #: Of studies: what reads or writes files, and what waits for workers.
-WITHOUT_TORCH = ("spec", "files", "plan", "code_cache", "state", "export", "scheduler", "local", "task", "worker")
+WITHOUT_TORCH = ("spec", "study_file", "plan", "code_cache", "state", "export", "scheduler", "local", "task", "worker")
 
 
 def test_the_parent_of_a_study_and_what_reads_it_need_no_torch() -> None:

@@ -12,9 +12,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 from pubench_report.site import write
-from pubench_study.files import StudyFolder, read_study
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
+from pubench_study.study_file import StudyFolder, read_study
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.paths import data_root

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pubench_study.files import find_study
-from pubench_study.grid import Cell, cells_of
+from pubench_study.grid import GridCell, cells_of
+from pubench_study.study_file import find_study
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
@@ -63,7 +63,7 @@ OWN: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def cells(name: str) -> list[Cell]:
+def cells(name: str) -> list[GridCell]:
     return cells_of(find_study(name).spec, registry())
 
 

@@ -12,7 +12,7 @@ from pubench_core.specs.run import TEST
 
 from .columns import Column, print_table
 from .console import out
-from .held_out import few_held_out
+from .few_labels import few_held_out
 
 #: Order of the columns that every result table has; further headline metrics follow.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pubench_evaluate.estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from pubench_evaluate.paired import Difference, _contradictions
-from pubench_evaluate.rows import ScoredRows, scored_rows
+from pubench_evaluate.scored_rows import ScoredRows, scored_rows
 from pubench_evaluate.thresholds import Cuts, Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score

@@ -14,7 +14,7 @@ import pytest
 from matplotlib import rc_context, rcParams
 from pubench_report.data_show import show as shown
 from pubench_report.data_show.contents import Posterior, blocks, class_counts, posterior
-from pubench_report.data_show.figures import mosaic, posterior_ticks
+from pubench_report.data_show.data_figures import mosaic, posterior_ticks
 from pubench_report.data_show.gaussian import class_density, compositions, unlabeled_density
 from pubench_report.data_show.show import heading, plan_of, scheme_note
 from scipy.special import expit, logit

@@ -23,11 +23,11 @@ from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_report.site import write
-from pubench_report.site.protocols import Protocol
+from pubench_report.site.protocols import SiteProtocol
 from pubench_report.site.rows import has_rows, read_rows
-from pubench_study.files import StudyFolder, read_study
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
+from pubench_study.study_file import StudyFolder, read_study
 
 import pubench
 from pubench_core.data.paths import data_root
@@ -184,7 +184,7 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
     upwards, downwards = (
-        {row: place.rank for row, place in Protocol("k", "t", one, (), ()).places("f1", column).items()}
+        {row: place.rank for row, place in SiteProtocol("k", "t", one, (), ()).places("f1", column).items()}
         for one in (model, lower)
     )
     assert sorted(upwards.values()) == [1, 2, 3]

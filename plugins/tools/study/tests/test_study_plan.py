@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 from pubench_study.code_cache import InstalledCode, installed_code, write_code
-from pubench_study.files import StudyFolder, find_study, folder_of, protocols, read_study
 from pubench_study.plan import FrozenPlan, check_unchanged, read_plan, write_plan
 from pubench_study.planning import freeze
 from pubench_study.state import Digests, Expected, by_length, states_of
+from pubench_study.study_file import StudyFolder, find_study, folder_of, protocols, read_study
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import Hint, PluginError, RecordError, RequestError
@@ -510,7 +510,7 @@ from pubench_core.data.paths import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_study.files import folder_of
+from pubench_study.study_file import folder_of
 from pubench_study.code_cache import installed_code
 from pubench_study.plan import read_plan
 from pubench_study.state import Digests, states_of

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_study.files import StudyFolder, read_study
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import freeze
 from pubench_study.scheduler import Pool, Stop, Study, Summary, conduct
 from pubench_study.state import Digests, Expected, states_of
+from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Ended, Orders, Progressed
 
 from pubench_core.data.paths import data_root

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas
 import pytest
 from pubench_study.export import export
-from pubench_study.files import StudyFolder, read_study
 from pubench_study.frame import COLUMNS, write_frame
 from pubench_study.plan import FrozenPlan, write_plan
 from pubench_study.planning import freeze
-from pubench_study.task import Orders, Task, carry_out
+from pubench_study.study_file import StudyFolder, read_study
+from pubench_study.task import Orders, RunTask, carry_out
 
 import pubench
 from pubench_core.data.paths import data_root
@@ -47,7 +47,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyFolder, FrozenP
     write_plan(study, file, plan)
     orders = Orders(results=study.results)
     for run in plan.runs[:3]:
-        task = Task(run.run_id, run.resolved, orders.execution("cpu"), at_once=2)
+        task = RunTask(run.run_id, run.resolved, orders.execution("cpu"), at_once=2)
         assert carry_out(task, lambda event: None).status == "finished"
     pubench.run("upu", "digits", seed=99, config={"epochs": 1}, tracking=False, threads=1, results=study.results)
     return study, plan

@@ -26,7 +26,7 @@ import yaml
 from pubench_report.boards import Board, read_board
 from pubench_submit import duplicates, unpacking
 from pubench_submit.building import build
-from pubench_submit.checking import Checked, check
+from pubench_submit.checking import CheckedSubmission, check
 from pubench_submit.packing import PACKED, pack_records
 
 import pubench
@@ -288,7 +288,7 @@ def unpacked(honest: Path, tmp_path: Path) -> Path:
     return unpacking.unpack(honest, tmp_path / "unpacked")
 
 
-def refused(found: Checked, words: str) -> None:
+def refused(found: CheckedSubmission, words: str) -> None:
     assert not found.ok
     assert any(words in reason for reason in found.reasons), found.reasons
     assert found.standing is None
@@ -333,14 +333,14 @@ def test_nearly_identical_scores_are_named_for_a_person() -> None:
         "the same order": (np.exp(first), True),
         "a little noise": (first + 1e-3 * rng.normal(size=400), False),
     }
-    mine = duplicates.Scored("a" * 16, "mine", "p", 2, b"rows", {"test_scores_epoch-1": first})
+    mine = duplicates.RunScores("a" * 16, "mine", "p", 2, b"rows", {"test_scores_epoch-1": first})
     for name, (theirs, identical) in states.items():
-        other = duplicates.Scored("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": theirs})
+        other = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": theirs})
         (one,) = duplicates.alike(mine, [other], None)
         assert (one.identical, one.correlation > duplicates.NEARLY) == (identical, True), name
-    elsewhere = duplicates.Scored("b" * 16, "theirs", "p", 2, b"others", {"test_scores_epoch-3": first})
-    unlike = duplicates.Scored("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": rng.normal(size=400)})
-    constant = duplicates.Scored("c" * 16, "constant", "p", 2, b"rows", {"test_scores_last": np.zeros(400)})
+    elsewhere = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"others", {"test_scores_epoch-3": first})
+    unlike = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": rng.normal(size=400)})
+    constant = duplicates.RunScores("c" * 16, "constant", "p", 2, b"rows", {"test_scores_last": np.zeros(400)})
     assert duplicates.alike(mine, [elsewhere, unlike], None) == []
     assert duplicates.alike(constant, [unlike, constant], None) == []
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from made_results import made_failure
-from pubench_study.task import Ended, Orders, Progressed, Task, carry_out
+from pubench_study.task import Ended, Orders, Progressed, RunTask, carry_out
 from pubench_tune import curves, driver, sampler
 from pubench_tune.sampler import JOURNAL
 
@@ -42,18 +42,18 @@ class Here:
     environment: Environment | None = None
     after: Callable[[int], None] = staticmethod(lambda ended: None)
     #: What instead becomes of a task; None: it is carried out.
-    instead: Callable[[Task], Ended | None] = staticmethod(lambda task: None)
+    instead: Callable[[RunTask], Ended | None] = staticmethod(lambda task: None)
     made: Here
 
     def __init__(self, devices: Sequence[str], orders: Orders, logs: Path) -> None:
-        self.size, self.orders, self.in_work, self.ended = len(devices), orders, list[Task](), 0
+        self.size, self.orders, self.in_work, self.ended = len(devices), orders, list[RunTask](), 0
         Here.made = self
 
     @property
     def room(self) -> int:
         return self.size - len(self.in_work)
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: RunTask) -> None:
         self.in_work.append(replace(task, execution=self.orders.execution("cpu")))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
@@ -151,7 +151,7 @@ def test_the_value_is_the_mean_over_the_seeds_and_other_requests_have_searches_o
 
 
 def test_a_trial_with_a_seed_that_fails_fails_whatever_the_others_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    def of_seed_2(task: Task) -> Ended | None:
+    def of_seed_2(task: RunTask) -> Ended | None:
         return Ended(task.run_id, "failed", "non-finite", "non-finite") if task.spec["seed"] == 2 else None
 
     monkeypatch.setattr(Here, "instead", staticmethod(of_seed_2))
@@ -228,7 +228,7 @@ def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(mon
     submitted: list[str] = []
 
     class Noting(Here):
-        def submit(self, task: Task) -> None:
+        def submit(self, task: RunTask) -> None:
             submitted.append(task.run_id)
             super().submit(task)
 

@@ -14,7 +14,7 @@ from pubench_study.task import Bar
 from pubench_tune.curves import STARTUP, bar_of, course_in
 from pubench_tune.result import Tuned
 from pubench_tune.sampler import JOURNAL, Kept, Proposals
-from pubench_tune.space import Dimension, Options, Range, Subject, _holding, default_space, space_of
+from pubench_tune.space import Dimension, Options, Range, TunedMethod, _holding, default_space, space_of
 from pubench_tune.state import Search
 
 from pubench_core.errors import RecordError, RequestError
@@ -37,8 +37,8 @@ class Config(TrainingConfig):
     clip: float | None = Field(None, gt=0, description="largest norm")
 
 
-def subject(*fixed: str, **values: Any) -> Subject:
-    return Subject("mine", Config(**values), fixed)
+def subject(*fixed: str, **values: Any) -> TunedMethod:
+    return TunedMethod("mine", Config(**values), fixed)
 
 
 def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_between_two_bounds() -> None:
@@ -125,7 +125,7 @@ def test_the_default_space_can_be_extended() -> None:
 )
 def test_what_is_no_space_is_said_with_what_was_written(text: str, said: str) -> None:
     with pytest.raises(RequestError) as error:
-        space_of([text], Subject("mine", Config(), (), "--space "))
+        space_of([text], TunedMethod("mine", Config(), (), "--space "))
     assert str(error.value).startswith(f"--space {text.split('=')[0]}")
     assert said in str(error.value)
 
@@ -135,10 +135,10 @@ def test_a_method_without_ranges_or_hyper_parameters_says_so() -> None:
         depth: int | None = Field(None, ge=1, description="depth")
 
     with pytest.raises(RequestError, match="declares no ranges to tune; name one of depth"):
-        space_of(None, Subject("trees", Trees()))
+        space_of(None, TunedMethod("trees", Trees()))
     with pytest.raises(RequestError, match="has no hyper-parameters"):
-        space_of(None, Subject("nothing", MethodConfig()))
-    assert space_of(["depth=1..8"], Subject("trees", Trees())) == {"depth": Range(1, 8, whole=True)}
+        space_of(None, TunedMethod("nothing", MethodConfig()))
+    assert space_of(["depth=1..8"], TunedMethod("trees", Trees())) == {"depth": Range(1, 8, whole=True)}
 
 
 # -------------------------------------------------------------------- bars
@@ -340,16 +340,16 @@ def _journal_of_two(folder: Path) -> list[str]:
 def test_what_a_file_sets_is_tuned_where_it_is_named(
     space: list[str] | None, config: dict[str, Any], of_files: tuple[str, ...], expected: str
 ) -> None:
-    assert expected in space_of(space, Subject("mine", Config(**config), of_files=of_files))
+    assert expected in space_of(space, TunedMethod("mine", Config(**config), of_files=of_files))
 
 
 def test_what_a_file_sets_is_not_tuned_by_itself() -> None:
-    names = set(space_of(None, Subject("mine", Config())))
-    assert "share" not in space_of(None, Subject("mine", Config(), of_files=("share",)))
+    names = set(space_of(None, TunedMethod("mine", Config())))
+    assert "share" not in space_of(None, TunedMethod("mine", Config(), of_files=("share",)))
     with pytest.raises(RequestError, match=r"all that mine declares ranges of is set \(.*\); space default tunes"):
-        space_of(None, Subject("mine", Config(), of_files=names))
+        space_of(None, TunedMethod("mine", Config(), of_files=names))
     with pytest.raises(RequestError, match="lr is given twice"):
-        space_of(["lr=0.1..1", "lr=0.2..1"], Subject("mine", Config()))
+        space_of(["lr=0.1..1", "lr=0.2..1"], TunedMethod("mine", Config()))
 
 
 def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path: Path) -> None:

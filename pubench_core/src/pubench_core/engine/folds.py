@@ -33,7 +33,7 @@ from .open import OpenedData
 from .plan import Plan
 from .problem import Problem
 from .score import State, state_name
-from .select import Choice, HeldOut, Track
+from .select import HeldOut, SelectableState, Track
 
 #: (epoch, candidate): a state that every fold keeps.
 StateKey = tuple[int, str]
@@ -234,12 +234,12 @@ class _Joint:
             return track
         if name == "last":
             last = self._folds[0].result.criteria["last"]
-            track.close(Choice(None, min(fold.result.epochs for fold in self._folds), last.candidate, None))
+            track.close(SelectableState(None, min(fold.result.epochs for fold in self._folds), last.candidate, None))
             return track
         values = self._values[name] = {state: self._value(name, state) for state in self._kept}
         for epoch in dict.fromkeys(epoch for epoch, _ in self._kept):
             choices = [
-                Choice(value, epoch, state[1], None, self._held_out(state))
+                SelectableState(value, epoch, state[1], None, self._held_out(state))
                 for state, value in values.items()
                 if state[0] == epoch and value is not None
             ]

@@ -82,7 +82,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectableState:
     """One state that a criterion may choose. ``value``: of the criterion; none for ``last``. ``snapshot``: none for a
     state of several folds.
     """
@@ -113,9 +113,9 @@ class Track:
         self._sign = 1 if higher_is_better else -1
         self._oracle = oracle
         self._waited = 0
-        self._best: Choice | None = None
-        self._deciding: Choice | None = None
-        self._ranking: Choice | None = None
+        self._best: SelectableState | None = None
+        self._deciding: SelectableState | None = None
+        self._ranking: SelectableState | None = None
 
     @property
     def active(self) -> bool:
@@ -123,7 +123,7 @@ class Track:
         return not self.undefined and self.stopped_at is None
 
     @property
-    def chosen(self) -> Choice | None:
+    def chosen(self) -> SelectableState | None:
         """The state that it chooses, of those it was offered."""
         best = self._best
         if best is None or self._oracle or not best.held_out.alike:
@@ -163,7 +163,7 @@ class Track:
         best = max(values, key=lambda candidate: self._sign * values[candidate])
         return best, values[best]
 
-    def offer(self, choices: list[Choice], epoch: int, patience: int | None) -> None:
+    def offer(self, choices: list[SelectableState], epoch: int, patience: int | None) -> None:
         """The states of one epoch, one for each candidate that has a value."""
         before = self._deciding
         for choice in choices:
@@ -180,15 +180,15 @@ class Track:
             if patience is not None and self._waited >= patience:
                 self.stopped_at = epoch
 
-    def close(self, choice: Choice) -> None:
+    def close(self, choice: SelectableState) -> None:
         """Fixes the state, whatever was offered."""
         self._best, self._deciding, self._ranking = choice, None, None
 
-    def _worth(self, choice: Choice) -> float:
+    def _worth(self, choice: SelectableState) -> float:
         assert choice.value is not None
         return self._sign * choice.value
 
-    def _better(self, new: Choice, old: Choice | None) -> Choice:
+    def _better(self, new: SelectableState, old: SelectableState | None) -> SelectableState:
         if old is None or self._worth(new) > self._worth(old):
             return new
         tied = not self._oracle and self._worth(new) == self._worth(old)
@@ -255,7 +255,7 @@ class Selection:
         for name, by_candidate in values.items():
             if self.tracks[name].active:
                 choices = [
-                    Choice(value, epoch, candidate, snapshot, held_out[candidate])
+                    SelectableState(value, epoch, candidate, snapshot, held_out[candidate])
                     for candidate, value in by_candidate.items()
                     if value is not None
                 ]
@@ -274,7 +274,7 @@ class Selection:
     def close(self, epoch: int, snapshot: Snapshot, candidate: str) -> None:
         """Training is over: ``last`` becomes the final state."""
         if "last" in self.tracks:
-            self.tracks["last"].close(Choice(None, epoch, candidate, snapshot))
+            self.tracks["last"].close(SelectableState(None, epoch, candidate, snapshot))
         if self.keeps_checkpoints:
             self.checkpoints[epoch] = snapshot
 

@@ -31,9 +31,9 @@ from .audited import Audited, read_answers
 from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .facts import Compared, Promise
-from .fits import Rows, Scored, run_of
+from .fits import OutOfFoldScores, Rows, run_of
 from .fitting import Clock, NotFitted, expected, fitted, suited
-from .goals import Goal, goal_of
+from .goals import AdviceGoal, goal_of
 from .labeling import power_of_a_sheet, scar_of
 from .look import Look, looked_at
 from .portfolio import DEFAULT, Candidate
@@ -140,7 +140,7 @@ class _Steps:
         self,
         table: PUTable,
         folder: Path,
-        goal: Goal,
+        goal: AdviceGoal,
         clock: Clock,
         given: tuple[float, float] | None,
         audited: Audited | None,
@@ -178,7 +178,7 @@ class _Steps:
             answer = self._answered(look, prior, [trees], waiting, complete=False)
             if first is not None:
                 first(answer)
-        scored: list[Scored] = [trees]
+        scored: list[OutOfFoldScores] = [trees]
         missing: list[NotFitted] = []
         for one in others:
             found = (
@@ -230,7 +230,13 @@ class _Steps:
         return told
 
     def _answered(
-        self, look: Look, prior: Prior, scored: list[Scored], missing: list[NotFitted], *, complete: bool = True
+        self,
+        look: Look,
+        prior: Prior,
+        scored: list[OutOfFoldScores],
+        missing: list[NotFitted],
+        *,
+        complete: bool = True,
     ) -> Advice:
         """The answer, written to the folder. Without ``complete`` it is a first one: no model is trained for it."""
         reference = scored[0].scores
@@ -291,7 +297,7 @@ class _Steps:
         n = middle * look.unlabeled if self.rows.scheme == "two-sample" else middle * look.rows - look.labeled
         return int(np.clip(round(n), 10, look.unlabeled - 10))
 
-    def _compared(self, one: Scored, reference: FloatArray, budget: int) -> Compared:
+    def _compared(self, one: OutOfFoldScores, reference: FloatArray, budget: int) -> Compared:
         labeled, itself = self.rows.labeled, one.candidate is DEFAULT
         held_out = pauc_difference(one.scores, reference, labeled)
         checked = None
@@ -310,7 +316,7 @@ class _Steps:
             prior=one.prior,
         )
 
-    def _contradiction(self, chosen: Scored, prior: Prior, budget: int, card: Evaluation) -> str:
+    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
@@ -328,7 +334,7 @@ class _Steps:
             f"{cut.all_rows:,} rows, more than chance explains"
         )
 
-    def _card(self, chosen: Scored, prior: Prior, budget: int) -> Evaluation:
+    def _card(self, chosen: OutOfFoldScores, prior: Prior, budget: int) -> Evaluation:
         key = (chosen.candidate.name, prior.interval)
         if key not in self.cards:
             with warnings.catch_warnings():
@@ -345,7 +351,7 @@ class _Steps:
                 )
         return self.cards[key]
 
-    def _promise(self, chosen: Scored, prior: Prior, budget: int, card: Evaluation, look: Look) -> Promise:
+    def _promise(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation, look: Look) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
         found = card.decision.expected_interval
         if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
@@ -362,7 +368,7 @@ class _Steps:
         most = min(budget, int(np.ceil(high * look.unlabeled)))
         return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
 
-    def _by_design(self, chosen: Scored, budget: int) -> tuple[int, int] | None:
+    def _by_design(self, chosen: OutOfFoldScores, budget: int) -> tuple[int, int] | None:
         """95 % interval by checked rows: by the design if the sheet divides the rows there, else by those in the top.
 
         None without checked rows in the top.
@@ -403,7 +409,7 @@ class _Steps:
 
     # ---------------------------------------------------------------- use
 
-    def _ranked(self, look: Look, chosen: Scored, prior: Prior) -> dict[str, float]:
+    def _ranked(self, look: Look, chosen: OutOfFoldScores, prior: Prior) -> dict[str, float]:
         """Writes all unlabeled rows, the highest first; thresholds of the score at both ends of the prior."""
         import pandas as pd
 
@@ -463,7 +469,7 @@ class _Steps:
             shown |= reader.as_written(path, reader.frame(path), names)
         return shown
 
-    def _model(self, chosen: Scored, prior: Prior) -> tuple[str | None, list[str]]:
+    def _model(self, chosen: OutOfFoldScores, prior: Prior) -> tuple[str | None, list[str]]:
         """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read.
 
         It is given the prior even if it learns nothing from it, so that there are decisions at the prior.
@@ -486,7 +492,7 @@ def _key_of(design: Path) -> str:
     return AuditSample.load(design).key
 
 
-def _refuse_budget(goal: Goal, look: Look) -> None:
+def _refuse_budget(goal: AdviceGoal, look: Look) -> None:
     if goal.budget is not None and goal.budget >= look.unlabeled:
         raise RequestError(
             f"goal=review:{goal.budget}: there are {look.unlabeled:,} unlabeled rows; name fewer than that",

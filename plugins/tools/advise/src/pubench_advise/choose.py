@@ -19,7 +19,7 @@ ALIKE = 0.01
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenMethod:
     """``answer``: name of the method; ``alike``: those not shown to be worse, the answer first.
 
     ``by``: ``default`` or ``checked rows``.
@@ -32,7 +32,7 @@ class Choice:
 
 def choose(
     default: str, held_out: Mapping[str, Difference], checked: Mapping[str, Difference | None], sure: float = SURE
-) -> Choice:
+) -> ChosenMethod:
     """The answer. ``held_out``, ``checked``: name -> difference to ``default`` by labeled positives, by checked rows.
 
     ``default`` itself is in neither.
@@ -46,7 +46,7 @@ def choose(
     alike = [name for name, found in evidence.items() if name != answer and _reaches(evidence, name, answer)]
     if answer != default and evidence[answer].interval[0] <= ALIKE:
         alike.insert(0, default)
-    return Choice(answer, (answer, *alike), by)
+    return ChosenMethod(answer, (answer, *alike), by)
 
 
 def _reaches(evidence: Mapping[str, Difference], name: str, answer: str) -> bool:

@@ -12,10 +12,10 @@ from pubench_evaluate.evaluation import Evaluation
 from pubench_core.results import plain_data
 
 from .audited import Audited
-from .choose import Choice
+from .choose import ChosenMethod
 from .evidence import Agreement, Difference
 from .fitting import NotFitted
-from .goals import Goal
+from .goals import AdviceGoal
 from .labeling import Scar
 from .look import Look
 from .prior import Prior
@@ -71,14 +71,14 @@ class AdviceFacts:
     """
 
     folder: Path
-    goal: Goal
+    goal: AdviceGoal
     look: Look
     scheme: str
     scar: Scar
     prior: Prior
     compared: tuple[Compared, ...]
     not_fitted: tuple[NotFitted, ...]
-    choice: Choice
+    choice: ChosenMethod
     promise: Promise
     card: Evaluation
     audited: Audited | None

@@ -54,7 +54,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Scored:
+class OutOfFoldScores:
     """Out-of-fold scores of one candidate. ``scores``: (n,); ``seconds``: what its fits took; ``prior``: what it was
     given, None if nothing.
     """
@@ -114,7 +114,7 @@ def out_of_fold(
     prior: float | None = None,
     threads: int | None = None,
     done: Callable[[int, float], bool] = lambda k, seconds: True,
-) -> Scored | None:
+) -> OutOfFoldScores | None:
     """Scores of all rows, each by a model that did not see it. Every finished fit is a record in the folder ``kept``.
 
     ``done(k, seconds)`` is called after a new fit k; None is returned if it says that there is no time and another is
@@ -136,7 +136,7 @@ def out_of_fold(
         scores[held_out] = arrays[scores_name("validation", one.result.chosen.snapshot)]
         fold[held_out] = k
         total += one.result.seconds.total
-    return Scored(candidate, aligned(scores, fold, rows.labeled, rows.seed), total, told)
+    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total, told)
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

@@ -12,7 +12,7 @@ from pubench_study.durations import duration
 
 from pubench_core.errors import PubenchError
 
-from .fits import Rows, Scored, kept_folds, out_of_fold, run_of
+from .fits import OutOfFoldScores, Rows, kept_folds, out_of_fold, run_of
 from .look import FEW_FOR_NETWORKS, FEW_TO_CHOOSE
 from .portfolio import DEFAULT, PORTFOLIO, Candidate
 
@@ -77,7 +77,7 @@ def fitted(
     threads: int | None,
     say: Callable[[str], None],
     must: bool = False,
-) -> Scored | NotFitted:
+) -> OutOfFoldScores | NotFitted:
     """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
     from pubench_core.engine.plan import Plan
 

@@ -9,7 +9,7 @@ from pubench_core.errors import RequestError, shown
 
 
 @dataclass(frozen=True)
-class Goal:
+class AdviceGoal:
     """``budget``: how many unlabeled rows are to be reviewed; None unless that is the goal."""
 
     kind: Literal["rank", "classify", "review"] = "rank"
@@ -19,11 +19,11 @@ class Goal:
         return self.kind if self.budget is None else f"{self.kind}:{self.budget}"
 
 
-def goal_of(text: str) -> Goal:
+def goal_of(text: str) -> AdviceGoal:
     """``rank``, ``classify`` or ``review:200``. Raises RequestError for anything else."""
     kind, colon, number = text.partition(":")
     if kind in ("rank", "classify") and not colon:
-        return Goal(kind)  # type: ignore[arg-type]
+        return AdviceGoal(kind)  # type: ignore[arg-type]
     if kind == "review" and number.isdecimal() and int(number) > 0:
-        return Goal("review", int(number))
+        return AdviceGoal("review", int(number))
     raise RequestError(f"goal={shown(text)}: must be rank, classify or review:200", field="goal", value=text)

@@ -18,7 +18,7 @@ from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 
-from .rows import ScoredRows
+from .scored_rows import ScoredRows
 
 #: Estimators are said to disagree if their priors lie further apart than this; one that errs more is left out.
 APART = 0.1

@@ -26,7 +26,7 @@ from .paired import Comparison, compared, other_model
 from .prior_input import Belief, belief_in, narrowed, shares_of, wanted_estimator
 from .report_card import framed, headline, page_of
 from .resampling import MOST_RESAMPLES, Resampling, resamples_for
-from .rows import ScoredRows, scored_rows
+from .scored_rows import ScoredRows, scored_rows
 from .thresholds import Cut, Cuts
 
 #: Details of measures that are under ``curves`` and ``band``.

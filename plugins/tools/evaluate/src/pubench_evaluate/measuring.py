@@ -15,7 +15,7 @@ from pubench_core.results import Measure
 
 from .prior_input import Belief
 from .resampling import COMPARED, Resampling, interval_of, resampled
-from .rows import ScoredRows
+from .scored_rows import ScoredRows
 
 #: Order in which measures are shown; others follow.
 _ORDER = (

@@ -14,7 +14,7 @@ from pubench_core.plugins.info import MetricInfo
 from pubench_core.results import Measure
 
 from .resampling import COMPARED, Resampling, interval_of, resampled
-from .rows import ScoredRows, scored_rows
+from .scored_rows import ScoredRows, scored_rows
 from .thresholds import Cut, Cuts
 
 #: Oracle metrics by which two models are compared where the truth is known.

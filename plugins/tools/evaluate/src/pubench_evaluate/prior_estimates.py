@@ -19,7 +19,7 @@ from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from .facts import PriorFacts
 from .report_card import framed, page_of_priors
-from .rows import BoolArray, FloatArray, ScoredRows, scored_rows
+from .scored_rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
 #: Folds of the classifier whose scores estimators read.
 FOLDS = 5

@@ -11,7 +11,7 @@ from pubench_core.errors import RequestError, shown
 from pubench_core.specs import is_one_sample
 
 from .estimates import EstimatedPrior
-from .rows import ScoredRows
+from .scored_rows import ScoredRows
 from .thresholds import Shares
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pubench_core.errors import Undefined
 from pubench_core.metric import Knowledge, MetricPlugin, Scored, measure
 from pubench_core.randomness import stream
 
-from .rows import FloatArray, IntArray, ScoredRows
+from .scored_rows import FloatArray, IntArray, ScoredRows
 
 #: PU-only metrics that are resampled here, and by which two models are compared.
 COMPARED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")

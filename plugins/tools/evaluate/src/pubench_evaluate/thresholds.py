@@ -10,7 +10,7 @@ import numpy as np
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 
-from .rows import FloatArray, ScoredRows
+from .scored_rows import FloatArray, ScoredRows
 
 #: Draws behind an interval of the number of positives above a threshold.
 DRAWS = 4000

@@ -42,7 +42,7 @@ WRAPPED = 34
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """Color, marker and line of one series. Every second round of the markers is hollow."""
 
     color: str
@@ -57,10 +57,12 @@ class Look:
         return {"color": self.color, "marker": self.marker, "markerfacecolor": face, "markeredgecolor": self.color}
 
 
-def looks(n: int) -> list[Look]:
+def looks(n: int) -> list[SeriesStyle]:
     """Looks of n series: no two share color and marker, and none differs by its color alone."""
     return [
-        Look(COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)], (k // len(MARKERS)) % 2 == 1)
+        SeriesStyle(
+            COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)], (k // len(MARKERS)) % 2 == 1
+        )
         for k in range(n)
     ]
 
@@ -194,7 +196,7 @@ def rank_figure(ranks: Sequence[RankInterval]) -> Figure:
 
 
 @dataclass(frozen=True)
-class Curve:
+class DrawnCurve:
     """``points``: (x, value), ascending; NaN if there is none. ``mark``: x of a dot on it."""
 
     name: str
@@ -202,7 +204,9 @@ class Curve:
     mark: float | None = None
 
 
-def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, logarithmic: bool = False) -> Figure:
+def curves(
+    panels: Mapping[str, Sequence[DrawnCurve]], label: str, against: str, *, logarithmic: bool = False
+) -> Figure:
     """Title -> lines, with a marker at each point if there are few."""
     names = list(dict.fromkeys(curve.name for group in panels.values() for curve in group))
     styles, handles = dict(zip(names, looks(len(names)), strict=True)), {}

@@ -65,7 +65,7 @@ def spec_of(run: RunResult | FailedRun) -> RunSpec:
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunGroup:
     """``runs``: by seed; ``failures``: of the same method on the same problem."""
 
     runs: Mapping[int, RunResult]
@@ -87,7 +87,7 @@ class Grid:
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], RunGroup]
     oracles: frozenset[str]
     common: str
     notes: tuple[str, ...]
@@ -98,9 +98,9 @@ class Grid:
         """Rows that are references: shown with what they are, and never best or ranked."""
         return self.oracles | self.baselines
 
-    def cell(self, row: str, column: str) -> Cell:
+    def cell(self, row: str, column: str) -> RunGroup:
         """The runs of a cell, which may be none."""
-        return self.cells.get((row, column), Cell({}))
+        return self.cells.get((row, column), RunGroup({}))
 
     @property
     def repeated(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Grid:
         return tuple(key for (key, _), n in Counter(found.values()).items() if n > 1)
 
 
-def _table_of(cell: Cell) -> tuple[str, str]:
+def _table_of(cell: RunGroup) -> tuple[str, str]:
     """(Key of its data set, checksum of a user table)."""
     runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
     data = spec_of(runs[0]).data
@@ -168,7 +168,7 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
     grid = Grid(
         rows=tuple(dict.fromkeys(rows)),
         columns=tuple(dict.fromkeys(columns)),
-        cells={where: Cell(done, tuple(failed)) for where, (done, failed) in cells.items()},
+        cells={where: RunGroup(done, tuple(failed)) for where, (done, failed) in cells.items()},
         oracles=frozenset(
             row
             for place, row in zip(places, rows, strict=True)

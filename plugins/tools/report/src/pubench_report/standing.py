@@ -21,7 +21,7 @@ from .ranking import complete_part
 from .rendering import EQUAL, percent, points
 
 if TYPE_CHECKING:
-    from .cells import Cell, Measure
+    from .cells import RunGroup, ShownMeasure
     from .report.model import Model, Setting
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
@@ -37,7 +37,7 @@ _FACTOR, _MODULUS, _START = 16807, 2**31 - 1, 7
 
 
 @dataclass(frozen=True)
-class Place:
+class MethodPlace:
     """``below``: mean points below the best of each data set, with its interval; ``first``: share of resamples in which
     the method comes first; ``by_column``: points below the best, by column. Equal methods share a rank.
     """
@@ -60,7 +60,7 @@ class Standing:
 
     columns: tuple[str, ...]
     groups: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[MethodPlace, ...]
     wins: npt.NDArray[np.float64]
     baselines: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
@@ -99,7 +99,7 @@ class Counted:
     seeds: Mapping[str, tuple[int, ...]]
 
 
-def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], Cell]) -> Counted:
+def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], RunGroup]) -> Counted:
     """Which data sets and seeds of a setting methods are ranked by: the largest part that has no gap."""
     rows = [row for row in model.rows_of(setting) if row not in model.apart]
     labels = [column.label for column in setting.columns]
@@ -112,7 +112,7 @@ def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], C
     return Counted(complete_part(values, rows).data, seeds)
 
 
-def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str, counts: Counted) -> Standing:
+def standing_of(model: Model, setting: Setting, measure: ShownMeasure, criterion: str, counts: Counted) -> Standing:
     """The methods of a setting by a measure, at the epoch that a criterion chose."""
     cells = model.cells(measure, criterion)
     sources = {column.label: column.spec.data.key for column in setting.columns}
@@ -148,7 +148,7 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     is_first = resampled <= resampled.min(axis=0) + EQUAL
     first = (is_first / is_first.sum(axis=0)).mean(axis=1)
     places = [
-        Place(
+        MethodPlace(
             row=row,
             rank=1 + int((point < point[k] - EQUAL).sum()),
             below=float(point[k]),
@@ -164,7 +164,7 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     return Standing(counts.columns, groups, tuple(places[k] for k in order), wins, baselines)
 
 
-def why_unranked(measure: Measure) -> str:
+def why_unranked(measure: ShownMeasure) -> str:
     """Why methods are not ranked by a measure; empty if they are."""
     if measure.higher_is_better is not True:
         return f"{measure.name} names no best value, so methods are not ranked by it."
@@ -173,7 +173,7 @@ def why_unranked(measure: Measure) -> str:
     return ""
 
 
-def _why_none(model: Model, setting: Setting, measure: Measure, counts: Counted, rows: Sequence[str]) -> str:
+def _why_none(model: Model, setting: Setting, measure: ShownMeasure, counts: Counted, rows: Sequence[str]) -> str:
     if why := why_unranked(measure):
         return why
     there = [row for row in model.rows_of(setting) if row not in model.apart]

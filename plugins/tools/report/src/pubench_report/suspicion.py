@@ -17,7 +17,7 @@ STANDARD_ERRORS = 3.0
 FEW = 5
 
 
-class Scored(NamedTuple):
+class ScoredRun(NamedTuple):
     """Test accuracy of a run; ``name``: in words; ``split``: what decides the test rows and their labels."""
 
     run_id: str
@@ -28,7 +28,7 @@ class Scored(NamedTuple):
     oracle: bool
 
     @classmethod
-    def of(cls, result: Result) -> Scored | None:
+    def of(cls, result: Result) -> ScoredRun | None:
         """Scores of a run; None without true labels."""
         accuracy = result.test.get("accuracy") if result.selected in result.criteria else None
         test, spec = getattr(result.data, "test", None), result.spec  # a file of rows does not say how many rows
@@ -41,11 +41,11 @@ class Scored(NamedTuple):
 
 def lines_on(results: Iterable[Result]) -> list[str]:
     """:func:`too_good` in words, for the notes of tables: the first few."""
-    found = [f"{run.name}: {why}" for run, why in too_good(filter(None, map(Scored.of, results)))]
+    found = [f"{run.name}: {why}" for run, why in too_good(filter(None, map(ScoredRun.of, results)))]
     return [*found[:FEW], *([f"and {len(found) - FEW} more runs like that"] if len(found) > FEW else [])]
 
 
-def too_good(runs: Iterable[Scored]) -> Iterator[tuple[Scored, str]]:
+def too_good(runs: Iterable[ScoredRun]) -> Iterator[tuple[ScoredRun, str]]:
     """Runs, and why their test accuracy is to be looked at; oracles are not.
 
     An oracle on the same test rows is compared if there is one among the runs.

@@ -18,8 +18,8 @@ from pubench_core.results import Code
 from pubench_core.results.result import Stored
 from pubench_core.specs.canonical import short_hash
 
-from .files import StudyFolder
 from .plan import FrozenPlan, PlannedRun
+from .study_file import StudyFolder
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan

@@ -34,9 +34,9 @@ from pubench_core.records.files import (
 from pubench_core.records.record import Record
 from pubench_core.records.store import failures_in
 
-from .files import PLAN, STUDY, StudyFolder
 from .frame import FRAME, frame_bytes
 from .plan import FrozenPlan
+from .study_file import PLAN, STUDY, StudyFolder
 
 SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.

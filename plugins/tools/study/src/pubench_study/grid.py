@@ -35,7 +35,7 @@ EVERY_ESTIMATOR = f"estimated:{ALL}"
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """One run that is asked for. ``row``: what its method is called; ``facts``: what ``exclude`` may name.
 
     ``values``: the request, as a run file would have it. ``draw``: number of the hyper-parameter draw, from 0.
@@ -54,12 +54,12 @@ class Cell:
         return f"{self.row} on {self.facts['data']} ({', '.join(shown_facts)})"
 
 
-def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None) -> list[Cell]:
+def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None) -> list[GridCell]:
     """Every run that a study asks for, in its order. ``root``: where sources with tasks have their files.
 
     Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
     """
-    cells: list[Cell] = []
+    cells: list[GridCell] = []
     root = root or data_root(ExecutionSpec())
     blocks = [*([study] if study.methods is not None and study.data is not None else []), *study.include]
     _refuse_amounts_that_no_scheme_takes(study, blocks)
@@ -102,7 +102,7 @@ def _refuse_amounts_that_no_scheme_takes(study: StudySpec, blocks: Sequence[Axes
                 )
 
 
-def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: DataRoot) -> Iterator[Cell]:
+def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: DataRoot) -> Iterator[GridCell]:
     """The combinations of one block; a list that it does not have is the study's."""
 
     def axis(name: str, default: Any) -> Any:
@@ -177,7 +177,7 @@ def _cell(
     prior: float | str,
     seed: int,
     registry: Registry,
-) -> Cell:
+) -> GridCell:
     preset, prior = (
         entry.preset or _preset(entry.key, study.presets, registry),
         prior if entry.prior is None else entry.prior,
@@ -202,10 +202,10 @@ def _cell(
     if entry.backbone is not None:
         values["backbone"] = entry.backbone
     facts |= {"prior": prior, "seed": seed, "preset": preset}
-    return Cell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
+    return GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
 
 
-def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
+def _listed(values: Mapping[str, Any], study: StudySpec) -> GridCell:
     """A run that is written out, as a run file would be."""
 
     run = Layer.joined([Layer(dict(study.settings)), Layer(dict(values))]).values
@@ -219,7 +219,7 @@ def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
     own = run.get("data", {}).get("own")
     if facts["data"] is None and isinstance(own, Mapping):
         facts["data"] = own.get("path")
-    return Cell(facts["method"], facts, values)
+    return GridCell(facts["method"], facts, values)
 
 
 def _prior(given: float | str, registry: Registry) -> list[float | str]:

@@ -14,7 +14,7 @@ from .durations import duration
 from .task import Ended, Progressed
 
 
-class Run(Protocol):
+class PrintableRun(Protocol):
     """A run that prints as what tells it from the others."""
 
     @property
@@ -46,17 +46,17 @@ class Lines:
     _in_work: dict[str, str] = field(default_factory=dict)
     _said_at: float = field(default_factory=time.monotonic)
 
-    def started(self, run: Run) -> None:
+    def started(self, run: PrintableRun) -> None:
         """Nothing is said of it yet."""
         self._in_work[run.run_id] = f"{run}: begun"
 
-    def progressed(self, run: Run, event: Progressed) -> None:
+    def progressed(self, run: PrintableRun, event: Progressed) -> None:
         """How far those in work are, where nothing was said for a while."""
         self._in_work[run.run_id] = f"{run}: {event.stage} {event.epoch} of {event.of}"
         if time.monotonic() - self._said_at >= SILENCE:
             self._print(f"in work: {'; '.join(self._in_work.values())}")
 
-    def ended(self, run: Run, event: Ended, expected_left: float | None) -> None:
+    def ended(self, run: PrintableRun, event: Ended, expected_left: float | None) -> None:
         """One line."""
         self._in_work.pop(run.run_id, None)
         self.done += 1
@@ -68,7 +68,7 @@ class Lines:
         self.say(line)
         self._said_at = time.monotonic()
 
-    def waiting(self, runs: Sequence[Run]) -> None:
+    def waiting(self, runs: Sequence[PrintableRun]) -> None:
         """Others carry out what is left."""
         self.say(f"waiting for {counted(len(runs), 'run')} that other processes carry out")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pubench_core.errors import RecordError, shortened
 from pubench_core.results import Environment
 
-from .task import Ended, Orders, Progressed, Task
+from .task import Ended, Orders, Progressed, RunTask
 from .worker import Ready
 
 #: What says how many threads a library may use; read when it is loaded.
@@ -39,7 +39,7 @@ class _Worker:
     alive: int
     log: Path
     environment: Environment | None = None
-    task: Task | None = None
+    task: RunTask | None = None
     retiring: bool = False
 
 
@@ -57,7 +57,7 @@ class LocalPool:
     environment: Environment | None = None
     _free: list[str] = field(init=False)
     _workers: list[_Worker] = field(default_factory=list)
-    _waiting: list[Task] = field(default_factory=list)
+    _waiting: list[RunTask] = field(default_factory=list)
     _ran_on: dict[str, str] = field(default_factory=dict)
     _started: int = 0
     _stillborn: int = 0
@@ -76,11 +76,11 @@ class LocalPool:
         return self.size - len(self.in_work)
 
     @property
-    def in_work(self) -> list[Task]:
+    def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
         return [worker.task for worker in self._workers if worker.task is not None] + self._waiting
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: RunTask) -> None:
         """Gives a task to an idle worker, or to one that is started for it."""
         self._waiting.append(task)
         self._hand_out()

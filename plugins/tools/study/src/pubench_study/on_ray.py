@@ -13,13 +13,13 @@ from pubench_core.errors import PubenchError, RecordError, RequestError, RunTake
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment, Failure
 
-from .task import Ended, Orders, Progressed, Status, Task, ended_with, plan_of
+from .task import Ended, Orders, Progressed, RunTask, Status, ended_with, plan_of
 
 #: Seconds that an address has to answer.
 _PATIENCE = 10.0
 
 
-def remotely(task: Task) -> Any:
+def remotely(task: RunTask) -> Any:
     """Outcome of a task as data: a Finished, a Failure, or the text of a refusal."""
     import torch
 
@@ -54,7 +54,7 @@ class RayPool:
     gpus: float
     environment: Environment | None = None
     _function: Any = None
-    _tasks: dict[Any, tuple[Task, ExitStack]] = field(default_factory=dict)
+    _tasks: dict[Any, tuple[RunTask, ExitStack]] = field(default_factory=dict)
     _ended: list[Ended] = field(default_factory=list)
     _ours: bool = True
 
@@ -93,11 +93,11 @@ class RayPool:
         return self.size - len(self._tasks)
 
     @property
-    def in_work(self) -> list[Task]:
+    def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
         return [task for task, _ in self._tasks.values()]
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: RunTask) -> None:
         """Claims a run and sends it to the cluster, unless a record answers it by now."""
         from pubench_core.data.paths import data_root
         from pubench_core.engine.execute import Outcome, covered
@@ -120,7 +120,7 @@ class RayPool:
         except RequestError as error:
             self._end(task, claim, "refused", str(error))
 
-    def _end(self, task: Task, claim: ExitStack, status: Status, text: str) -> None:
+    def _end(self, task: RunTask, claim: ExitStack, status: Status, text: str) -> None:
         claim.close()
         self._ended.append(Ended(task.run_id, status, text, "refused" if status == "refused" else None))
 
@@ -134,7 +134,7 @@ class RayPool:
         found, self._ended = list(self._ended), []
         return [*found]
 
-    def _stored(self, task: Task, reference: Any) -> Ended:
+    def _stored(self, task: RunTask, reference: Any) -> Ended:
         """Stores what came back."""
         from pubench_core.engine.publish import publish
 

@@ -12,8 +12,8 @@ from pubench_core.records.files import replace_text
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
 
-from .files import StudyFile, StudyFolder
 from .spec import NAME
+from .study_file import StudyFile, StudyFolder
 
 #: Raised when the meaning of a field of ``plan.json`` changes.
 PLAN_VERSION = 1

@@ -21,10 +21,10 @@ from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.specs.canonical import short_hash
 
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of
-from .files import StudyFile
-from .grid import EVERY_ESTIMATOR, Cell, cells_of
-from .held_out import held_out_labels
+from .grid import EVERY_ESTIMATOR, GridCell, cells_of
+from .label_counts import held_out_labels
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
+from .study_file import StudyFile
 
 Say = Callable[[str], None]
 
@@ -93,12 +93,12 @@ def freeze(
     return frozen, code_of_plans(plans, fingerprint)
 
 
-def resolved(cell: Cell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
+def resolved(cell: GridCell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
     """The plan of a cell. ``of_all``: the settings of its study, with where each was written."""
     return resolve([of_all, Layer(dict(cell.settings)), Layer(dict(cell.values))], registry, warn)
 
 
-def _resolved(cell: Cell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say) -> Plan:
+def _resolved(cell: GridCell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say) -> Plan:
     try:
         return resolved(cell, of_all, registry, warn)
     except (RequestError, PluginError) as error:

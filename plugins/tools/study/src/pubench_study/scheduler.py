@@ -17,7 +17,7 @@ from pubench_core.results import Environment, Failure
 from .code_cache import InstalledCode
 from .plan import PlannedRun
 from .state import Digests, Expected, RunState, by_length, state_of
-from .task import Bar, Ended, Progressed, Task
+from .task import Bar, Ended, Progressed, RunTask
 
 #: Seconds between two looks at a run that somebody else carries out.
 _POLL = 1.0
@@ -38,10 +38,10 @@ class Pool(Protocol):
         """How many more tasks can be taken now."""
 
     @property
-    def in_work(self) -> list[Task]:
+    def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: RunTask) -> None:
         """Takes a task."""
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
@@ -99,7 +99,7 @@ class Summary:
     why_left: str = ""
 
 
-class Audience(Protocol):
+class StudyAudience(Protocol):
     """Who hears how a study goes on."""
 
     def started(self, run: PlannedRun) -> None:
@@ -115,7 +115,7 @@ class Audience(Protocol):
         """Nothing is left to start; others carry these out."""
 
 
-class Source(Protocol):
+class RunSource(Protocol):
     """Runs that are decided on while others are carried out, one when there is room for it."""
 
     @property
@@ -141,9 +141,9 @@ class Study:
     digests: Digests
     expected: Expected
     pool: Pool
-    audience: Audience
+    audience: StudyAudience
     max_seconds: float | None = None
-    source: Source | None = None
+    source: RunSource | None = None
 
 
 def conduct(study: Study, states: Sequence[RunState], stop: Stop) -> Summary:
@@ -224,7 +224,7 @@ class _Conductor:
             run = self._queue.pop(place)
             at_once = pool.size if source is not None else min(pool.size, len(pool.in_work) + 1 + len(self._queue))
             bar = source.bar(run) if source is not None else None
-            pool.submit(Task(run.run_id, run.resolved, {}, at_once, bar))
+            pool.submit(RunTask(run.run_id, run.resolved, {}, at_once, bar))
             self._study.audience.started(run)
 
     def _in_time(self, run: PlannedRun | None) -> bool:

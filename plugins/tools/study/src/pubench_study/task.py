@@ -44,7 +44,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Task:
+class RunTask:
     """``spec``: the planned one, as plain data; ``execution``: what of its section is to be otherwise here.
 
     ``at_once``: how many runs share the machine, at most. ``bar``: below which the run is given up; None: never.
@@ -85,7 +85,7 @@ class Ended:
     reached: tuple[int, float] | None = None
 
 
-def plan_of(task: Task) -> Plan:
+def plan_of(task: RunTask) -> Plan:
     """The plan of a task. Raises RequestError where what is installed understands it as another run."""
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.resolve import resolve
@@ -125,7 +125,7 @@ def ended_by(run_id: str, error: PubenchError) -> Ended:
     return Ended(run_id, "failed", str(error), "error")
 
 
-def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
+def carry_out(task: RunTask, report: Callable[[Progressed], None]) -> Ended:
     """Trains and stores a planned run, or finds its record; ``report`` is called as it goes on."""
     from pubench_core.engine.execute import execute
 

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 
 from pubench_core.results import Environment
 
-from .task import Ended, Task, carry_out
+from .task import Ended, RunTask, carry_out
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def main(channel: int, alive: int) -> None:
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # nobody is there any more
         connection.send(Ready(_prepared()))
         while True:
-            task: Task = connection.recv()
+            task: RunTask = connection.recv()
             ended: Ended = carry_out(task, connection.send)
             sys.stdout.flush()
             connection.send(ended)

@@ -26,7 +26,7 @@ from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
 from pubench_core.records.store import RecordStore
 
-from .rows import CELL, rows_of
+from .submitted_rows import CELL, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

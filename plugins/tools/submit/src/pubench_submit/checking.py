@@ -22,13 +22,13 @@ from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.record import Record, read_record
 from pubench_core.specs import ExecutionSpec
 
-from .duplicates import Alike, Scored, alike, problem_and_seed, scores_of_board
+from .duplicates import Alike, RunScores, alike, problem_and_seed, scores_of_board
 from .packing import FORMAT, SUBMISSION
 from .unpacking import Refused, unpack
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSubmission:
     """``reasons``: why it is refused, a line each; empty for a sound submission. ``again``: runs carried out again
     without a problem; ``resembles``: runs of other methods with nearly identical scores; ``standing``: on the board.
     """
@@ -73,7 +73,7 @@ def check(
     rerun: int = 1,
     data_root: Path | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Checked:
+) -> CheckedSubmission:
     """Unpacks a submission, verifies every record, carries the cheapest runs out again, and compares with the board.
 
     Refused are: an archive that is damaged or not the one whose checksum is given, problems that ``verify`` finds, runs
@@ -89,14 +89,14 @@ def check(
         raise RequestError(f"{shortened(str(archive))} cannot be read: {error.strerror or error}") from error
     if sha256 is not None and sha256 != digest:
         reason = f"the archive has the SHA-256 {digest}, the issue says {shortened(sha256)}"
-        return Checked(archive, digest, 0, (reason,))
+        return CheckedSubmission(archive, digest, 0, (reason,))
     with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
         try:
             folder = unpack(archive, Path(scratch))
             runs = _named_runs(folder)
             found = verify(folder, rerun=0, data_root=data_root, progress=progress)
         except (Refused, RequestError) as error:
-            return Checked(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
+            return CheckedSubmission(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
         reasons = [_said(problem, scratch) for problem in found.problems]
         records = _readable(folder, runs)
         reasons += _other_runs(runs, found, folder)
@@ -117,7 +117,9 @@ def check(
                     again.append(done)
         standing = None if board is None or reasons else beside_board(load_results(folder), board)
         near = tuple(one for one in resembles if not one.identical)
-        return Checked(archive, digest, found.records, tuple(reasons), tuple(again), near, found.notes, standing)
+        return CheckedSubmission(
+            archive, digest, found.records, tuple(reasons), tuple(again), near, found.notes, standing
+        )
 
 
 def _named_runs(folder: Path) -> set[str]:
@@ -151,7 +153,7 @@ def _readable(folder: Path, runs: set[str]) -> list[Record]:
 
 def _alike(records: Sequence[Record], board: Board | None) -> list[Alike]:
     """Resemblances to runs of other methods, on the board and in the submission itself."""
-    mine = [scored for record in records if (scored := Scored.of_record(record)) is not None]
+    mine = [scored for record in records if (scored := RunScores.of_record(record)) is not None]
     problems = [problem_and_seed(record.result.spec) for record in records]
     theirs = [] if board is None else list(scores_of_board(board, problems))
     return [one for scored in mine for one in alike(scored, [*theirs, *mine], board)]

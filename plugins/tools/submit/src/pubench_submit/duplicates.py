@@ -20,7 +20,7 @@ from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.specs import RunSpec
 
-from .rows import digest_of
+from .submitted_rows import digest_of
 
 Column = npt.NDArray[Any]
 #: Scores of test rows with at least this rank correlation (Spearman) are nearly identical. Of eight methods on one
@@ -46,7 +46,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class Scored:
+class RunScores:
     """Test scores of a run: state -> scores, on the rows in order."""
 
     run_id: str
@@ -57,7 +57,7 @@ class Scored:
     scores: Mapping[str, Column]
 
     @classmethod
-    def of(cls, run_id: str, method: str, problem: str, seed: int, arrays: Arrays) -> Scored:
+    def of(cls, run_id: str, method: str, problem: str, seed: int, arrays: Arrays) -> RunScores:
         """``arrays``: of ``scores.npz``."""
         before = scores_name("test", "")
         scores = {name: array for name, array in arrays.items() if name.startswith(before)}
@@ -65,7 +65,7 @@ class Scored:
         return cls(run_id, method, problem, seed, rows, scores)
 
     @classmethod
-    def of_record(cls, record: Record) -> Scored | None:
+    def of_record(cls, record: Record) -> RunScores | None:
         """None if its scores cannot be read, which is a problem of the record."""
         spec = record.result.spec
         try:
@@ -75,7 +75,7 @@ class Scored:
         return cls.of(record.result.run_id, spec.method.key, *problem_and_seed(spec), arrays)
 
 
-def scores_of_board(board: Board, problems: Iterable[tuple[str, int]]) -> Iterator[Scored]:
+def scores_of_board(board: Board, problems: Iterable[tuple[str, int]]) -> Iterator[RunScores]:
     """Scores in the archive next to a board, of runs on these problems and seeds; none if the archive is not there."""
     archive = board.folder.parent / f"{board.name}-scores.tar"
     if not isfile(archive):
@@ -90,10 +90,10 @@ def scores_of_board(board: Board, problems: Iterable[tuple[str, int]]) -> Iterat
             run = runs.loc[run_id]
             if (run["problem"], int(run["seed"])) in wanted and (file := members.extractfile(member)) is not None:
                 arrays = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
-                yield Scored.of(run_id, str(run["method"]), str(run["problem"]), int(run["seed"]), arrays)
+                yield RunScores.of(run_id, str(run["method"]), str(run["problem"]), int(run["seed"]), arrays)
 
 
-def alike(mine: Scored, others: Iterable[Scored], board: Board | None) -> list[Alike]:
+def alike(mine: RunScores, others: Iterable[RunScores], board: Board | None) -> list[Alike]:
     """Runs of other methods with the test scores of a run, identical ones first; each once.
 
     Identical is a run that ranks the test rows in the same order in every state. Methods that differ in a correction

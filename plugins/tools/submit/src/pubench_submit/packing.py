@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pubench_study.export import files_of, pack
-from pubench_study.files import folder_of
 from pubench_study.plan import read_plan
+from pubench_study.study_file import folder_of
 
 from pubench_core.errors import RequestError, shortened, unknown
 from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRACE, TRAINING_SCORES

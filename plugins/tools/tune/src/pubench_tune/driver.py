@@ -14,14 +14,14 @@ from typing import Any
 
 import filelock
 from pubench_study.code_cache import code_of_plans
-from pubench_study.held_out import held_out_labels
+from pubench_study.label_counts import held_out_labels
 from pubench_study.local import LocalPool
 from pubench_study.planning import plain, planned_run
 from pubench_study.scheduler import Stop, Study, conduct
 from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
-from pubench_cli.held_out import LOST, is_few
+from pubench_cli.few_labels import LOST, is_few
 from pubench_core.data.paths import data_root
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
@@ -34,7 +34,7 @@ from pubench_core.specs.canonical import short_hash
 
 from .result import Trial, Tuned
 from .sampler import Proposals
-from .space import Given, Subject, space_of
+from .space import Given, TunedMethod, space_of
 from .state import Objective, Search
 
 #: Folder of searches in a folder of records, and the files of each.
@@ -161,7 +161,7 @@ def _objective(
         say(f"warning: {criterion} is the method's own score; trials compare only where no value changes its scale")
     fixed = {name for layer in layers[asked.files :] for name in _config_in(layer)}
     of_files = {name for layer in layers[: asked.files] for name in _config_in(layer)}
-    space = space_of(asked.space, Subject(plan.spec.method.key, plan.method.config, fixed, asked.word, of_files))
+    space = space_of(asked.space, TunedMethod(plan.spec.method.key, plan.method.config, fixed, asked.word, of_files))
     higher = info is None or info.higher_is_better
     return Objective(tuple(layers), registry, criterion, higher, seeds, space, pruned), plan
 

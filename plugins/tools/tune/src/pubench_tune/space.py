@@ -84,7 +84,7 @@ Given = Iterable[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Subject:
+class TunedMethod:
     """Method that a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file
     sets, which are tuned if the user names them. ``word``: put before what was written.
     """
@@ -101,7 +101,7 @@ class Subject:
         return dict(type(self.config).model_fields)
 
 
-def space_of(given: Given | None, subject: Subject) -> dict[str, Dimension]:
+def space_of(given: Given | None, subject: TunedMethod) -> dict[str, Dimension]:
     """The search space; None means the default one.
 
     Raises RequestError for an unknown hyper-parameter, one that was set and is to be tuned, values out of its bounds,
@@ -161,7 +161,7 @@ def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
 # -------------------------------------------------------------------- what was given
 
 
-def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: Subject) -> Dimension:
+def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: TunedMethod) -> Dimension:
     if isinstance(value, LogUniform | Uniform | PowerOfTwo | Choice):
         return _declared(value)
     if isinstance(value, str) and ".." in value:
@@ -187,7 +187,7 @@ def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | st
         yield value
 
 
-def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: Subject) -> Range:
+def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: TunedMethod) -> Range:
     kinds = {field.annotation, *get_args(field.annotation)}
     whole = int in kinds and float not in kinds
     if not whole and float not in kinds:
@@ -217,7 +217,7 @@ def _number(given: Any, said: str, name: str, *, whole: bool) -> float:
     return number
 
 
-def _checked(name: str, value: Any, said: str, subject: Subject) -> Any:
+def _checked(name: str, value: Any, said: str, subject: TunedMethod) -> Any:
     """A value as the configuration has it. Raises RequestError where the field refuses it.
 
     What several fields together refuse is seen when a trial has them.
@@ -235,7 +235,7 @@ def _checked(name: str, value: Any, said: str, subject: Subject) -> Any:
 # -------------------------------------------------------------------- what the method declares
 
 
-def default_space(subject: Subject) -> dict[str, Dimension]:
+def default_space(subject: TunedMethod) -> dict[str, Dimension]:
     """Default search space, without hyper-parameters that the user has set.
 
     The ranges that the configuration declares, the weight decay, and the method's own numbers that have two bounds.

@@ -15,7 +15,7 @@ from pubench_core.results import Result
 from .derived import DataHere, other_claims, other_code, plan_here
 from .folder import wrong_files
 from .result import Problem
-from .scores import STATE, other_measures
+from .score_checks import STATE, other_measures
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _UNSCORED = ("last", "native")
 
 
-class Look:
+class RecordChecker:
     """Looks at one record after the other, and keeps what is looked up once for all.
 
     ``data_root``: folder of data files; ``sums``: path -> checksum, if there is a list.

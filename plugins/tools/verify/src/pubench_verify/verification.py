@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from pubench_report.suspicion import Scored, too_good
+from pubench_report.suspicion import ScoredRun, too_good
 
 from pubench.field_names import InvalidRequest, said
 from pubench_core.data.paths import data_root as default_root
@@ -18,7 +18,7 @@ from pubench_core.specs import ExecutionSpec
 from .blind import blind as with_other_labels
 from .folder import compared_sums, records_in
 from .fresh import fresh as on_fresh_problem
-from .record import Look
+from .record import RecordChecker
 from .rerun import SIGNIFICANT, carried_out_again, one_sided
 from .result import Again, Blind, Fresh, Problem, Verification
 
@@ -76,7 +76,7 @@ def verify(
     say = (lambda text: progress(said(text))) if progress is not None else _silent
     sums, apart = compared_sums(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
-    look = Look(root, sums, say)
+    look = RecordChecker(root, sums, say)
     problems = [*problems, *apart]
     readable, tested = [], []
     for path in folders:  # one after the other: a record is not kept
@@ -88,7 +88,7 @@ def verify(
             wrong = look.at(record)
             problems += wrong
             readable.append((record.result.run_id, path))
-            tested.append(None if wrong else Scored.of(record.result))
+            tested.append(None if wrong else ScoredRun.of(record.result))
     bad = {problem.of for problem in problems}
     sound = [path for run_id, path in readable if run_id not in bad | look.missing.keys()]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first

@@ -14,7 +14,7 @@ from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
-from ..rows import BoolArray, IntArray
+from ..scored_rows import BoolArray, IntArray
 from .sample import AuditSample
 from .statistics import Estimate, Melded, ScarTest, Side, clopper_pearson, scar_test
 

@@ -19,7 +19,7 @@ from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.records.files import OF_THE_TABLE
 
-from ..rows import IntArray, ScoredRows, scored_rows
+from ..scored_rows import IntArray, ScoredRows, scored_rows
 from ..thresholds import Cuts, Shares
 
 if TYPE_CHECKING:

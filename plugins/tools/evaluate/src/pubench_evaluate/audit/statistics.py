@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..rows import FloatArray
+from ..scored_rows import FloatArray
 
 #: Draws from confidence distributions; the ends of intervals are good to about .002.
 DRAWS = 20_000

@@ -18,7 +18,7 @@ from ..audit.statistics import Estimate, ScarTest
 from .run_columns import columns_of_run
 from .score_table import (
     Columns,
-    Subject,
+    ScoreTable,
     all_unlabeled_of_run,
     flags_for_arguments,
     is_table,
@@ -77,7 +77,7 @@ def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, res
     _print_drawn(sample, target, design, named=bool(subject.ids))
 
 
-def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -> Subject:
+def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -> ScoreTable:
     """Rows of a table, or of a run with what the table says of them."""
     if is_table(given):
         if asked.part is not None:

@@ -44,7 +44,7 @@ Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score 
 Budget = Annotated[int | None, typer.Option(help="Instead: so many of the highest unlabeled rows are.")]
 
 
-class Part(StrEnum):
+class AuditedPart(StrEnum):
     """Which rows of a run are audited."""
 
     all = "all"
@@ -136,7 +136,7 @@ def audit(
         typer.Option(help="Columns that tell the reader which row is meant: id,name. (default of a run: its own)"),
     ] = None,
     part: Annotated[
-        Part | None,
+        AuditedPart | None,
         typer.Option(help="Of a run: all unlabeled rows, or those held out of training (validation). (default: all)"),
     ] = None,
     beta: Beta = 1.0,

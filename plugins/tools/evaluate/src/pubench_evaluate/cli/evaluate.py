@@ -18,7 +18,7 @@ from ..audit.sheet import answers_of
 from ..estimates import RULE, summary
 from ..evaluation import Evaluation, evaluate
 from ..report_card import assumed, belief_line, between, count_of, shown_value
-from .score_table import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
+from .score_table import Columns, ScoreTable, flags_for_arguments, flags_in, is_table, subject_of
 
 #: Columns of printed sentences.
 PAGE = 120
@@ -64,7 +64,7 @@ def print_card(
     print_evaluation(card)
 
 
-def _card_of(subject: Subject, other: Subject | None, asked: EvaluateOptions) -> Evaluation:
+def _card_of(subject: ScoreTable, other: ScoreTable | None, asked: EvaluateOptions) -> Evaluation:
     with flags_for_arguments():
         return evaluate(
             subject.scores,
@@ -86,7 +86,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: EvaluateOptions) ->
         )
 
 
-def _prior(asked: EvaluateOptions, subject: Subject) -> Any:
+def _prior(asked: EvaluateOptions, subject: ScoreTable) -> Any:
     """As the option says it, else as the run was given; numbers as numbers."""
     if asked.prior is None:
         return subject.prior
@@ -96,7 +96,9 @@ def _prior(asked: EvaluateOptions, subject: Subject) -> Any:
         return asked.prior
 
 
-def _other(given: str, subject: Subject, columns: Columns, asked: EvaluateOptions, results: Path) -> Subject | None:
+def _other(
+    given: str, subject: ScoreTable, columns: Columns, asked: EvaluateOptions, results: Path
+) -> ScoreTable | None:
     """The model to compare with: another file, another column, or another run, of the same rows and labels."""
     if asked.compare is None and asked.compare_col is None:
         return None

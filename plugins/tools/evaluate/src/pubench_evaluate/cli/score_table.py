@@ -75,7 +75,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ScoreTable:
     """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
     ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
@@ -115,7 +115,7 @@ def is_table(given: str) -> bool:
     return given.lower().endswith(table_reader(registry()).info.suffixes)
 
 
-def subject_of(given: str, columns: Columns, results: Path) -> Subject:
+def subject_of(given: str, columns: Columns, results: Path) -> ScoreTable:
     """Scores of a table or of the validation part of a run. Raises RequestError, RecordError."""
     if is_table(given):
         return subject_of_table(Path(given), columns)
@@ -130,7 +130,7 @@ def refuse_columns_of_run(given: str, columns: Columns) -> None:
         raise RequestError(f"{flag}: {given} is a run, which has no columns to name (a table ends in .csv or .parquet)")
 
 
-def subject_of_table(path: Path, columns: Columns) -> Subject:
+def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
     """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
     reader = table_reader(registry())
     frame = reader.frame(path, say=lambda text: err().print(text, markup=False))
@@ -144,7 +144,7 @@ def subject_of_table(path: Path, columns: Columns) -> Subject:
         truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
     for name in columns.ids:
         _column(name, "--ids", path, known)
-    return Subject(
+    return ScoreTable(
         name=path.name,
         scores=_numbers(frame, score, path, columns.score_flag),
         labeled=labeled,
@@ -177,7 +177,7 @@ def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArra
     return np.asarray(values, dtype=np.float64)
 
 
-def subject_of_run(folder: Path) -> Subject:
+def subject_of_run(folder: Path) -> ScoreTable:
     """The validation part of a run, in the state that names its result: rows that it was not trained on.
     Of a joint record these are all rows of P and U, with their scores out of fold.
 
@@ -192,7 +192,7 @@ def subject_of_run(folder: Path) -> Subject:
             "(validation.fraction)"
         )
     truth = arrays.get("validation_labels")
-    return Subject(
+    return ScoreTable(
         name=f"{_named(result)}, {'scores out of fold' if result.folds else 'validation part'}",
         scores=scores,
         labeled=labeled,
@@ -204,7 +204,7 @@ def subject_of_run(folder: Path) -> Subject:
     )
 
 
-def all_unlabeled_of_run(folder: Path) -> Subject:
+def all_unlabeled_of_run(folder: Path) -> ScoreTable:
     """All unlabeled rows of the table of a run, most of which it was trained on, and the held-out labeled rows.
 
     The held-out rows, if the run is not on a user's table, or if they hold all of its rows.
@@ -215,7 +215,7 @@ def all_unlabeled_of_run(folder: Path) -> Subject:
     if scores is None or len(scores) == int((~held_out.labeled).sum()):
         return held_out
     kept = held_out.labeled
-    return Subject(
+    return ScoreTable(
         name=f"{_named(result)}, all unlabeled rows",
         scores=np.concatenate([held_out.scores[kept], scores]),
         labeled=np.repeat([True, False], [int(kept.sum()), len(scores)]),

@@ -75,7 +75,7 @@ def site(
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
-    from ..site.run import write
+    from ..site.building import write
 
     write(
         sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,

@@ -13,7 +13,7 @@ from pubench_study.lines import Lines
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
-from pubench_cli.held_out import few_in_all
+from pubench_cli.few_labels import few_in_all
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given

@@ -17,7 +17,7 @@ from pubench_core.errors import RequestError, counted, shortened, unknown, visib
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
-from ..drawing import Curve as Line
+from ..drawing import DrawnCurve as Line
 from ..drawing import curves as draw_lines
 from ..drawing import plain_style, write_figure
 from ..pages.learning import CRITERION, Trace, chosen_epoch, read_trace
@@ -31,7 +31,7 @@ MOST_BARS, BESIDE = 80, 50
 
 
 @dataclass(frozen=True)
-class Curve:
+class EpochCurve:
     """A quantity over the epochs of a run. ``chosen``: the epoch that it chose, if it is a criterion."""
 
     run: str
@@ -60,14 +60,14 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
         err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
-def _curves(run: str, results: Path) -> list[Curve]:
+def _curves(run: str, results: Path) -> list[EpochCurve]:
     folder = RecordStore(results).locate(run)
     result, trace = read_record(folder).result, read_trace(folder)
     if not trace:
         raise RequestError(f"{folder} kept no trace; a run whose artifacts name trace keeps it")
     name = f"{result.spec.method.key} on {result.spec.data.key}, seed {result.spec.seed} ({result.run_id[:8]})"
     return [
-        Curve(name, key.removeprefix(CRITERION), trace[key], chosen_epoch(result, key.removeprefix(CRITERION)))
+        EpochCurve(name, key.removeprefix(CRITERION), trace[key], chosen_epoch(result, key.removeprefix(CRITERION)))
         for key in _in_order(trace)
     ]
 
@@ -78,7 +78,7 @@ def _in_order(trace: Trace) -> list[str]:
     return sorted(known, key=lambda key: not key.startswith(CRITERION))
 
 
-def _chosen(found: Sequence[Curve], only: str | None) -> list[Curve]:
+def _chosen(found: Sequence[EpochCurve], only: str | None) -> list[EpochCurve]:
     if only is None:
         return list(found)
     known = list(dict.fromkeys(curve.quantity for curve in found))
@@ -109,7 +109,7 @@ def bars(values: Sequence[float | None], width: int, chosen: int | None = None) 
     return "".join(marks)
 
 
-def _print(console: Console, found: Sequence[Curve]) -> None:
+def _print(console: Console, found: Sequence[EpochCurve]) -> None:
     width = max(10, min(MOST_BARS, console.width - BESIDE))
     names = max(len(curve.quantity) for curve in found)
     for run in dict.fromkeys(curve.run for curve in found):
@@ -126,14 +126,14 @@ def _print(console: Console, found: Sequence[Curve]) -> None:
 # -------------------------------------------------------------------- as a page or a picture
 
 
-def _panels(found: Sequence[Curve]) -> dict[str, list[Curve]]:
-    panels: dict[str, list[Curve]] = {}
+def _panels(found: Sequence[EpochCurve]) -> dict[str, list[EpochCurve]]:
+    panels: dict[str, list[EpochCurve]] = {}
     for curve in found:
         panels.setdefault(curve.quantity, []).append(curve)
     return panels
 
 
-def _write_picture(path: Path, found: Sequence[Curve]) -> None:
+def _write_picture(path: Path, found: Sequence[EpochCurve]) -> None:
     with plain_style():
         lines = {
             quantity: [
@@ -145,7 +145,7 @@ def _write_picture(path: Path, found: Sequence[Curve]) -> None:
         write_figure(draw_lines(lines, "", "epoch"), path)
 
 
-def page(found: Sequence[Curve]) -> str:
+def page(found: Sequence[EpochCurve]) -> str:
     """A page with a panel for each quantity and a line for each run."""
     runs = list(dict.fromkeys(curve.run for curve in found))
     panels: list[dict[str, Any]] = [

@@ -30,12 +30,12 @@ from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 
-from ..agreement import Agreement, agreement_of
+from ..agreement import RankAgreement, agreement_of
 from ..cells import mean_and_std
 
 
 @dataclass(frozen=True)
-class Finished:
+class SeedResult:
     """One finished run. ``folder``: its record; None where none could be written."""
 
     plan: Plan
@@ -58,12 +58,12 @@ def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *,
     settings = Layer.joined(layers_of(given, sets, config))
     study = study_of({"runs": [{"seed": seed} for seed in seeds_of(seeds)]}, settings)
     runs = plans_of(study, settings, registry(), lambda text: once(f"warning: {said(text)}"))
-    found: list[Finished] = []
+    found: list[SeedResult] = []
     failed: list[PubenchError] = []
     with redirect_stdout(sys.stderr):  # what a plugin prints
         for done in carried_out(runs, said, force=force, say=once, display=display, progress=data_progress):
             if done.result is not None:
-                found.append(Finished(done.run.plan, done.result, done.folder, done.event.status == "found"))
+                found.append(SeedResult(done.run.plan, done.result, done.folder, done.event.status == "found"))
             if done.error is not None:
                 err().print(f"seed {done.run.plan.spec.seed}: {done.event.text}", markup=False)
                 failed.append(done.error)
@@ -73,7 +73,7 @@ def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *,
         raise failed[0]
 
 
-def _print(found: Sequence[Finished], *, as_json: bool) -> None:
+def _print(found: Sequence[SeedResult], *, as_json: bool) -> None:
     for done in found:
         for text in dict.fromkeys((*done.result.warnings, *done.result.chosen.warnings)):
             err().print(f"warning: seed {done.seed}: {text}", markup=False)
@@ -121,7 +121,7 @@ def _print(found: Sequence[Finished], *, as_json: bool) -> None:
         console.print(f"record: {done.folder or 'none could be written'}", markup=False, soft_wrap=True)
 
 
-def _measures(found: Sequence[Finished], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
+def _measures(found: Sequence[SeedResult], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
     """Row of the table -> a value per run: test measures in percent; else the criterion and what was decided."""
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     rows: dict[str, list[float | None]] = {}
@@ -141,7 +141,7 @@ def _measures(found: Sequence[Finished], decisions: Sequence[Decisions | None]) 
     return {name: values for name, values in rows.items() if any(value is not None for value in values)}
 
 
-def _agreement(found: Sequence[Finished], decisions: Sequence[Decisions | None]) -> Agreement | None:
+def _agreement(found: Sequence[SeedResult], decisions: Sequence[Decisions | None]) -> RankAgreement | None:
     """Of the scores of the unlabeled rows, which are the same for every seed."""
     kept = [done for done, decided in zip(found, decisions, strict=True) if decided is not None]
     if len(kept) < 2:
@@ -154,7 +154,7 @@ def _agreement(found: Sequence[Finished], decisions: Sequence[Decisions | None])
     return agreement_of(scores, told.rows if told is not None else 0)
 
 
-def _of_ranks(agreement: Agreement, runs: int) -> str:
+def _of_ranks(agreement: RankAgreement, runs: int) -> str:
     what = f"unlabeled rows, mean over pairs of the {runs} runs:"
     correlation = agreement.rank_correlation
     text = f"{what} rank correlation " + ("undefined" if correlation is None else f"{correlation:.3f}")

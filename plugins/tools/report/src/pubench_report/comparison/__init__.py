@@ -13,8 +13,8 @@ from pubench.field_names import InvalidRequest, in_words
 from ..boards import is_board, read_board
 from ..published import Figure, names
 from ..results import Results, load_results
-from .board import BoardStanding, Standing, beside_board
-from .cells import beside_published, beside_results
+from .board import BoardStanding, ProblemRank, beside_board
+from .published_cells import beside_published, beside_results
 from .result import FIELDS, HEAD, ComparedCell, LeftOut, SideBySide
 
 __all__ = [
@@ -24,8 +24,8 @@ __all__ = [
     "ComparedCell",
     "Figure",
     "LeftOut",
+    "ProblemRank",
     "SideBySide",
-    "Standing",
     "beside_board",
     "beside_published",
     "beside_results",

@@ -12,7 +12,7 @@ from ..boards import MEASURES, Board, problem_of
 from ..cells import mean_and_std
 from ..published import Figure, standard_error, verdict_of
 from ..results import Results
-from .cells import cells_of, figure_of, first_of, grid_of_results
+from .published_cells import cells_of, figure_of, first_of, grid_of_results
 from .result import Beside, LeftOut, difference_texts, figure_fields
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ProblemRank:
     """One method on one problem of the board. ``rank``: 1 is the best of ``of`` methods, this one included.
 
     ``best``: of the board's other methods. ``older``: runs of the board's that are of another engine revision than the
@@ -65,7 +65,7 @@ class BoardStanding(Beside):
     board: str
     measure: str
     criterion: str
-    cells: tuple[Standing, ...]
+    cells: tuple[ProblemRank, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...] = ()
 
@@ -100,7 +100,7 @@ class BoardStanding(Beside):
         left_out = [{"method": one.method, "data": one.data, "why": one.why} for one in self.left_out]
         return {"board": self.board, "cells": self.to_rows(), "left_out": left_out, "notes": self.remarks()}
 
-    def _row(self, cell: Standing) -> dict[str, Any]:
+    def _row(self, cell: ProblemRank) -> dict[str, Any]:
         return {
             "board": self.board,
             "method": cell.method,
@@ -155,7 +155,7 @@ def beside_board(
             better = sum(one.mean > figure.mean for one in figures.values())
             older = frozenset(there[there["revision"] != str(board.facts.get("engine_revision"))]["run_id"])
             cells.append(
-                Standing(
+                ProblemRank(
                     row, column, row in grid.oracles, figure, 1 + better, 1 + len(others), best, figures[best], older
                 )
             )

@@ -12,10 +12,10 @@ from pubench_core.plugins.registry import registry
 from pubench_core.specs import DataSpec, RunSpec
 from pubench_core.specs.fields import about
 
-from ..published import Protocol, PublishedCell
+from ..published import PublishedCell, PublishedProtocol
 
 
-def why_not(run: RunResult, protocol: Protocol, printed: Sequence[PublishedCell], name: str) -> str:
+def why_not(run: RunResult, protocol: PublishedProtocol, printed: Sequence[PublishedCell], name: str) -> str:
     """Why a run is not of the protocol, or not in the tables; empty where it is both."""
     spec, (amount, number) = run.result.spec, protocol.amount
     if not printed:
@@ -50,7 +50,7 @@ def fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCe
     ]
 
 
-def _changed(spec: RunSpec, protocol: Protocol) -> str:
+def _changed(spec: RunSpec, protocol: PublishedProtocol) -> str:
     """Names the first field that is not what the protocol, or data set, mechanism, method and preset by themselves
     give, if any.
     """

@@ -103,7 +103,7 @@ def toy_figure(mechanism: MechanismInfo, c: str) -> Figure:
             f"--mech {mechanism.key}: toy-gaussian compares the two schemes under labels completely at random "
             "(--mech scar)"
         )
-    from .figures import WIDE, add_axes, new_figure
+    from .data_figures import WIDE, add_axes, new_figure
 
     frequency = label_frequency(c)
     control, single = compositions(frequency)
@@ -130,7 +130,7 @@ def toy_figure(mechanism: MechanismInfo, c: str) -> Figure:
 def _draw_composition(axes: Axes, both: tuple[Composition, Composition]) -> None:
     from matplotlib.patches import Patch
 
-    from .figures import HIDDEN, INK, LABELED, NEGATIVE, SMALL, TEXT, add_legend
+    from .data_figures import HIDDEN, INK, LABELED, NEGATIVE, SMALL, TEXT, add_legend
 
     looks: dict[str, dict[str, Any]] = {
         "labeled positives": {"facecolor": LABELED, "edgecolor": LABELED},
@@ -169,7 +169,7 @@ def _draw_composition(axes: Axes, both: tuple[Composition, Composition]) -> None
 
 
 def _draw_densities(axes: Axes, both: tuple[Composition, Composition]) -> None:
-    from .figures import INK, LABELED, NEGATIVE, TEXT, add_legend
+    from .data_figures import INK, LABELED, NEGATIVE, TEXT, add_legend
 
     x = np.linspace(-4.5, 4.5, 451)
     for sign, color, name in ((1, LABELED, "$f_+$"), (-1, NEGATIVE, "$f_-$")):

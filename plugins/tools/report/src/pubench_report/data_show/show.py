@@ -47,7 +47,7 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
     if path.suffix.lower() != ".png":
         raise RequestError(f"--out {path}: the picture is a PNG; give a name that ends in .png")
     refuse_unwritable(path)
-    from .figures import plain_style, write_png
+    from .data_figures import plain_style, write_png
     from .gaussian import toy_figure
 
     with plain_style(), redirect_stdout(sys.stderr):  # what a plugin prints must not mix with the path
@@ -117,7 +117,7 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
 def _figure(plan: Plan, root: DataRoot) -> Any:
     from pubench_core.engine.build import build_problem
 
-    from .figures import class_figure, image_figure
+    from .data_figures import class_figure, image_figure
 
     assert plan.data.source is not None
     if plan.mechanism is None:

@@ -10,7 +10,7 @@ from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, Me
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
-from ..report.model import Column
+from ..report.model import ProblemColumn
 from ..report.tables import upper
 
 #: Criteria by how early they are offered; others follow.
@@ -53,7 +53,7 @@ def _validation(spec: RunSpec) -> str:
     return f"{100 * spec.validation.fraction:g} % for validation" if folds is None else f"{folds} folds"
 
 
-def column_names(columns: Sequence[Column]) -> dict[str, str]:
+def column_names(columns: Sequence[ProblemColumn]) -> dict[str, str]:
     """Label -> ``Letter, case 1``; of the same name, what tells them apart in short, or else split A, B."""
     infos = {info.key: info for info in registry().infos(DatasetInfo)}
     called: dict[str, list[str]] = {}

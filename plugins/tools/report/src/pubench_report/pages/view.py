@@ -19,8 +19,8 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
-from ..cells import Cell, Measure
-from ..grouping import Cell as Runs
+from ..cells import RunGroup, ShownMeasure
+from ..grouping import RunGroup as Runs
 from ..rendering import percent, points
 from ..report.model import Model, Setting
 from ..standing import (
@@ -28,7 +28,7 @@ from ..standing import (
     LEVEL,
     RESAMPLES,
     Counted,
-    Place,
+    MethodPlace,
     Standing,
     changes,
     counted_in,
@@ -60,7 +60,7 @@ class View:
         return self.model.criterion
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> ShownMeasure:
         return self.model.measure
 
     @property
@@ -79,7 +79,7 @@ class View:
         return next((key for key in self.criteria if key in self.model.oracle_criteria), "")
 
     @property
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[ShownMeasure]:
         """The one shown first leads."""
         others = (one for one in self.model.measures if one.percent and one.key != self.measure.key)
         return [self.measure, *others]
@@ -216,7 +216,7 @@ def seconds_of(of: Runs) -> tuple[float | None, int]:
     return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
 
 
-def _values(view: View, measure: Measure, criterion: str, setting: Mapping[str, Any]) -> list[Any]:
+def _values(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> list[Any]:
     """Of each cell: how many runs decide every row alike, and a value for each of its seeds (None: it has none)."""
     of = view.model.cells(measure, criterion)
     rows, labels = view.rows, [column.label for column in view.setting.columns]
@@ -238,7 +238,7 @@ UNSHADED = 12.0
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCell:
     """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``."""
 
     text: str
@@ -259,12 +259,12 @@ class Line:
     source: str
     page: str
     kind: str
-    place: Place | None
+    place: MethodPlace | None
     below: float | None
     alike: str
     seconds: str
     shared: bool
-    cells: Sequence[Shown]
+    cells: Sequence[ShownCell]
 
 
 def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[Line]:
@@ -318,7 +318,7 @@ def seconds_text(seconds: float) -> str:
     return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
 
 
-def _best(view: View, label: str, cells: Mapping[tuple[str, str], Cell]) -> float | None:
+def _best(view: View, label: str, cells: Mapping[tuple[str, str], RunGroup]) -> float | None:
     """The best mean of a column over its shared seeds; None in a column with one seed."""
     seeds = view.counts.seeds[label]
     if why_unranked(view.measure):
@@ -332,20 +332,20 @@ def _best(view: View, label: str, cells: Mapping[tuple[str, str], Cell]) -> floa
     return max(means) if means and len(seeds) >= LEAST_SEEDS else None
 
 
-def _mean(view: View, cell: Cell, seeds: Sequence[int]) -> float | None:
+def _mean(view: View, cell: RunGroup, seeds: Sequence[int]) -> float | None:
     """Over these seeds; None if one has no value."""
     if not seeds or not cell.values.keys() >= set(seeds):
         return None
     return statistics.fmean(float(view.measure.text(cell.values[seed])) for seed in seeds)
 
 
-def _shown(view: View, row: str, label: str, cell: Cell, best: float | None) -> Shown:
+def _shown(view: View, row: str, label: str, cell: RunGroup, best: float | None) -> ShownCell:
     name = f"{view.names[row]} on {view.columns[label]}"
     if not cell.seeds:
-        return Shown("–", "none", tip=f"{name}: not run")
+        return ShownCell("–", "none", tip=f"{name}: not run")
     link = f"{view.page}#{cell.id}" if cell.id else ""
     if not cell.values:
-        return Shown("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
+        return ShownCell("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
     seeds = view.counts.seeds[label]
     shared = _mean(view, cell, seeds)
     mean = shared if shared is not None else _mean(view, cell, sorted(cell.values))
@@ -355,10 +355,10 @@ def _shown(view: View, row: str, label: str, cell: Cell, best: float | None) -> 
         f"{name}: {mean:.2f} over {counted(n, 'seed')}{f', {cell.alike} decide every row alike' if cell.alike else ''}"
     )
     if cell.alike == cell.seeds:
-        return Shown(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
+        return ShownCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
     competes = best is not None and row not in view.model.apart and not cell.alike and shared is not None
     shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
-    return Shown(
+    return ShownCell(
         points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
         best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip,
     )  # fmt: skip

@@ -43,7 +43,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class PublishedProtocol:
     """Fields that runs must have to be compared. Method, preset and data set give everything else.
 
     ``amount``: name and value of what says how many rows are labeled, ``c`` or ``positive_rate``. ``prior``: told to
@@ -116,7 +116,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Source:
+class Publication:
     """A publication. ``seeds``: runs behind each figure; ``deviation``: times the printed ± is the sample standard
     deviation. ``criteria``, ``measures``: by which the figures can be read, the first is the main one. ``note``: what
     else a reader of a comparison must know.
@@ -131,7 +131,7 @@ class Source:
     criteria: tuple[str, ...]
     measures: tuple[str, ...]
     note: str
-    protocol: Protocol
+    protocol: PublishedProtocol
     cells: tuple[PublishedCell, ...]
     reasons: tuple[Reason, ...]
 
@@ -204,7 +204,7 @@ def names() -> tuple[str, ...]:
     return tuple(_toml("sources.toml"))
 
 
-def read_as(theirs: Source, criterion: str, measure: str) -> Source:
+def read_as(theirs: Publication, criterion: str, measure: str) -> Publication:
     """The publication with its figures taken for this measure by this criterion.
 
     A publication that has figures of them is returned as it is. Otherwise text and figures disagree on what its one
@@ -223,7 +223,7 @@ def read_as(theirs: Source, criterion: str, measure: str) -> Source:
 
 
 @cache
-def source(name: str) -> Source:
+def source(name: str) -> Publication:
     """A publication's tables. Raises RequestError for one that is not here.
 
     >>> source("pubench2026").cells[1].mean
@@ -233,14 +233,14 @@ def source(name: str) -> Source:
     if name not in known:
         raise unknown("publication", name, known)
     facts = known[name]
-    protocol = Protocol(
+    protocol = PublishedProtocol(
         **{field: facts[field] for field in ("scheme", "mechanism", "validation", "preset")},
         amount=next((name, facts[name]) for name in ("c", "positive_rate") if name in facts),
         prior=facts.get("prior"),
         data=facts.get("data", {}),
         draws=facts.get("draws", 1),
     )
-    return Source(
+    return Publication(
         key=name,
         name=facts["name"],
         citation=f"{facts['name']}: {facts['title']}. {facts['venue']} {facts['year']}. {facts['tables']}.",

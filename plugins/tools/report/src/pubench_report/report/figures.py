@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from pubench_core.errors import RequestError
 
-from ..cells import Measure
+from ..cells import ShownMeasure
 from ..drawing import (
     Cost,
-    Curve,
+    DrawnCurve,
     Panel,
     costs,
     critical_difference,
@@ -24,7 +24,7 @@ from ..drawing import (
     write_figure,
 )
 from ..standing import FEW_DATA_SETS
-from .model import Column, Model, Setting
+from .model import Model, ProblemColumn, Setting
 from .panels import AMOUNTS, amounts_of, titles_of, with_runs
 from .statistics import ALPHA, Comparison
 
@@ -103,7 +103,7 @@ def _of_setting(model: Model, setting: Setting, test: Comparison) -> Iterator[Dr
         yield Drawn(f"cost-{key}", costs(alone, label))
 
 
-def values_of(model: Model, rows: Sequence[str], column: Column, measures: Sequence[Measure]) -> Values:
+def values_of(model: Model, rows: Sequence[str], column: ProblemColumn, measures: Sequence[ShownMeasure]) -> Values:
     """By row and measure; the spread only of one measure."""
     found: Values = {}
     for one in measures:
@@ -116,7 +116,7 @@ def values_of(model: Model, rows: Sequence[str], column: Column, measures: Seque
     return found
 
 
-def by_criterion(model: Model, rows: Sequence[str], columns: Sequence[Column], measure: Measure) -> Values:
+def by_criterion(model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], measure: ShownMeasure) -> Values:
     """Means over data sets, each of which counts once, at the epoch that each criterion chose."""
     found: Values = {}
     for criterion in model.criteria:
@@ -140,7 +140,7 @@ def no_costs(model: Model) -> str:
     return f"no figure of time and memory: none of the runs was alone on the machine ({'; '.join(said)})"
 
 
-def costs_of(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
+def costs_of(model: Model, rows: Sequence[str], column: ProblemColumn) -> list[Cost]:
     """Only runs that a study carried out alone: seconds and memory are no method's own otherwise."""
     found = []
     cells = model.cells(model.measure, model.criterion)
@@ -185,22 +185,22 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
             yield Drawn("labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts))
 
 
-def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[Curve]]:
+def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:
     """A panel for each problem and family of methods, of methods with ``CURVE`` values."""
     cells = model.cells(model.measure, model.criterion)
-    panels: dict[str, list[Curve]] = {}
+    panels: dict[str, list[DrawnCurve]] = {}
     for title, group in groups.items():
         for row in model.rows:
             points = [(x, cells[row, label].mean) for x, label in group]
             known = tuple((x, mean * model.measure.scale) for x, mean in points if mean is not None)
             if len(known) >= CURVE:
                 family = model.families.get(row, "") or "other methods"
-                panels.setdefault(f"{title}, {family}", []).append(Curve(model.row_name(row), known))
+                panels.setdefault(f"{title}, {family}", []).append(DrawnCurve(model.row_name(row), known))
     return panels
 
 
 def _series(
-    model: Model, columns: Sequence[Column], titles: dict[str, str], series: dict[str, str], order: Sequence[str]
+    model: Model, columns: Sequence[ProblemColumn], titles: dict[str, str], series: dict[str, str], order: Sequence[str]
 ) -> Figure:
     """A panel for each title, a marker for each series; spreads only if a panel's series are few."""
     cells, found = model.cells(model.measure, model.criterion), dict[str, Values]()

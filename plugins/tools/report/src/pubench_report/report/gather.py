@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from os.path import isdir
 from pathlib import Path
 
-from pubench_study.files import STUDIES, StudyFolder, folder_of, studies_in
 from pubench_study.plan import FrozenPlan, read_plan
+from pubench_study.study_file import STUDIES, StudyFolder, folder_of, studies_in
 
 from pubench.field_names import PubenchWarning
 from pubench.running import RunResult

@@ -12,8 +12,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import Cell, Measure, cell_of, marked_cells
-from ..grouping import Cell as Runs
+from ..cells import RunGroup, ShownMeasure, cell_of, marked_cells
+from ..grouping import RunGroup as Runs
 from ..grouping import marked
 from .gathered import Gathered
 
@@ -27,7 +27,7 @@ _UNMEASURED = (
 
 
 @dataclass(frozen=True)
-class Column:
+class ProblemColumn:
     """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there.
 
     ``amount``: how many are labeled, as (``c`` or ``positive_rate``, value); None where labels are given.
@@ -54,7 +54,7 @@ class Setting:
     key: str
     words: str
     varying: str
-    columns: tuple[Column, ...]
+    columns: tuple[ProblemColumn, ...]
 
 
 @dataclass
@@ -63,17 +63,17 @@ class Model:
 
     gathered: Gathered
     criterion: str
-    measure: Measure
+    measure: ShownMeasure
     criteria: tuple[str, ...]
     oracle_criteria: frozenset[str]
-    measures: tuple[Measure, ...]
+    measures: tuple[ShownMeasure, ...]
     settings: tuple[Setting, ...]
     families: Mapping[str, str]
     _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    _cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = field(default_factory=dict)
+    _cells: dict[tuple[str, str], dict[tuple[str, str], RunGroup]] = field(default_factory=dict)
 
     @property
-    def by_decision(self) -> tuple[Measure, ...]:
+    def by_decision(self) -> tuple[ShownMeasure, ...]:
         """The measure by each decision that it was measured by, the one that the runs show first leading."""
         other = at_prior_name(self.measure.key)
         found = [self.measure, *(one for one in self.measures if one.key == other)]
@@ -124,7 +124,7 @@ class Model:
         """Row -> key of its method."""
         return {row: spec.method.key for (row, _), cell in self.gathered.grid.cells.items() for spec in _specs(cell)}
 
-    def cells(self, measure: Measure, criterion: str) -> dict[tuple[str, str], Cell]:
+    def cells(self, measure: ShownMeasure, criterion: str) -> dict[tuple[str, str], RunGroup]:
         """(row, column) -> cell, with best and second of each column marked."""
         key = (measure.key, criterion)
         if key not in self._cells:
@@ -145,7 +145,7 @@ class Model:
             self._cells[key] = found
         return self._cells[key]
 
-    def competing(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> list[str]:
+    def competing(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> list[str]:
         """Rows that can be best of a column: no references, and a value for every seed that any method has there."""
         needed = self._needed(cells, column)
         return [
@@ -154,7 +154,7 @@ class Model:
             if row not in self.apart and needed and needed <= cells[row, column.label].values.keys()
         ]
 
-    def _needed(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> set[int]:
+    def _needed(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> set[int]:
         rows = [row for row in self.rows if row not in self.apart]
         return {seed for row in rows for seed in cells[row, column.label].values}
 
@@ -184,7 +184,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
             raise RequestError(_UNMEASURED)
         raise unknown("measure on test rows", measure, measured)
     first = [name for key in FIRST for name in (key, at_prior_name(key)) if name in measured]
-    all_measures = [Measure.of(key) for key in dict.fromkeys([*first, *measured])]
+    all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
     ids: dict[tuple[str, str], str] = {}
     for (row, column), cell in gathered.grid.cells.items():
@@ -193,7 +193,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     return Model(
         gathered=gathered,
         criterion=criterion,
-        measure=Measure.of(measure),
+        measure=ShownMeasure.of(measure),
         criteria=tuple(criteria),
         oracle_criteria=frozenset(oracle),
         measures=tuple(shown),
@@ -234,7 +234,7 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
             words=", ".join(f"{name} {value}" for name, value in facts),
             varying=", ".join(f"{name} {value}" for name, value in facts if name in differing),
             columns=tuple(
-                Column(
+                ProblemColumn(
                     label=label,
                     name=key if keys.count(key) == 1 else label,
                     seeds=frozenset(seeds[label]),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from ..grouping import in_short, problem_of, telling
-from .model import Column, Model
+from .model import Model, ProblemColumn
 
 #: Fields of a problem: how many are labeled; those whose value says what it is of; those that every title names.
 AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
 ALWAYS = ("mechanism.key", *AMOUNTS)
 
 
-def titles_of(columns: Sequence[Column], varied: Container[str]) -> dict[str, str]:
+def titles_of(columns: Sequence[ProblemColumn], varied: Container[str]) -> dict[str, str]:
     """Label -> title of the panel that a column belongs to: columns that differ in more than ``varied`` (fields of the
     problem) have other titles, which say in what.
     """
@@ -29,7 +29,7 @@ def titles_of(columns: Sequence[Column], varied: Container[str]) -> dict[str, st
     return titles
 
 
-def with_runs(model: Model) -> list[Column]:
+def with_runs(model: Model) -> list[ProblemColumn]:
     """Columns in which some method has runs."""
     there = {label for _, label in model.ids()}
     return [column for setting in model.settings for column in setting.columns if column.label in there]

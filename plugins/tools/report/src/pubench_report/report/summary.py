@@ -10,9 +10,9 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import counted, visible
 
-from ..cells import Cell
+from ..cells import RunGroup
 from ..rendering import percent, points
-from ..standing import Place, changes, counted_in, headline, standing_of
+from ..standing import MethodPlace, changes, counted_in, headline, standing_of
 from .model import Model
 from .tables import upper
 
@@ -58,14 +58,14 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     console.print(Text(text), soft_wrap=not console.is_terminal)
 
 
-def _place(place: Place | None, name: str) -> list[str | Text]:
+def _place(place: MethodPlace | None, name: str) -> list[str | Text]:
     if place is None:
         return ["", name, "", "", ""]
     interval = f"{points(place.low)} to {points(place.high)}"
     return [str(place.rank), name, points(place.below), interval, percent(place.first)]
 
 
-def _cell(model: Model, cell: Cell) -> Text:
+def _cell(model: Model, cell: RunGroup) -> Text:
     """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
     if cell.mean is None:
         return Text("-" if cell.seeds else "")

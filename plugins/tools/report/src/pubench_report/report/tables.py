@@ -9,11 +9,11 @@ from statistics import fmean
 
 from pubench_core.errors import counted
 
-from ..cells import Cell, Measure
+from ..cells import RunGroup, ShownMeasure
 from ..ranking import LEVEL, RESAMPLES
 from ..rendering import Entry, Section, Table, csv_of
 from ..significance import p_text
-from .model import Column, Model, Setting
+from .model import Model, ProblemColumn, Setting
 from .statistics import ALPHA, Comparison
 
 #: What marks mean, in the words of each format (text, md, latex, html).
@@ -75,7 +75,7 @@ def upper(text: str) -> str:
 # -------------------------------------------------------------------- cells
 
 
-def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
+def entry(cell: RunGroup, measure: ShownMeasure, column: ProblemColumn) -> Entry:
     """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
     if not cell.seeds:
         return Entry(NO_CELL, why="not run")
@@ -90,7 +90,7 @@ def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
     return Entry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
 
 
-def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
+def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Table:
     """Methods by data sets."""
     cells = model.cells(measure, model.criterion)
     rows = model.rows_of(setting)
@@ -112,14 +112,14 @@ def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
     return Table(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
 
 
-def _with_values(model: Model) -> Iterator[tuple[Setting, Column]]:
+def _with_values(model: Model) -> Iterator[tuple[Setting, ProblemColumn]]:
     """Columns in which some method has runs."""
     with_runs = {column for _, column in model.ids()}
     return ((s, column) for s in model.settings for column in s.columns if column.label in with_runs)
 
 
 def _side_by_side(
-    model: Model, setting: Setting, column: Column, kind: str, shown: Sequence[tuple[str, Measure, str]]
+    model: Model, setting: Setting, column: ProblemColumn, kind: str, shown: Sequence[tuple[str, ShownMeasure, str]]
 ) -> Table:
     """Methods on one data set. ``shown``: (head, measure, criterion) of each column."""
     of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
@@ -135,7 +135,7 @@ def _side_by_side(
 
 
 def _with_costs(
-    model: Model, setting: Setting, column: Column, by_measure: Sequence[tuple[str, Measure, str]]
+    model: Model, setting: Setting, column: ProblemColumn, by_measure: Sequence[tuple[str, ShownMeasure, str]]
 ) -> Table:
     """Measures of methods on one data set, and what their runs cost."""
     table = _side_by_side(model, setting, column, "measures", by_measure)
@@ -241,7 +241,7 @@ def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
     return csv_of(CSV_COLUMNS, lines)
 
 
-def _csv_cell(model: Model, cell: Cell, row: str, column: str, criterion: str) -> dict[str, object]:
+def _csv_cell(model: Model, cell: RunGroup, row: str, column: str, criterion: str) -> dict[str, object]:
     runs = model.gathered.grid.cell(row, column).runs
     return {
         "method": row,

@@ -9,7 +9,7 @@ from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
 from pubench_core.errors import counted, unknown
 
-from ..cells import Measure
+from ..cells import ShownMeasure
 from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
 from ..measure_table import MeasureTable, measured_cells
@@ -35,7 +35,7 @@ def table_of(
     """
     criterion, shown, chosen = _compared_by(named, metric, criterion, part)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
-    measure = Measure.of(metric)
+    measure = ShownMeasure.of(metric)
     cells, of_cells = measured_cells(grid, measure, part, criterion)
     return MeasureTable(
         metric=metric,
@@ -55,7 +55,7 @@ def table_of(
 
 def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float) -> Significance:
     """:meth:`pubench.Results.significance` of a table. Raises RequestError as that does."""
-    higher_is_better = Measure.of(table.metric).higher_is_better
+    higher_is_better = ShownMeasure.of(table.metric).higher_is_better
     if higher_is_better is None:
         raise InvalidRequest(f"metric {table.metric} is not installed, so whether higher is better is not known")
     if test not in ("t", "wilcoxon"):

@@ -92,8 +92,8 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
 
 def _of_study(folder: Path, name: str) -> Results:
     """The runs of a study that have records, and the latest failure of those that have none."""
-    from pubench_study.files import folder_of
     from pubench_study.plan import read_plan
+    from pubench_study.study_file import folder_of
 
     with in_words():
         plan = read_plan(folder_of(folder, name))

@@ -17,9 +17,9 @@ from ..pages.report import page
 from ..pages.template import rendered, script_json
 from ..pages.view import View, seconds_of, seconds_text, shown_first, views_of
 from ..rendering import Entry, Table, percent, points
-from ..report.model import Column
+from ..report.model import ProblemColumn
 from ..report.tables import entry
-from .protocols import Protocol, lacking, slugs
+from .protocols import SiteProtocol, lacking, slugs
 from .sources import Collected
 
 #: Pages that every site has.
@@ -40,7 +40,7 @@ class Site:
 
     title: str
     collected: Collected
-    protocols: tuple[Protocol, ...]
+    protocols: tuple[SiteProtocol, ...]
     notes: tuple[str, ...]
     records: Mapping[str, str]
     files: Mapping[str, tuple[tuple[str, str], ...]]
@@ -48,7 +48,7 @@ class Site:
     docs: str = ""
 
     @cached_property
-    def views(self) -> list[tuple[Protocol, View]]:
+    def views(self) -> list[tuple[SiteProtocol, View]]:
         """The settings of the front page, the largest first."""
         return [(one, view) for one in self.protocols for view in views_of(one.model, one.name, _file(one.key))]
 
@@ -63,9 +63,9 @@ class Site:
         return slugs(sorted({run.result.spec.data.key for run in self.collected.done}), "data")
 
     @cached_property
-    def columns(self) -> dict[str, list[tuple[Protocol, View, Column]]]:
+    def columns(self) -> dict[str, list[tuple[SiteProtocol, View, ProblemColumn]]]:
         """Key of a data set -> where it is."""
-        found: dict[str, list[tuple[Protocol, View, Column]]] = {}
+        found: dict[str, list[tuple[SiteProtocol, View, ProblemColumn]]] = {}
         for one, view in self.views:
             for column in view.setting.columns:
                 found.setdefault(column.spec.data.key, []).append((one, view, column))
@@ -120,7 +120,7 @@ def _file(key: str) -> str:
     return f"{key}.html"
 
 
-def _counts(one: Protocol) -> list[str]:
+def _counts(one: SiteProtocol) -> list[str]:
     gathered = one.model.gathered
     data = {run.result.spec.data.key for run in gathered.done}
     said = [counted(len(gathered.done), "run"), counted(len({*one.model.method_of.values()}), "method")]
@@ -149,7 +149,7 @@ def _index(site: Site) -> str:
     )
 
 
-def _line(one: Protocol) -> tuple[Entry, ...]:
+def _line(one: SiteProtocol) -> tuple[Entry, ...]:
     gathered = one.model.gathered
     return (
         Entry(one.name, link=_file(one.key), why=one.title),
@@ -345,7 +345,7 @@ def _data(site: Site, key: str) -> str:
     )  # fmt: skip
 
 
-def _column_title(view: View, column: Column) -> str:
+def _column_title(view: View, column: ProblemColumn) -> str:
     return f"{view.columns[column.label]}: {view.title}"
 
 
@@ -358,7 +358,7 @@ def _measured(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     return [*found, *([("share of positives, π", " to ".join(ends))] if ends else [])]
 
 
-def _best_of(one: Protocol, view: View, column: Column) -> str:
+def _best_of(one: SiteProtocol, view: View, column: ProblemColumn) -> str:
     """The best methods of a data set, in a sentence."""
     places = one.places(view.criterion, column)
     if not places:
@@ -374,7 +374,7 @@ def _best_of(one: Protocol, view: View, column: Column) -> str:
     return f"{' and '.join(first)} {'is' if len(first) == 1 else 'are'} first of {len(places)} methods{value}{n}."
 
 
-def _of_data(site: Site, one: Protocol, view: View, column: Column) -> Table:
+def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -> Table:
     """Methods by measures, the best first."""
     model, grid = one.model, one.model.gathered.grid
     ranks = one.places(model.criterion, column)
@@ -402,7 +402,7 @@ def _of_data(site: Site, one: Protocol, view: View, column: Column) -> Table:
     return Table(key, "", head, tuple(lines))
 
 
-def _times(places: Sequence[tuple[Protocol, View, Column]]) -> list[dict[str, Any]]:
+def _times(places: Sequence[tuple[SiteProtocol, View, ProblemColumn]]) -> list[dict[str, Any]]:
     """Points below the best against seconds, of the first setting."""
     for _, view, column in places:
         dots = []
@@ -418,7 +418,7 @@ def _times(places: Sequence[tuple[Protocol, View, Column]]) -> list[dict[str, An
     return []
 
 
-def _elsewhere(cell: Entry, one: Protocol) -> Entry:
+def _elsewhere(cell: Entry, one: SiteProtocol) -> Entry:
     """With the address of its runs on the table's own page."""
     return replace(cell, link=f"{_file(one.key)}#{cell.link}" if cell.link else "")
 

@@ -16,7 +16,7 @@ from ..grouping import FailedRun, grid_of, spec_of
 from ..pages.names import in_order, setting_names
 from ..report.gather import place_of
 from ..report.gathered import Gathered
-from ..report.model import Column, Model, model_of, setting_of
+from ..report.model import Model, ProblemColumn, model_of, setting_of
 from ..report.statistics import Comparison, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
 from ..standing import counted_in
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
-class Place:
+class ProtocolPlace:
     """``rank``: 1 is best, of ``of`` methods that have a value for every seed; equal ones as printed share it."""
 
     rank: int
@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass
-class Protocol:
+class SiteProtocol:
     """``key``: of its file; ``name``: for people; ``studies``: that its runs are of; ``planned``: whether a plan says
     which runs it lacks.
     """
@@ -47,7 +47,7 @@ class Protocol:
     studies: tuple[str, ...]
     planned: bool = True
     name: str = ""
-    _places: dict[tuple[str, str], dict[str, Place]] = field(default_factory=dict)
+    _places: dict[tuple[str, str], dict[str, ProtocolPlace]] = field(default_factory=dict)
 
     def rows_of(self, method: str) -> list[str]:
         """The rows of a method, set up in one way each."""
@@ -67,7 +67,7 @@ class Protocol:
                         found[row, column.label] = left
         return found
 
-    def places(self, criterion: str, column: Column) -> Mapping[str, Place]:
+    def places(self, criterion: str, column: ProblemColumn) -> Mapping[str, ProtocolPlace]:
         """Row -> its place on a data set, of rows that can be compared: no oracle methods, no missing seeds."""
         key = (criterion, column.label)
         if key not in self._places:
@@ -75,7 +75,7 @@ class Protocol:
         return self._places[key]
 
 
-def _places(model: Model, criterion: str, column: Column) -> dict[str, Place]:
+def _places(model: Model, criterion: str, column: ProblemColumn) -> dict[str, ProtocolPlace]:
     measure = model.measure
     if measure.higher_is_better is None:
         return {}
@@ -84,7 +84,7 @@ def _places(model: Model, criterion: str, column: Column) -> dict[str, Place]:
     shown = {row: float(measure.text(cells[row, column.label].mean or 0.0)) for row in rows}
     sign = 1 if measure.higher_is_better else -1
     return {
-        row: Place(1 + sum(sign * other > sign * value for other in shown.values()), len(rows))
+        row: ProtocolPlace(1 + sum(sign * other > sign * value for other in shown.values()), len(rows))
         for row, value in shown.items()
     }
 
@@ -112,7 +112,7 @@ def slugs(texts: Sequence[str], before: str) -> dict[str, str]:
 
 def protocols_of(
     collected: Collected, by: By, measure: str, criterion: str | None, baseline: str | None
-) -> tuple[list[Protocol], list[str]]:
+) -> tuple[list[SiteProtocol], list[str]]:
     """(tables, what could not be shown). The largest comes first, equal ones by title.
 
     Raises RequestError where nothing can be shown, for a baseline that no table has, or a measure that no run has.
@@ -146,7 +146,7 @@ def protocols_of(
     return found, notes
 
 
-def lacking(protocols: Sequence[Protocol], most: int = 4) -> list[str]:
+def lacking(protocols: Sequence[SiteProtocol], most: int = 4) -> list[str]:
     """A line on each table that is not complete over the seeds that most methods share."""
     found = []
     for one in protocols:
@@ -192,7 +192,7 @@ def _protocol(
     measure: str,
     criterion: str | None,
     baseline: str | None,
-) -> Protocol:
+) -> SiteProtocol:
     ordered = sorted(runs, key=place_of)
     named = [(spec_of(run).method.key, run) for run in ordered]
     grid = grid_of(named, drawn=collected.chosen)
@@ -204,7 +204,7 @@ def _protocol(
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
     rows = {source.path for source in collected.sources if source.rows}
     planned = bool(studies) and not any(run.folder in rows for run in gathered.done)
-    return Protocol(key, title, model, tuple(tests), tuple(studies), planned)
+    return SiteProtocol(key, title, model, tuple(tests), tuple(studies), planned)
 
 
 def default_criterion(gathered: Gathered) -> str:

@@ -11,7 +11,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Literal
 
-from pubench_study.files import studies_in
+from pubench_study.study_file import studies_in
 
 from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
@@ -29,7 +29,7 @@ Run = RunResult | FailedRun
 
 
 @dataclass(frozen=True)
-class Source:
+class SiteSource:
     """``path``: a folder of records, a file of rows or the folder of a dated board; ``studies``: of its runs; ``runs``:
     finished ones.
     """
@@ -53,7 +53,7 @@ class Collected:
     shows, because another draw was chosen.
     """
 
-    sources: list[Source] = field(default_factory=list)
+    sources: list[SiteSource] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     chosen: set[str] = field(default_factory=set)
     draws: dict[str, RunResult] = field(default_factory=dict)
@@ -123,7 +123,7 @@ def _collected(given: Sequence[Path], study: str | None, criterion: str | None) 
                 f"{shortened(str(path))} is not there; expected a folder of records, a file of rows (.csv) or a dated "
                 "board"
             )
-        found.sources.append(Source(path, studies, len(found.done) - before, kind))
+        found.sources.append(SiteSource(path, studies, len(found.done) - before, kind))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)

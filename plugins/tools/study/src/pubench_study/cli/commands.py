@@ -64,9 +64,9 @@ def plan(
     format: PrintFormat = Format.table,
 ) -> None:
     """Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest will take."""
-    from .study import Request, print_plan
+    from .study import StudyRequest, print_plan
 
-    request = Request(study, results, tuple(only or ()), data_root)
+    request = StudyRequest(study, results, tuple(only or ()), data_root)
     print_plan(request, replan=replan, jobs=jobs, as_json=format is Format.json)
 
 
@@ -100,7 +100,7 @@ def run(
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
     from .run import RunOptions, run_study
-    from .study import Request
+    from .study import StudyRequest
 
     how = RunOptions(
         jobs=jobs,
@@ -117,7 +117,9 @@ def run(
         encoder=encoder,
         offline=offline,
     )
-    raise Over(run_study(Request(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json))
+    raise Over(
+        run_study(StudyRequest(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json)
+    )
 
 
 def status(
@@ -128,9 +130,9 @@ def status(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
-    from .study import Request, print_status
+    from .study import StudyRequest, print_status
 
-    print_status(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
+    print_status(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
 def failures(
@@ -141,9 +143,9 @@ def failures(
     format: PrintFormat = Format.table,
 ) -> None:
     """List the runs that failed or were refused, with their causes and records."""
-    from .study import Request, print_failures
+    from .study import StudyRequest, print_failures
 
-    print_failures(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
+    print_failures(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
 def export(
@@ -157,8 +159,8 @@ def export(
     format: PrintFormat = Format.table,
 ) -> None:
     """Pack plan and records into one archive with checksums; unpacked, it is a folder of records again."""
-    from .study import Request, export_study
+    from .study import StudyRequest, export_study
 
     export_study(
-        Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
+        StudyRequest(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def studies(incomplete: str) -> list[str]:
     """Completion of a study: shipped protocols, study files here, studies in ``results``."""
-    from ..files import protocols, studies_in
+    from ..study_file import protocols, studies_in
 
     here = [str(path) for suffix in ("yaml", "yml") for path in Path().glob(f"*.{suffix}")]
     names = {*protocols(), *here, *(folder.name for folder in studies_in(Path("results")))}

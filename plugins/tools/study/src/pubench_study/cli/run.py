@@ -25,11 +25,11 @@ from pubench_core.specs import ExecutionSpec
 
 from ..durations import duration, seconds_of
 from ..frame import FRAME, write_frame
-from ..lines import Lines, Run, what
+from ..lines import Lines, PrintableRun, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
 from ..task import Ended, Orders, Progressed
-from .study import Looked, Request, absent, counts, looked, prepared, say
+from .study import Looked, StudyRequest, absent, counts, looked, prepared, say
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RunOptions:
     offline: bool
 
 
-def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
+def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
     devices = _devices(how)
     if how.executor == "local":
@@ -98,7 +98,7 @@ def _told(
     summary: Summary,
     stop: Stop,
     seconds: float,
-    request: Request,
+    request: StudyRequest,
     how: RunOptions,
     *,
     as_json: bool,
@@ -191,7 +191,7 @@ def _refuse_absent(found: Looked) -> None:
         raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
 
 
-def _pool(request: Request, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
+def _pool(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
     orders = Orders(
         results=request.results.absolute(),
         data_root=request.data_root.absolute() if request.data_root is not None else None,
@@ -225,16 +225,16 @@ class Bars(Lines):
         """Shows the bar over all runs."""
         self._overall = self.progress.add_task(name, total=self.total, said="")
 
-    def started(self, run: Run) -> None:
+    def started(self, run: PrintableRun) -> None:
         """A line for it."""
         self._lines[run.run_id] = self.progress.add_task(f"  {run}", total=None, said="")
 
-    def progressed(self, run: Run, event: Progressed) -> None:
+    def progressed(self, run: PrintableRun, event: Progressed) -> None:
         """How far it is."""
         if run.run_id in self._lines:
             self.progress.update(self._lines[run.run_id], total=event.of, completed=event.epoch, said=event.stage)
 
-    def ended(self, run: Run, event: Ended, expected_left: float | None) -> None:
+    def ended(self, run: PrintableRun, event: Ended, expected_left: float | None) -> None:
         """The bar moves; what has no result stays to be read."""
         self.done += 1
         if run.run_id in self._lines:

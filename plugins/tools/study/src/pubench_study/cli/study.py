@@ -11,7 +11,7 @@ from typing import Any
 
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
-from pubench_cli.held_out import LOST, is_few
+from pubench_cli.few_labels import LOST, is_few
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
@@ -25,15 +25,15 @@ from pubench_core.specs import ExecutionSpec
 from ..code_cache import InstalledCode, installed_code, write_code
 from ..durations import duration
 from ..export import export
-from ..files import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
 from ..frame import FRAME, write_frame
 from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
 from ..spec import CONDITIONS
 from ..state import Digests, Expected, RunState, states_of
+from ..study_file import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
 
 
 @dataclass(frozen=True)
-class Request:
+class StudyRequest:
     """Arguments of a command. ``study``: a file, a protocol, a planned study's name, a folder, or nothing."""
 
     study: str | None
@@ -65,7 +65,7 @@ def say(text: str) -> None:
 # -------------------------------------------------------------------- finding, freezing, looking
 
 
-def planned(request: Request) -> tuple[StudyFolder, FrozenPlan]:
+def planned(request: StudyRequest) -> tuple[StudyFolder, FrozenPlan]:
     """A study that has a plan. Raises RequestError if there is none."""
     results, given = request.results, request.study
     if given is not None and isdir(given) and not StudyFolder(results, given).plan.exists():
@@ -77,7 +77,7 @@ def planned(request: Request) -> tuple[StudyFolder, FrozenPlan]:
     return folder, plan
 
 
-def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan, bool]:
+def prepared(request: StudyRequest, *, replan: bool) -> tuple[StudyFolder, FrozenPlan, bool]:
     """The study of a file or protocol, its plan, and whether that was frozen just now.
 
     Raises RequestError for what is wrong in the file, and where it changed since its plan was frozen.
@@ -102,7 +102,7 @@ def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan
     return folder, plan, True
 
 
-def looked(request: Request, folder: StudyFolder, plan: FrozenPlan) -> Looked:
+def looked(request: StudyRequest, folder: StudyFolder, plan: FrozenPlan) -> Looked:
     """Status of the requested runs."""
     chosen = plan.model_copy(update={"runs": tuple(chosen_runs(plan, request.only))})
     code = installed_code(plan, folder, registry(), say)
@@ -111,7 +111,7 @@ def looked(request: Request, folder: StudyFolder, plan: FrozenPlan) -> Looked:
     return Looked(folder, plan, code, states_of(chosen, code, RecordStore(folder.results), digests, known), digests)
 
 
-def _execution(request: Request) -> ExecutionSpec:
+def _execution(request: StudyRequest) -> ExecutionSpec:
     return ExecutionSpec(data_root=request.data_root)
 
 
@@ -169,7 +169,7 @@ def print_protocols(*, as_json: bool) -> None:
     print_table(out(), [Column("protocol"), Column("what it is", wraps=True)], rows)
 
 
-def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> None:
+def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool) -> None:
     """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
     found = looked(request, folder, plan)
@@ -319,7 +319,7 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 # -------------------------------------------------------------------- status and failures
 
 
-def print_status(request: Request, *, as_json: bool) -> None:
+def print_status(request: StudyRequest, *, as_json: bool) -> None:
     """Prints the status by method and data set; then brings the frame of the records up to date."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
@@ -364,7 +364,7 @@ def _cell(states: Sequence[RunState], row: str, data: str) -> str:
     return f"{done} / {len(mine)}" + (f", {failed} failed" if failed else "")
 
 
-def print_failures(request: Request, *, as_json: bool) -> None:
+def print_failures(request: StudyRequest, *, as_json: bool) -> None:
     """Runs that failed or were refused, one by one."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
@@ -401,7 +401,7 @@ def print_failures(request: Request, *, as_json: bool) -> None:
 # -------------------------------------------------------------------- export
 
 
-def export_study(request: Request, target: Path | None, *, with_scores: bool, as_json: bool) -> None:
+def export_study(request: StudyRequest, target: Path | None, *, with_scores: bool, as_json: bool) -> None:
     """Writes the archive of a study."""
     if target is not None:
         refuse_unwritable(target, device=False)

@@ -21,7 +21,7 @@ from pubench_core.metric import FloatArray
 from pubench_core.specs import Scheme
 
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
-from .source import acting
+from .source_text import acting
 from .subject import Subject, assert_finite, assert_same
 
 

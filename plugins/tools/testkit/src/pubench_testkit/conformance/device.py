@@ -23,7 +23,7 @@ from pubench_core.training.run import Run
 
 from .fake_device import pretended_device, replaced
 from .register import NotApplicable, check
-from .source_location import Place, place
+from .source_location import SourceLine, place
 from .subject import Subject
 
 #: What torch says of an operation for which the host waits, if requested.
@@ -35,7 +35,7 @@ class Wait:
     """The host waited for the device. ``epoch``: None outside of turns of ``run.epochs``; ``step``: steps before it."""
 
     operation: str
-    place: Place
+    place: SourceLine
     epoch: Epoch | None = None
     step: int = 0
 
@@ -50,7 +50,7 @@ class Watch:
     epochs: dict[int, Epoch] = field(default_factory=dict)
     _epoch: Epoch | None = None
 
-    def saw(self, operation: str, where: Place) -> None:
+    def saw(self, operation: str, where: SourceLine) -> None:
         """The host waits for an operation."""
         step = self.steps[self._epoch.total] if self._epoch else 0
         self.waits.append(Wait(operation, where, self._epoch, step))

@@ -22,11 +22,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pubench_core.engine import score
 
-from .source_location import Place, place
+from .source_location import SourceLine, place
 
 DEVICE = torch.device("cuda", 0)
 #: Called with an operation for which the host waits, and the place.
-Report = Callable[[str, Place], None]
+Report = Callable[[str, SourceLine], None]
 
 aten = torch.ops.aten
 _GETS = {aten.index, aten._unsafe_index}
@@ -141,7 +141,7 @@ class _Mode(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.report = report
         self.generators: list[torch.Generator] = []
-        self._forward: dict[int, Place] = {}  # by the number of the operation's node in the graph
+        self._forward: dict[int, SourceLine] = {}  # by the number of the operation's node in the graph
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -246,7 +246,7 @@ class _Mode(TorchDispatchMode):
         gradient = torch._C._current_autograd_node() is not None
         self.report(f"{operation} (gradient)" if gradient else operation, self._place())
 
-    def _place(self) -> Place:
+    def _place(self) -> SourceLine:
         """The present line; in a backward pass, the line whose gradient is computed, where that is known."""
         node = torch._C._current_autograd_node()
         return place() if node is None else self._forward.get(node._sequence_nr()) or place()

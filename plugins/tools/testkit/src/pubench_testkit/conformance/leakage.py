@@ -17,7 +17,7 @@ from pubench_testkit.disguise import other_labels, other_order
 
 from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check
-from .source import reaching_out
+from .source_text import reaching_out
 from .subject import Subject, assert_same, caller_state
 
 #: Suffixes of files of packages that hold code.

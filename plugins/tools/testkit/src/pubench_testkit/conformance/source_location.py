@@ -29,23 +29,23 @@ _SKIPPED = (
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """A line of source. ``called_from``: the line outside core that led there, where the place itself is in core."""
 
     file: str
     line: int
     function: str
     code: str
-    called_from: Place | None = None
+    called_from: SourceLine | None = None
 
     def __str__(self) -> str:
         called = f", called from {self.called_from}" if self.called_from else ""
         return f"{self.file}:{self.line} ({self.function}){called}"
 
 
-def place() -> Place:
+def place() -> SourceLine:
     """The innermost line that is being run."""
-    found: Place | None = None
+    found: SourceLine | None = None
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -62,10 +62,10 @@ def place() -> Place:
     return found
 
 
-def _here(frame: FrameType) -> Place:
+def _here(frame: FrameType) -> SourceLine:
     file = frame.f_code.co_filename
     code = linecache.getline(file, frame.f_lineno).strip()
-    return Place(_short(file), frame.f_lineno, frame.f_code.co_qualname, code)
+    return SourceLine(_short(file), frame.f_lineno, frame.f_code.co_qualname, code)
 
 
 def _short(file: str) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pubench_report.boards import COLUMNS, MEASURES, problem_of
 from pubench_report.site.rows import read_rows
-from pubench_study.files import studies_in
 from pubench_study.plan import read_plan
+from pubench_study.study_file import studies_in
 
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve

@@ -10,7 +10,7 @@ from pubench_core.errors import RequestError, counted, unknown
 
 from ..cells import cell_of, mean_and_std
 from ..draws import but_for_config
-from ..grouping import Cell, Grid, but_for_seed, grid_of
+from ..grouping import Grid, RunGroup, but_for_seed, grid_of
 from ..published import Figure, PublishedCell, read_as, source, verdict_of
 from ..results import Results
 from .protocol import fitting, why_not
@@ -130,7 +130,7 @@ def grid_of_results(results: Results, *, drawn: bool = False) -> Grid:
     return grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
 
 
-def cells_of(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
+def cells_of(grid: Grid) -> Iterator[tuple[str, str, RunGroup]]:
     """Row, column and runs of every cell that has a run, by column."""
     for column in grid.columns:
         for row in grid.rows:
@@ -138,11 +138,11 @@ def cells_of(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
                 yield row, column, cell
 
 
-def first_of(cell: Cell) -> RunResult:
+def first_of(cell: RunGroup) -> RunResult:
     return next(iter(cell.runs.values()))
 
 
-def figure_of(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | None:
+def figure_of(cell: RunGroup, criterion: str, measure: str, scale: float) -> Figure | None:
     """Mean and deviation of the runs that have a value; None without any."""
     found = cell_of(cell, measure, criterion)
     alike = sum(run.result.criteria[criterion].decided_alike for seed, run in cell.runs.items() if seed in found.values)
