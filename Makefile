@@ -57,6 +57,7 @@ tests: .venv/ready
 
 docs: .venv/ready ## build the documentation into docs/site/
 	$(BIN)/mkdocs build --strict -f docs/mkdocs.yml
+	$(BIN)/python docs/check_pages.py docs/site/leaderboard
 
 metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)
 	$(BIN)/python .ci/metadata.py

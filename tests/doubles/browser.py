@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+Scheme = Literal["light", "dark"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = [
@@ -46,7 +49,7 @@ CONTRAST = """() => {
 }"""  # noqa: E501
 
 
-def _absent() -> str:
+def absent() -> str:
     """Why no page can be opened; empty if one can."""
     if CHROMIUM is None:
         return "no chromium, chromium-browser or google-chrome on the PATH to open a page with (see CONTRIBUTING.md)"
@@ -54,7 +57,7 @@ def _absent() -> str:
 
 
 #: Marks a test that opens a page.
-needs_browser = pytest.mark.skipif(bool(_absent()), reason=_absent())
+needs_browser = pytest.mark.skipif(bool(absent()), reason=absent())
 
 
 @contextmanager
@@ -68,6 +71,48 @@ def browser(width: int = 1280, height: int = 900) -> Iterator[Page]:
         page.set_default_timeout(LIMIT)
         yield page
         chromium.close()
+
+
+#: The element with the focus: its place among the page's elements, what it is, whether a frame shows it.
+_FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  return [[...document.querySelectorAll("*")].indexOf(one), one.tagName + " " + one.textContent.trim().slice(0, 30), style.outlineStyle !== "none" || one.tagName === "BODY"];
+}"""  # noqa: E501
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+#: Presses of Tab that are tried on a page.
+_PRESSES = 40
+
+
+def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
+    """What is wrong with a page: errors, requests, wider than the window, too little contrast, no keyboard path.
+
+    Everything that is folded is opened. The first presses of Tab must each move on and show where they are.
+    """
+    found: list[str] = []
+    address = f"file://{path.resolve()}"
+    page.on("pageerror", lambda error: found.append(f"error: {error}"))
+    page.on(
+        "request",
+        lambda one: found.append(f"asks for {one.url}") if not one.url.startswith((address, "data:")) else None,
+    )
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address)
+    if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
+        found.append(f"{wide} pixels wide")
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    found += [f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST)]
+    seen: list[int] = []
+    for _ in range(_PRESSES):
+        page.keyboard.press("Tab")
+        place, what, framed = page.evaluate(_FOCUSED)
+        if what.startswith(("BODY", "HTML")):
+            break
+        found += [f"Tab comes back to {what}"] if place in seen else []
+        found += [] if framed else [f"no frame around {what}"]
+        seen.append(place)
+    found += [] if seen else ["Tab reaches nothing"]
+    return found
 
 
 def opened(address: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser import CONTRAST, browser, needs_browser, opened
+from browser import browser, faults, needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
@@ -579,18 +579,8 @@ PAGES = ("report", "method-nnpu", "data-imdb", "records", "contribute")
 def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str, scheme: Any) -> None:
     (protocol, *_) = sorted(site.glob("protocol-*.html"))
     path = protocol if name == "report" else site / f"{name}.html"
-    with browser(width=390) as page:
-        asked: list[str] = []
-        errors: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.emulate_media(color_scheme=scheme)
-        page.goto(f"file://{path}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        assert page.evaluate(CONTRAST) == []
-        assert errors == []
-        assert [url for url in asked if url != f"file://{path}" and not url.startswith("data:")] == []
+    with browser() as page:
+        assert faults(page, path, width=390, scheme=scheme) == []
 
 
 @needs_browser

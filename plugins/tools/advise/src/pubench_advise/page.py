@@ -1,170 +1,143 @@
-"""The page of an answer: one file without scripts, light and dark. The answer first, then the seven steps."""
+"""The page of an answer in the style of the board: one file, the answer first, then the seven steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from pubench_evaluate.report_card import Table
 from pubench_study.durations import duration
 
-from .charts import differences_svg, found_svg
+from pubench_core.results import plain_data
+
 from .facts import AdviceFacts, Compared
 
 if TYPE_CHECKING:
     from .evidence import Difference
 
-_STYLE = """
-:root { color-scheme: light dark; --page: #fff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;
-  --mark: #1d4fb8; --other: #9a4a00; --warn: #fff4d6; --warn-line: #9a6b00; }
-@media (prefers-color-scheme: dark) { :root { --page: #15181c; --panel: #1f2328; --ink: #e8eaed; --soft: #b4bac2;
-  --line: #3a4048; --mark: #8ab6ff; --other: #ffb26b; --warn: #332a12; --warn-line: #e0b44c; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 980px; margin: 0 auto; padding: 24px 20px 48px; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 34px 0 8px; } p, li { max-width: 75ch; } p { margin: 6px 0; }
-.soft, caption { color: var(--soft); font-size: .92rem; } caption { text-align: left; }
-.first { font-size: 1.2rem; margin: 18px 0; padding: 14px 16px; background: var(--panel); border-radius: 6px;
-  max-width: none; }
-.warnings { list-style: none; margin: 16px 0; padding: 0; }
-.warnings li { max-width: none; background: var(--warn); border-left: 4px solid var(--warn-line); padding: 8px 12px;
-  margin: 8px 0; }
-figure { margin: 12px 0; background: var(--panel); border-radius: 6px; padding: 12px; max-width: 720px; }
-figcaption { color: var(--soft); font-size: .92rem; }
-svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-.grid { stroke: var(--line); } .zero { stroke: var(--soft); stroke-dasharray: 3 4; }
-.band { fill: var(--mark); opacity: .22; } .mark { fill: var(--mark); stroke: var(--mark); stroke-width: 2.2; }
-.other { fill: none; stroke: var(--other); stroke-width: 2; stroke-dasharray: 6 4; }
-.wrap { overflow-x: auto; } table { border-collapse: collapse; width: 100%; margin: 8px 0; }
-td:first-child { min-width: 9em; }
-th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-code { background: var(--panel); padding: 1px 5px; border-radius: 4px; overflow-wrap: anywhere; }
-"""
+_HOW = (
+    "Every row is scored by a model that did not see it. Held-out labeled positives say which method finds what looks "
+    "like the labeled rows; they do not choose, because they mislead if labels are not a random draw (measured: "
+    "docs/pages/advice.md). Only checked rows choose."
+)
 
 
 def page_of(advice: AdviceFacts) -> str:
     """The whole page."""
-    body = "\n".join(part for part in _sections(advice) if part)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Advice on {escape(advice.look.name)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main>\n{body}\n</main></body></html>\n"
+    from pubench_report.pages.template import rendered, script_json  # jinja2: only when a page is written
+
+    look, prior = advice.look, advice.prior
+    ends = ", ".join(
+        f"{name} end of the prior: score at least {value:.4f}" for name, value in advice.thresholds.items()
+    )
+    return rendered(
+        "advice.html.j2",
+        f"Advice on {look.name}",
+        ("advice.js",),
+        __package__ or "",
+        facts=f"Advice on {look.name}: {look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} "
+        f"unlabeled, {look.features:,} features; goal {advice.goal}; {duration(advice.seconds)}",
+        headline=advice.headline,
+        warnings=advice.warnings,
+        before=_before(advice),
+        model=advice.model,
+        sheet=advice.sheet if advice.audited is None else None,
+        notes=look.notes,
+        labeling=_labeling(advice),
+        prior=(
+            f"The share of positives in the population is {_between(prior.interval)} ({prior.source}"
+            f"{', which assumes that labels are a random draw of the positives' if prior.assumes_scar else ''})."
+            if prior.interval is not None
+            else f"Nothing is known of the share of positives ({prior.source}). Give --prior LOW..HIGH, or check rows."
+        ),
+        estimators=_estimators(advice),
+        estimated="" if prior.estimated is None else prior.estimated.summary,
+        methods=_methods(advice.compared),
+        how=_HOW,
+        not_fitted=[f"{one.candidate.name}: {one.reason}" for one in advice.not_fitted],
+        answer=_answer(advice),
+        cuts=_cuts(advice),
+        ends=f"To decide: {ends}. Column decision of ranked.csv is of the middle." if ends else "",
+        drawn=script_json(plain_data({"found": _found(advice), "differences": _differences(advice.compared)})),
     )
 
 
-def _sections(advice: AdviceFacts) -> Iterator[str]:
-    look = advice.look
-    yield f"<h1>Advice on {escape(look.name)}</h1>"
-    yield _soft(
-        f"{look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} unlabeled, {look.features:,} "
-        f"features; goal {advice.goal}; {duration(advice.seconds)}"
-    )
-    yield f'<p class="first">{escape(advice.headline)}</p>'
-    if advice.warnings:
-        yield '<ul class="warnings">' + "".join(f"<li>{escape(line)}</li>" for line in advice.warnings) + "</ul>"
-    yield _before(advice)
-    chart = found_svg(advice.card, advice.promise)
-    if chart:
-        yield (
-            f"<figure>{chart}<figcaption>Positives found against rows reviewed. Band: 95 % if labels are a random draw "
-            "of the positives. Bar: what is promised without that. Dashed: every row positive, and a random order."
-            "</figcaption></figure>"
-        )
-    yield "<h2>What to do now</h2>" + _list(_next(advice))
-    yield "<h2>1. The table</h2>" + _list(look.notes)
-    yield "<h2>2. How rows were labeled</h2>" + _labeling(advice)
-    yield "<h2>3. How many are positive</h2>" + _prior(advice)
-    yield "<h2>4, 5. Methods</h2>" + _methods(advice)
-    yield "<h2>6. The answer</h2>" + _answer(advice)
-    yield "<h2>7. Where to cut</h2>" + _cuts(advice)
+# -------------------------------------------------------------------- what advice.js draws
 
 
-def _soft(text: str) -> str:
-    return f'<p class="soft">{escape(text)}</p>'
+def _found(advice: AdviceFacts) -> dict[str, Any] | None:
+    """Positives found against rows reviewed, near the budget, and what is promised there; None without a prior."""
+    card, promise = advice.card, advice.promise
+    if card.belief.share is None:
+        return None
+    cuts = [cut for cut in card.budgets if cut.all_rows and cut.all_rows <= 2.5 * promise.budget]
+    band = [(cut.all_rows, *cut.expected_interval) for cut in cuts if cut.expected_interval is not None]
+    return {
+        "budget": promise.budget,
+        "low": promise.low,
+        "high": promise.high,
+        "most": max([promise.budget, *(cut.all_rows for cut in cuts)]),
+        "share": card.belief.share,
+        "band": [(0, 0, 0), *band] if band else [],
+    }
 
 
-def _list(lines: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{line if line.startswith('<') else escape(line)}</li>" for line in lines) + "</ul>"
+def _differences(compared: Sequence[Compared]) -> dict[str, Any]:
+    """Each method's difference to bagged trees with its interval: by checked rows if there are any, else held out."""
+    checked = any(one.checked is not None for one in compared)
+    found = [(one.name, one.checked if checked else one.held_out) for one in compared]
+    return {
+        "by": "checked rows" if checked else "held-out labeled positives",
+        "rows": [(name, one.difference, *one.interval) for name, one in found if one is not None],
+    }
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    kinds = ['class="number"' if k in numbers else "" for k in range(len(head))]
-    top = "".join(f'<th scope="col" {kind}>{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
-    lines = [
-        "<tr>" + "".join(f"<td {kind}>{escape(c)}</td>" for c, kind in zip(row, kinds, strict=True)) + "</tr>"
-        for row in rows
-    ]
-    return f'<div class="wrap"><table><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+# -------------------------------------------------------------------- tables and sentences
 
 
-def _before(advice: AdviceFacts) -> str:
+def _before(advice: AdviceFacts) -> Table | None:
     """What checked rows changed."""
-    before = advice.before
+    before, promise = advice.before, advice.promise
     if before is None:
-        return ""
-    was, now = before["prior"], advice.prior.interval
+        return None
     promised = before["promise"]
     rows = [
         ["method", before["answer"], advice.answer],
-        ["prior", _between(was), _between(now)],
+        ["prior", _between(before["prior"]), _between(advice.prior.interval)],
         [
             "positives in the highest rows",
             f"{promised['low']:,} to {promised['high']:,} of {promised['budget']:,}",
-            f"{advice.promise.low:,} to {advice.promise.high:,} of {advice.promise.budget:,}",
+            f"{promise.low:,} to {promise.high:,} of {promise.budget:,}",
         ],
     ]
-    return "<h2>What the checked rows changed</h2>" + _table(("", "before", "after"), rows)
+    return Table(("", "before", "after"), rows, left=3)
 
 
-def _between(interval: Sequence[float] | None, digits: int = 3) -> str:
-    return "unknown" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
+def _between(interval: Sequence[float] | None) -> str:
+    return "unknown" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
-def _next(advice: AdviceFacts) -> list[str]:
-    found = ["ranked.csv: every unlabeled row, the likeliest positive first"]
-    if advice.model is not None:
-        found.append(f"<b>new rows</b>: <code>pubench predict {escape(advice.model)} new.csv</code>")
-    if advice.sheet is not None and advice.audited is None:
-        found.append(
-            f"<b>check the 60 rows</b> of <code>{escape(advice.sheet)}</code> (1 or 0 in the last column), then "
-            f"the same command with <code>--audited {escape(advice.sheet)}</code>: the prior, the promise and the "
-            "choice are made again with them"
+def _labeling(advice: AdviceFacts) -> tuple[str, ...]:
+    if advice.scheme == "one-sample":
+        taken = (
+            "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the "
+            "file holds labeled and unlabeled rows together.",
+            "If the unlabeled rows were drawn from everybody and the labeled ones collected elsewhere, ask with "
+            "--scheme two-sample: the prior then is the share of positives among the unlabeled rows. Rankings stay.",
         )
-    return found
+    else:
+        taken = (
+            "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
+            "(two-sample).",
+            "If labeled and unlabeled rows were drawn together, ask with --scheme one-sample.",
+        )
+    return (*taken, advice.scar.sentence)
 
 
-def _labeling(advice: AdviceFacts) -> str:
-    one = advice.scheme == "one-sample"
-    taken = (
-        "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the "
-        "file holds labeled and unlabeled rows together."
-        if one
-        else "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
-        "(two-sample)."
-    )
-    other = (
-        "If the unlabeled rows were drawn from everybody and the labeled ones collected elsewhere, ask with "
-        "--scheme two-sample: the prior then is the share of positives among the unlabeled rows. Rankings stay."
-        if one
-        else "If labeled and unlabeled rows were drawn together, ask with --scheme one-sample."
-    )
-    return f"<p>{escape(taken)}</p><p>{escape(other)}</p><p>{escape(advice.scar.sentence)}</p>"
-
-
-def _prior(advice: AdviceFacts) -> str:
-    prior = advice.prior
-    said = (
-        f"The share of positives in the population is {_between(prior.interval)} ({prior.source}"
-        f"{', which assumes that labels are a random draw of the positives' if prior.assumes_scar else ''})."
-        if prior.interval is not None
-        else f"Nothing is known of the share of positives ({prior.source}). Give --prior LOW..HIGH, or check rows."
-    )
-    estimated = prior.estimated
+def _estimators(advice: AdviceFacts) -> Table | None:
+    estimated = advice.prior.estimated
     if estimated is None:
-        return f"<p>{escape(said)}</p>"
+        return None
     rows = [
         [
             key,
@@ -174,51 +147,35 @@ def _prior(advice: AdviceFacts) -> str:
         ]
         for key, value, low, high, why in estimated.each
     ]
-    table = _table(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows, (1, 2)) if rows else ""
-    return f"<p>{escape(said)}</p>{table}{_soft(estimated.summary)}"
+    return Table(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows)
 
 
-def _methods(advice: AdviceFacts) -> str:
-    checked = any(one.checked is not None for one in advice.compared)
-    head = ["method", "held-out PAUC", "difference, 95 %", "held-out positives found", "same rank", "same top"]
-    head += ["AUC by checked rows: difference, 95 %"] if checked else []
-    rows = [_method(one, checked) for one in advice.compared]
-    table = _table(
-        [*head, "seconds"],
-        [[*r, f"{one.seconds:.0f}"] for r, one in zip(rows, advice.compared, strict=True)],
-        range(1, len(head) + 1),
-    )
-    chart = differences_svg(advice.compared)
-    how = (
-        "Every row is scored by a model that did not see it. Held-out labeled positives say which method finds what "
-        "looks like the labeled rows; they do not choose, because they mislead if labels are not a random draw "
-        "(measured: docs/pages/advice.md). Only checked rows choose."
-    )
-    missing = [f"{one.candidate.name}: {one.reason}" for one in advice.not_fitted]
-    drawn = f"<figure>{chart}<figcaption>Difference to bagged trees, 95 %.</figcaption></figure>" if chart else ""
-    left = "<p>Not fitted:</p>" + _list(missing) if missing else ""
-    return f"{drawn}{table}{_soft(how)}{left}"
-
-
-def _method(one: Compared, checked: bool) -> list[str]:
+def _methods(compared: Sequence[Compared]) -> Table:
     def said(found: Difference | None) -> str:
         return (
             "" if found is None else f"{found.difference:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
         )
 
-    alike = one.agreement
-    cells = [
-        one.name + (" (no PU method)" if one.baseline else ""),
-        f"{one.pauc:.3f}",
-        said(one.held_out),
-        f"{100 * one.found:.0f} %",
-        "" if alike is None else f"{alike.rank:.2f}",
-        "" if alike is None else f"{100 * alike.top:.0f} %",
+    checked = any(one.checked is not None for one in compared)
+    head = ["method", "held-out PAUC", "difference, 95 %", "held-out positives found", "same rank", "same top"]
+    head += ["AUC by checked rows: difference, 95 %"] if checked else []
+    rows = [
+        [
+            one.name + (" (no PU method)" if one.baseline else ""),
+            f"{one.pauc:.3f}",
+            said(one.held_out),
+            f"{100 * one.found:.0f} %",
+            "" if one.agreement is None else f"{one.agreement.rank:.2f}",
+            "" if one.agreement is None else f"{100 * one.agreement.top:.0f} %",
+            *([said(one.checked)] if checked else []),
+            f"{one.seconds:.0f}",
+        ]
+        for one in compared
     ]
-    return [*cells, said(one.checked)] if checked else cells
+    return Table((*head, "seconds"), rows)
 
 
-def _answer(advice: AdviceFacts) -> str:
+def _answer(advice: AdviceFacts) -> list[str]:
     choice = advice.choice
     why = (
         "Checked rows chose it."
@@ -227,11 +184,10 @@ def _answer(advice: AdviceFacts) -> str:
         "better. Checked rows can change it."
     )
     others = [name for name in choice.alike if name != choice.answer]
-    same = f"Not shown to be worse: {', '.join(others)}." if others else ""
-    return f"<p>{escape(choice.answer)}. {escape(why)}</p>" + (f"<p>{escape(same)}</p>" if same else "")
+    return [f"{choice.answer}. {why}", *([f"Not shown to be worse: {', '.join(others)}."] if others else [])]
 
 
-def _cuts(advice: AdviceFacts) -> str:
+def _cuts(advice: AdviceFacts) -> Table:
     card, scar = advice.card, advice.scar
     doubt = "" if scar.holds else " (not tested)" if scar.status == "untested" else f" ({scar.status})"
     rows = [
@@ -251,10 +207,5 @@ def _cuts(advice: AdviceFacts) -> str:
         ]
         for cut in (*card.budgets, *card.recalls)
     ]
-    table = _table(
-        ("review", f"positives, if SCAR{doubt}", f"of all positives, if SCAR{doubt}", "score above"), rows, (1, 2, 3)
-    )
-    ends = ", ".join(
-        f"{name} end of the prior: score at least {value:.4f}" for name, value in advice.thresholds.items()
-    )
-    return table + (_soft(f"To decide: {ends}. Column decision of ranked.csv is of the middle.") if ends else "")
+    head = ("review", f"positives, if SCAR{doubt}", f"of all positives, if SCAR{doubt}", "score above")
+    return Table(head, rows)

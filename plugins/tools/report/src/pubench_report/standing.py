@@ -229,6 +229,7 @@ def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str,
     if not standing.places:
         return [standing.why]
     first = standing.places[0]
+    unbeaten = _unbeaten(standing)
     tied = [names[place.row] for place in standing.places if place.rank == 1]
     who, several, number = " and ".join(tied), len(tied) > 1, len(standing.columns)
     if max(first.by_column) <= EQUAL:
@@ -236,18 +237,33 @@ def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str,
         second = next((place for place in standing.places if place.rank > 1), None)
         after = f"; {names[second.row]}, the second, is {points(second.below)} points below" if second else ""
         said = f"{who} {'are' if several else 'is'} best {where}{after}."
+    elif unbeaten is not None:
+        said = f"{who} {'come' if several else 'comes'} closest: {points(first.below)}."
     else:
         said = (
             f"{who} {'come' if several else 'comes'} closest to the best of each data set: "
             f"{points(first.below)} points below it on average."
         )
+    if unbeaten is not None:
+        below = standing.baselines[unbeaten]
+        said = (
+            f"No method beats {names[unbeaten]} (baseline), {points(abs(below))} points "
+            f"{'above' if below < -EQUAL else 'below'} the best of each data set on average. {said}"
+        )
     others = sorted((place for place in standing.places[1:] if place.first >= 0.005), key=lambda place: -place.first)
     following = ", ".join(f"{names[place.row]} {percent(place.first)}" for place in others[:2])
     return [
         said,
-        f"Over resampled {'data sets and seeds' if number > 1 else 'seeds'} {names[first.row]} comes first in "
+        f"Over resampled {'data sets and seeds' if number > 1 else 'seeds'} {names[first.row] if several else 'it'} "
+        f"comes first in "
         f"{percent(first.first)}{f'; next: {following}' if following else ''}.",
     ]
+
+
+def _unbeaten(standing: Standing) -> str | None:
+    """The best baseline, if no method is better."""
+    best = min(standing.baselines, key=lambda row: standing.baselines[row], default=None)
+    return best if best is not None and standing.baselines[best] <= standing.places[0].below + EQUAL else None
 
 
 def changes(
@@ -258,6 +274,8 @@ def changes(
         return []
     first, found = standing.places[0].row, []
     for row, below in standing.baselines.items():
+        if row == _unbeaten(standing):
+            continue
         better = sum(place.below < below - EQUAL for place in standing.places)
         found.append(
             f"{names[row]} (baseline) is {points(below)} points below: {better} of "

@@ -26,7 +26,7 @@ if (review && review.cuts.length) {
   const show = () => {
     const [rows, low, high] = cuts[budget.value], said = `${rows} rows: ${Math.round(low)} to ${Math.round(high)} positives`;
     const middle = { name: "expected", points: cuts.map((one) => [one[0], (one[1] + one[2]) / 2]), marks: [low, high].map((end) => [rows, end, "bad", said]) };
-    draw("review", lines([...refs, middle], { title: "positives found by rows reviewed", x: "rows reviewed", y: [0, top], W: 520, H: 340, named: true, xs: [0, most], band: cuts }));
+    draw("review", lines([...refs, middle], { title: "positives found by rows reviewed", x: "rows reviewed", y: [0, top], W: width(by("review"), 520), H: 340, named: true, xs: [0, most], band: cuts }));
     by("budget-text").textContent = said;
     budget.setAttribute("aria-valuetext", said);
   };

@@ -89,7 +89,7 @@ def row_name(row: str, method: str) -> str:
         return row
     info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
     setup = row.removeprefix(method).strip(" []")
-    words = [_SETUPS.get(part, part) for part in setup.split(", ") if part]
+    words = [_SETUPS.get(part, part.removeprefix("base=")) for part in setup.split(", ") if part]
     return ", ".join([info.name.removesuffix(" (oracle)") if info is not None else method, *words])
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -96,15 +97,17 @@ class View:
         return self._standings[criterion]
 
     @cached_property
-    def _bests(self) -> dict[str, float | None]:
+    def below(self) -> dict[tuple[str, str], float]:
+        """(row, label) -> points below the best mean of a data set, of rows that have every seed there."""
+        found: dict[tuple[str, str], float] = {}
         cells = self.model.cells(self.measure, self.criterion)
-        return {column.label: _best(self, column.label, cells) for column in self.setting.columns}
-
-    def below(self, row: str, label: str) -> float | None:
-        """Points below the best of a data set, over the seeds that methods share there; None without values."""
-        best = self._bests[label]
-        mean = _mean(self, self.model.cells(self.measure, self.criterion)[row, label], self.counts.seeds[label])
-        return None if best is None or mean is None else best - mean
+        for column in self.setting.columns:
+            rows = self.model.complete(cells, column)
+            means = {row: self.measure.scale * (cells[row, column.label].mean or 0.0) for row in rows}
+            ranked = [mean for row, mean in means.items() if row not in self.model.apart]
+            if ranked and not why_unranked(self.measure):
+                found |= {(row, column.label): max(ranked) - mean for row, mean in means.items()}
+        return found
 
 
 def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
@@ -201,8 +204,33 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "criterion": view.criterion,
         "measures": [[one.key, one.name, int(why_unranked(one) == "")] for one in view.measures],
         "measure": view.measure.key,
+        "held": _held_out(view),
         "values": {},
     }
+
+
+def _held_out(view: View) -> str:
+    """Whether too few held-out labeled positives chose epochs; empty if not. Rows say only which share it was."""
+    counts: dict[str, list[int]] = {}
+    share = 0.0
+    for row, column in product(view.rows, view.setting.columns):
+        for run in view.model.gathered.grid.cell(row, column.label).runs.values():
+            if run.result.epochs > 1 and (part := getattr(run.result.data, "validation", None)) is not None:
+                counts.setdefault(view.columns[column.label], []).append(part.labeled or 0)
+            elif run.result.epochs > 1 and column.spec.validation.folds is None:
+                share = column.spec.validation.fraction
+    few = {name: [n for n in of if is_few(n)] for name, of in counts.items()}
+    several = sorted({n for of in few.values() for n in of})
+    if several:
+        on = ", ".join(name for name, of in few.items() if of)
+        numbers = " to ".join(map(str, dict.fromkeys((several[0], several[-1]))))
+        return f"{numbers} held-out labeled positives chose the epoch on {on}: {LOST}."
+    if share and not counts:
+        return (
+            f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
+            f"{math.ceil(FEW_HELD_OUT / share):,} are labeled: {LOST}."
+        )
+    return ""
 
 
 def kind_of(model: Model, row: str) -> str:
@@ -281,6 +309,7 @@ def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[L
         ),
     )
     cells = view.model.cells(view.measure, view.criterion)
+    bests = {column.label: _best(view, column.label, cells) for column in view.setting.columns}
     found = []
     for row in rows:
         key = view.model.method_of[row]
@@ -293,7 +322,7 @@ def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[L
             if cell.runs and (row not in places or label in standing.columns)
         ]
         typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
-        shown = [_shown(view, row, label, cells[row, label], view._bests[label]) for label in of]
+        shown = [_shown(view, row, label, cells[row, label], bests[label]) for label in of]
         place = places.get(row)
         found.append(
             Line(
@@ -390,6 +419,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
         "setting": f"{view.title}; test {view.measure.name} at the epoch chosen by {chosen}; "
         f"{counted(len(standing.columns), 'data set')}; {len(standing.places)} of {counted(compared, 'method')} have "
         "every value there.",
+        "held": "" if view.criterion in (*view.model.oracle_criteria, "last") else _held_out(view),
         "values": script_json(payload(views, pages, budget)),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,

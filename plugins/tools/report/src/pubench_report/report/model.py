@@ -146,17 +146,14 @@ class Model:
         return self._cells[key]
 
     def competing(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> list[str]:
-        """Rows that can be best of a column: no references, and a value for every seed that any method has there."""
-        needed = self._needed(cells, column)
-        return [
-            row
-            for row in self.rows
-            if row not in self.apart and needed and needed <= cells[row, column.label].values.keys()
-        ]
+        """Rows that can be best of a column: complete ones that are no references."""
+        return [row for row in self.complete(cells, column) if row not in self.apart]
 
-    def _needed(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> set[int]:
-        rows = [row for row in self.rows if row not in self.apart]
-        return {seed for row in rows for seed in cells[row, column.label].values}
+    def complete(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> list[str]:
+        """Rows with a value for every seed that any method has on a column."""
+        methods = [row for row in self.rows if row not in self.apart]
+        needed = {seed for row in methods for seed in cells[row, column.label].values}
+        return [row for row in self.rows if needed and needed <= cells[row, column.label].values.keys()]
 
 
 # -------------------------------------------------------------------- from runs to a model

@@ -28,7 +28,7 @@ INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
 TABLES = "tables"
 MIB = 2**20
 #: Bytes of the front page's values; what does not fit is on the pages of the tables.
-BUDGET = 85_000
+BUDGET = 80_000
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _headline(name: str, standings: Table) -> str:
 
 def _setup(view: View, row: str, key: str) -> str:
     """What tells a row from others of its method."""
-    return "" if row == key else f", {view.names[row]}"
+    return "" if row == key else f", {view.names[row].partition(', ')[2] or view.names[row]}"
 
 
 def _of_method(site: Site, key: str) -> Table:
@@ -268,7 +268,7 @@ def _of_method(site: Site, key: str) -> Table:
                     Entry(name, link=_file(data) if data else "", why=label),
                     Entry(view.title, link=_file(one.key), why=view.setting.words),
                     Entry(f"{place.rank} of {place.of}" if place else "-"),
-                    Entry("", below=view.below(row, label)),
+                    Entry("", below=view.below.get((row, label))),
                     *values,
                     Entry(_duration(runs)),
                 ))  # fmt: skip
@@ -389,7 +389,7 @@ def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -
         name = view.names[row] + (
             "" if row not in model.apart else f" ({'oracle' if row in model.oracles else 'baseline'})"
         )
-        below = view.below(row, column.label)
+        below = view.below.get((row, column.label))
         lines.append((
             Entry(name, link=_file(place) if place else "", why=row),
             Entry(f"{ranks[row].rank}" if row in ranks else "-"),
@@ -408,7 +408,7 @@ def _times(places: Sequence[tuple[SiteProtocol, View, ProblemColumn]]) -> list[d
         dots = []
         for row in view.rows:
             seconds, shared = seconds_of(view.model.gathered.grid.cell(row, column.label))
-            below = view.below(row, column.label)
+            below = view.below.get((row, column.label))
             if seconds is not None and below is not None and row not in view.model.oracles:
                 dots.append(
                     {"name": view.names[row], "seconds": seconds, "below": round(max(below, 0.0), 3), "shared": shared}
@@ -441,10 +441,10 @@ def _records(site: Site) -> str:
             Entry(result.spec.method.key),
             Entry(result.spec.data.key),
             Entry(view.title),
-            Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
             Entry(str(result.spec.seed)),
             Entry(value, alike=int(chosen is not None and chosen.decided_alike)),
             Entry("" if chosen is None or chosen.epoch is None else str(chosen.epoch)),
+            Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
             Entry(result.finished_at[:10]),
             Entry("yes" if result.oracle else ""),
             Entry("" if run.run_id in site.collected.runs else "another one was chosen"),
@@ -453,7 +453,7 @@ def _records(site: Site) -> str:
             Entry(result.code.hash),
         ))  # fmt: skip
     head = (
-        "run", "method", "data", "setting", "studies", "seed", measure.label, "epoch", "finished", "oracle", "draw",
+        "run", "method", "data", "setting", "seed", measure.label, "epoch", "studies", "finished", "oracle", "draw",
         "specification", "scores", "code",
     )  # fmt: skip
     drop = [k for k, _ in enumerate(head) if all(not row[k].text for row in rows)]
@@ -470,4 +470,6 @@ def _records(site: Site) -> str:
         for folder, rows in (("records", False), ("rows", True))
         if any(s.rows is rows for s in sources)
     ]
-    return rendered("records.html.j2", "Records", nav=site.nav, table=table, sums=sums, runs=len(rows))
+    many = [len({row[k].text for row in rows}) for k in (1, 2)]
+    title = f"{counted(len(rows), 'run')} of {counted(many[0], 'method')} on {counted(many[1], 'data set')}"
+    return rendered("records.html.j2", title, nav=site.nav, table=table, sums=sums)

@@ -92,16 +92,25 @@ function headline(now) {
   const next = others.filter((one) => one.first >= 0.005).sort((a, b) => b.first - a.first).slice(0, 2).map((one) => `${one.name} ${percent(one.first)}`).join(", ");
   const who = tied.join(" and "), several = tied.length > 1, second = now.places.find((one) => one.rank > 1);
   const where = number === 1 ? `on ${here().columns[now.columns[0]].name.split(",")[0]}` : `on each of ${number} data sets`;
-  const said = Math.max(...best.byColumn) <= EQUAL
+  const lead = unbeaten(now);
+  let said = Math.max(...best.byColumn) <= EQUAL
     ? `${who} ${several ? "are" : "is"} best ${where}${second ? `; ${second.name}, the second, is ${fixed(second.below)} points below` : ""}.`
+    : lead ? `${who} ${several ? "come" : "comes"} closest: ${fixed(best.below)}.`
     : `${who} ${several ? "come" : "comes"} closest to the best of each data set: ${fixed(best.below)} points below it on average.`;
-  return `${said} Over resampled ${number > 1 ? "data sets and seeds" : "seeds"} ${best.name} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
+  if (lead) said = `No method beats ${lead.name} (baseline), ${fixed(Math.abs(lead.below))} points ${lead.below < -EQUAL ? "above" : "below"} the best of each data set on average. ${said}`;
+  return `${said} Over resampled ${number > 1 ? "data sets and seeds" : "seeds"} ${several ? best.name : "it"} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
+}
+// The best baseline, if no method is better.
+function unbeaten(now) {
+  const best = now.baselines.reduce((a, b) => (a && a.below <= b.below ? a : b), null);
+  return best && best.below <= now.places[0].below + EQUAL ? best : null;
 }
 function changes(now, oracle, oracleName) {
   if (!now.places.length) return "";
   const s = here(), groups = [...new Set(now.groups)], best = now.places[0].name, said = [];
   const called = new Map(now.columns.map((c) => [s.columns[c].group, s.columns[c].name.split(",")[0]]));
-  for (const { name, below } of now.baselines) {
+  for (const { r, name, below } of now.baselines) {
+    if (unbeaten(now) && r === unbeaten(now).r) continue;
     const better = now.places.filter((one) => one.below < below - EQUAL).length;
     said.push(`${name} (baseline) is ${fixed(below)} points below: ${better} of ${many(now.places.length, "method")} ${better === 1 ? "is" : "are"} better.`);
   }
@@ -249,8 +258,9 @@ function draw() {
   const oracleKey = (s.criteria.find(([key, , , oracle]) => oracle && offered(s, state.measure, key)) || [])[0];
   const now = standing(state.criterion), oracle = oracleKey && oracleKey !== state.criterion ? { key: oracleKey, ...standing(oracleKey) } : null;
   const oracleName = oracleKey ? criterionOf(s, oracleKey)[1] : "", lines = facts(s, now), [, name, , isOracle] = criterionOf(s, state.criterion);
-  by("headline").textContent = headline(now);
+  by("headline").textContent = headline(now).replaceAll(" %", "\u00a0%");
   by("changes").textContent = changes(now, oracle, oracleName);
+  by("held").textContent = isOracle || state.criterion === "last" ? "" : s.held;
   const compared = lines.filter((one) => !one.row.kind).length;
   by("setting").title = s.tip;
   by("setting").textContent = `${s.title}; test ${s.measures.find(([key]) => key === state.measure)[1]} at the epoch chosen by ${name}${isOracle ? " (oracle)" : ", without labels"}; ` +

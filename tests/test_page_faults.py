@@ -1,0 +1,19 @@
+"""The check of pages in a browser (``tests/doubles/browser.py``) finds what it looks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from browser import browser, faults, needs_browser
+
+BAD = """<!DOCTYPE html><style>a { outline: none; }</style><p style="color: #ccc">faint</p>
+<div style="width: 2000px"></div><a href="#">bare</a><img src="other.png"><script>lost()</script>"""
+
+
+@needs_browser
+def test_a_page_with_every_fault_is_told_every_one(tmp_path: Path) -> None:
+    (tmp_path / "bad.html").write_text(BAD)
+    with browser() as page:
+        found = faults(page, tmp_path / "bad.html", width=390, scheme="light")
+    for words in ("error: lost is not defined", "other.png", "pixels wide", "contrast 1.6", "no frame around A bare"):
+        assert any(words in one for one in found), words
