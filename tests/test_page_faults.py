@@ -6,7 +6,7 @@ from pathlib import Path
 
 from browser import browser, faults, needs_browser
 
-BAD = """<!DOCTYPE html><style>a { outline: none; }</style><p style="color: #ccc">faint</p>
+BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }</style><p style="color: #ccc">faint</p>
 <div style="width: 2000px">wide</div><a href="#">bare</a><img src="other.png"><script>lost()</script>"""
 
 
