@@ -45,7 +45,7 @@ def _nearest(key: str) -> str:
     near = [
         (SequenceMatcher(None, name, key.lower()).ratio(), kind, name)
         for kind, names in kinds.items()
-        for name in get_close_matches(key.lower(), names, 1, 0.5)
+        for name in get_close_matches(key.lower(), names, 1, 0.65)
     ]
     if not near:
         return "'pubench list methods', 'pubench list datasets' and so on list what there is"

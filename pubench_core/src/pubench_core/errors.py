@@ -141,7 +141,7 @@ def unknown(
     return RequestError(f"{where}: {message}" if where else message, field=field, value=given, hint=hint)
 
 
-def nearest(given: str, known: Iterable[str], alike: float = 0.5) -> str:
+def nearest(given: str, known: Iterable[str], alike: float = 0.65) -> str:
     """The nearest known spelling as a question, or all that are known.
 
     ``alike``: from 0 to 1, how alike (difflib) a spelling must be; short names, as those of criteria, need little.

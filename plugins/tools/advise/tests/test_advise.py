@@ -21,7 +21,7 @@ from pubench_advise.prior import Estimated, Prior
 
 import pubench
 from pubench_core.engine.plan import Plan
-from pubench_core.errors import RunFailed
+from pubench_core.errors import RequestError, RunFailed
 
 #: Two cheap methods besides bagged trees.
 CHEAP = PORTFOLIO[:3]
@@ -121,6 +121,8 @@ class TestAnAnswer:
         from pubench_cli.predict import predict
 
         advice, file, truth = answered
+        with pytest.raises(RequestError, match=r"is no record; did you mean .*model\?"):
+            predict(str(advice.folder), file, tmp_path / "new.csv", Path("results"), None)
         predict(str(advice.model), file, tmp_path / "new.csv", Path("results"), None)
         found = pd.read_csv(tmp_path / "new.csv")
         order = found.sort_values("row")["score"].to_numpy()
@@ -337,8 +339,12 @@ class TestTime:
         self, answered: Any, tmp_path: Path
     ) -> None:
         lines: list[str] = []
-        found = pubench.advise(answered[1], "labeled", out=tmp_path / "out", time="1s", progress=lines.append)
+        early: list[Advice] = []
+        found = pubench.advise(
+            answered[1], "labeled", out=tmp_path / "out", time="1s", progress=lines.append, first=early.append
+        )
+        assert early == []
         assert [one.name for one in found.compared] == [DEFAULT.name]
         assert len(found.not_fitted) == len(CHEAP) - 1
         assert "all 3 methods in about" in lines[0]
-        assert "at most 1 s" in lines[0]
+        assert lines[0].endswith("and no other within 1 s")

@@ -123,7 +123,7 @@ def own(home: Path) -> Path:
     return home / "own.csv"
 
 
-OWN = ("--label-col", "labeled", "--prior", "0.3", "--seeds", "2", *SHORT)
+OWN = ("--label-col", "labeled", "--prior", "0.3", "--seeds", "2", "--preset", "quick", *SHORT)
 
 
 def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_true_labels(
@@ -135,6 +135,7 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
     titles = [line.partition(", mean")[0] for line in lines if "mean ± std over seeds" in line]
     assert titles == ["pa (validation)", "pauc (validation)"]
     assert len([line for line in lines if line.startswith(("vpu ", "nnpu "))]) == 4
+    assert lines.count("note: every method has its preset quick") == 2
     assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
     assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
     found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)

@@ -44,6 +44,8 @@ def done(pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFac
     assert "[2/2] upu on digits, c 0.1, seed 25: accuracy" in half.stderr
     status = run("study", "status")
     assert "short: 2 done, 2 to run of 4 runs" in status.stdout
+    rest = run("study", "plan", "short.yaml")
+    assert "for 2 runs, one after the other; a guess for 2 of them, from other methods or data" in rest.stdout
     whole = run("study", "run", "short.yaml", "-j", "2")
     assert whole.returncode == 0, whole.stderr
     assert "short: 4 of 4 runs done (2 trained now), 0 failed" in whole.stdout
@@ -94,6 +96,7 @@ def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, R
     assert len(refused.stderr.strip().splitlines()) == 1
     again = run("study", "plan", changed, "--results", folder / "results", "--replan")
     assert "4 done, 2 to run" in again.stdout
+    assert "a guess" not in again.stdout
     assert run("study", "plan", "short.yaml", "--replan").returncode == 0
 
 

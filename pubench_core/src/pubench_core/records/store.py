@@ -73,6 +73,8 @@ class RecordStore:
             return folders[0]
         if not folders and (failed := self._failed(run)) is not None:
             raise RequestError(_unfinished(failed))
+        if isfile(given / "model" / RESULT):  # the folder of an answer to which method
+            raise RequestError(f"{shortened(run)} is no record; did you mean {given / 'model'}?")
         ids = ", ".join(sorted(p.name for p in folders))
         raise RequestError(
             f"several runs start with '{shortened(run)}': {ids}"

@@ -173,7 +173,8 @@ class _Steps:
         prior = prior_of(self.given, self.audited, estimated)
         told = self._told(prior)
         others = [one for one in suited(look.labeled, told) if one is not DEFAULT]
-        if new and any(isinstance(one, Candidate) for one in others):
+        fits = [expected([one], self.rows, self.clock.slower) for one in others if isinstance(one, Candidate)]
+        if new and fits and min(fits) <= self.clock.left:  # else the answer that follows at once says the same
             waiting = [one if isinstance(one, NotFitted) else NotFitted(one, "not compared yet") for one in others]
             answer = self._answered(look, prior, [trees], waiting, complete=False)
             if first is not None:
@@ -203,10 +204,12 @@ class _Steps:
         """How long it will take, before it starts."""
         here = [one for one in suited(look.labeled, 0.5) if isinstance(one, Candidate)]
         whole = expected(here, self.rows)
+        least = expected([DEFAULT], self.rows) + 5
+        budget = duration(self.clock.budget)
+        limit = f"at most {budget}" if least < self.clock.budget else f"and no other within {budget}"
         self.say(
             f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first "
-            f"ranking in about {duration(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about "
-            f"{duration(whole)}, at most {duration(self.clock.budget)}"
+            f"ranking in about {duration(least)}, all {len(here)} methods in about {duration(whole)}, {limit}"
         )
 
     def _told(self, prior: Prior) -> float | None:

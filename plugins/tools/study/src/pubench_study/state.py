@@ -202,6 +202,10 @@ class Expected:
         for kind in _kinds(run):
             self._seen.setdefault(kind, []).append(seconds)
 
+    def is_measured(self, run: PlannedRun) -> bool:
+        """Whether a run of the same row on the same data was recorded; otherwise :meth:`seconds` is a guess."""
+        return _kinds(run)[0] in self._seen
+
     def seconds(self, run: PlannedRun) -> float | None:
         """None where nothing like it was recorded."""
         for kind in _kinds(run):

@@ -84,7 +84,8 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
         raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
-    compared = list(_compared(results, asked, baseline)) if len(keys) > 1 else []
+    preset = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
+    compared = list(_compared(results, asked, baseline, preset)) if len(keys) > 1 else []
     standing = None if board is None else beside_board(results, board, measure=asked.measure)
     if as_json:
         print_json({**_plain(results, compared), **({} if standing is None else {"board": standing.to_dict()})})
@@ -139,7 +140,9 @@ class _Compared:
         }
 
 
-def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | None) -> Iterator[_Compared]:
+def _compared(
+    results: Results, asked: CompareMethodsOptions, baseline: str | None, notes: tuple[str, ...]
+) -> Iterator[_Compared]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
@@ -154,8 +157,8 @@ def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | No
             if asked.measure is None and all(run.result.decision == "prior" for run in on):
                 measure = shown_first(measure, on.metrics(part), "prior")
             table = on.table(measure, part=part)
-            if data is untrue:
-                table = replace(table, notes=(*table.notes, _assumed(measure)))
+            assumed = (_assumed(measure),) if data is untrue else ()
+            table = replace(table, notes=(*notes, *table.notes, *assumed))
             yield _Compared(table, on.significance(measure, reference=baseline, test=asked.test, part=part))
 
 

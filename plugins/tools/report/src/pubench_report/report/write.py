@@ -95,14 +95,15 @@ def write_figures_of(model: Model, tests: Sequence[Comparison], folder: Path | N
 
 def title_lines(gathered: Gathered) -> list[str]:
     """Lines that name the report's runs and how many are there."""
-    done, grid = len(gathered.done), gathered.grid
+    done = len(gathered.done)
     what = f"study {gathered.study}" if gathered.study else f"records in {gathered.title}"
     counts = [counted(done, "run")]
     if gathered.missing:
         counts.append(f"{gathered.missing:,} still to be run")
     if gathered.failed:
         counts.append(f"{len(gathered.failed):,} failed")
-    methods, data = len(grid.rows), len({run.result.spec.data.key for run in gathered.done})
+    methods = len({row for row, run in gathered.runs if isinstance(run, RunResult)})
+    data = len({run.result.spec.data.key for run in gathered.done})
     return [
         f"Report of {what}",
         f"{', '.join(counts)}; {counted(methods, 'method')}, {counted(data, 'data set')} with results",

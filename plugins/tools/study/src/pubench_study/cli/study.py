@@ -195,7 +195,7 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
 
 def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
     """Content of ``--format json`` for a plan."""
-    seconds, known = expected_seconds(found)
+    seconds, measured = expected_seconds(found)
     return {
         "name": found.plan.name,
         "runs": len(found.states),
@@ -204,7 +204,7 @@ def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
         "excluded": [cell.model_dump() for cell in found.plan.excluded],
         "not_here": absent(found),
         "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
-        "expected_from": known,
+        "expected_from": measured,
         "plan": str(found.folder.plan),
         "made_at": found.plan.made_at,
     }
@@ -258,26 +258,29 @@ def absent(found: Looked) -> dict[str, str]:
 
 
 def expected_seconds(found: Looked) -> tuple[float | None, int]:
-    """Seconds of what is missing, one run after the other, and of how many of its runs something is known."""
-    expected = Expected.of(found.states)
-    seconds = [expected.seconds(state.run) for state in found.states if state.status == "missing"]
+    """Seconds of missing runs, one after the other, and for how many of them the same method was timed on these data.
+
+    The others count as other methods on the same data, the same method on other data, or the mean of all.
+    """
+    expected, missing = Expected.of(found.states), [state.run for state in found.states if state.status == "missing"]
+    seconds = [expected.seconds(run) for run in missing]
     known = [value for value in seconds if value is not None]
     if not known:
         return (0.0 if not seconds else None), 0
     mean = sum(known) / len(known)
-    return sum(mean if value is None else value for value in seconds), len(known)
+    return sum(mean if value is None else value for value in seconds), sum(map(expected.is_measured, missing))
 
 
 def expected_line(found: Looked, jobs: int) -> str:
     """How long the rest will take, in words."""
-    seconds, known = expected_seconds(found)
+    seconds, measured = expected_seconds(found)
     missing = found.count("missing")
     if seconds is None:
         return "not known before the first runs are recorded"
     if not missing:
         return "nothing is left to run"
     at_once = f"{jobs} at once" if jobs > 1 else "one after the other"
-    guess = f", {missing - known} of them unlike any recorded run" if known < missing else ""
+    guess = f"; a guess for {missing - measured} of them, from other methods or data" if measured < missing else ""
     return f"{duration(seconds / jobs)} for {counted(missing, 'run')}, {at_once}{guess}"
 
 

@@ -67,7 +67,7 @@ def _trials(kind: str, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     run = ("run", "--method", commands.some_method(), "--data")
     match kind:
         case "dataset":
-            return (*run, key), ("data", "show", key)
+            return (*run, key, "--c", "0.5"), ("data", "show", key)
         case "mechanism":
             return (*run, "digits", "--mech", key), ("data", "show", "digits", "--mech", key)
         case "sink":
