@@ -23,8 +23,9 @@ import pubench
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import RequestError, RunFailed
 
-#: Two cheap methods besides bagged trees.
-CHEAP = PORTFOLIO[:3]
+#: Bagged trees, of which there are few, and two cheap methods.
+TREES = replace(DEFAULT, config={"n_estimators": 20})
+CHEAP = (TREES, *PORTFOLIO[1:3])
 
 
 def two_clouds(n: int = 600, prior: float = 0.4, c: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -47,6 +48,7 @@ def of_clouds(file: Path) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "DEFAULT", TREES)
     monkeypatch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
     monkeypatch.setattr(steps, "estimates", lambda *a, **k: Estimated(None, "nobody was asked", ()))
     monkeypatch.setattr(labeling, "SHEETS", 2)
@@ -59,6 +61,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np
     frame, truth = two_clouds()
     frame.to_csv(folder / "my.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "DEFAULT", TREES)
         patch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
         found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
     return found, folder / "my.csv", truth
@@ -186,7 +189,7 @@ class TestAFirstAnswer:
         assert sentence in advice.headline
 
     def test_without_others_to_compare_there_is_one_answer(self, tmp_path: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr(steps, "suited", lambda n, prior: [DEFAULT])
+        monkeypatch.setattr(steps, "suited", lambda n, prior: [TREES])
         two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
         seen: list[Advice] = []
         last = pubench.advise(tmp_path / "my.csv", "labeled", prior=0.4, out=tmp_path / "out", first=seen.append)

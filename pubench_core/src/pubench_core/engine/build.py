@@ -276,7 +276,7 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
 
 
 class Sizes(TypedDict):
-    """What decides how many rows a part gets."""
+    """Fields that decide how many rows a part gets."""
 
     validation_fraction: float
     test_fraction: float
