@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
 

@@ -25,7 +25,8 @@ from sklearn.datasets import load_breast_cancer
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import method_class, resolve
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore

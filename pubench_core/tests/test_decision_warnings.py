@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pubench.method import Field, Method, MethodConfig, PUData, Run
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.engine.compute import FAR, STANDARD_ERRORS, _far_from_prior
+from pubench_core.engine.decision_warnings import FAR, STANDARD_ERRORS, _far_from_prior
 from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve

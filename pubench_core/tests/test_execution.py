@@ -23,8 +23,9 @@ from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.paths import data_root
 from pubench_core.engine import execute as execution
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.compute import Audience, Finished, compute
+from pubench_core.engine.compute import Audience, compute
 from pubench_core.engine.execute import execute
+from pubench_core.engine.finish import Finished
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import capture, choose_device
 from pubench_core.engine.open import open_data

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import RecordError
@@ -32,11 +30,6 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions |
         return decisions_of(result, read_scores(folder), int(plan.data.table.labeled.sum()))
     except RecordError:  # its scores were not to be kept
         return None
-
-
-def plain(found: Decisions) -> dict[str, Any]:
-    """Converts a value to plain JSON data."""
-    return asdict(found)
 
 
 def print_decisions(plan: Plan, found: Decisions) -> None:
@@ -75,9 +68,5 @@ def _what_else(plan: Plan, found: Decisions) -> str:
     )
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %"
-
-
 def _of(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({_share(part, whole)})"
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)"

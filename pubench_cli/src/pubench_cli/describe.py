@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
     from pubench_core.engine.explain import accepted
-    from pubench_core.engine.resolve import method_class
+    from pubench_core.engine.resolve_method import method_class
     from pubench_core.specs.fields import about
 
     return [

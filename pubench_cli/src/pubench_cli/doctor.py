@@ -107,7 +107,7 @@ def problem(entry: Entry) -> str:
         return entry.traceback or entry.reason
     try:
         if isinstance(entry.info, MethodInfo):
-            from pubench_core.engine.resolve import method_class
+            from pubench_core.engine.resolve_method import method_class
 
             method_class(entry.info)
         elif entry.info.load:  # a group of commands has none

@@ -72,7 +72,11 @@ class Commands(TyperGroup):
             _refuse(path)
         name, command, rest = super().resolve_command(ctx, args)
         if isinstance(command, TyperCommand):
-            command = _imported(_infos()[path])
+            info = _infos()[path]
+            app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
+            example = f"Example: {info.example}" if info.example else None
+            app.command(info.path.split()[-1], epilog=example)(load(info))
+            command = typer.main.get_command(app)
         return name, command, rest
 
     def _next_words(self) -> list[str]:
@@ -96,13 +100,6 @@ def _infos() -> dict[str, CommandInfo]:
     own = {info.path: info for info in COMMANDS}
     others = [entry.info for entry in tools().all() if entry.status == "ok"]
     return own | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in own}
-
-
-def _imported(info: CommandInfo) -> Command:
-    function = load(info)
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
-    app.command(info.path.split()[-1], epilog=f"Example: {info.example}" if info.example else None)(function)
-    return typer.main.get_command(app)
 
 
 def provided(name: str, what: str) -> Any:

@@ -106,15 +106,10 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
         rows.append(
             [*(_cell(row.get(name, "")) for name in own), published, f"{row['package']} {row['version']}", status]
         )
-    columns = [Column(name, wraps=name != "key", rank=_rank(name)) for name in names]
+    ranks = {name: k for k, name in enumerate(_KEEP)} | {"status": 0}
+    columns = [Column(name, wraps=name != "key", rank=ranks.get(name, len(_KEEP))) for name in names]
     styles = ["" if row["status"] == "ok" else "red" for row in found]
     print_table(out(), columns, rows, styles, everything=f"pubench list {kinds} --format csv")
-
-
-def _rank(name: str) -> int:
-    if name in ("key", "status"):
-        return 0
-    return _KEEP.index(name) if name in _KEEP else len(_KEEP)
 
 
 def _cell(value: Any) -> str:

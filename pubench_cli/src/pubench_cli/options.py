@@ -81,13 +81,12 @@ class SpecOption:
         return _METAVARS.get(kinds[0], "<str>") if len(kinds) == 1 else "<str>"
 
 
-def _order(option: SpecOption) -> tuple[int, bool]:
-    """Panel by panel; keys of plugins first."""
-    return (RUN, LABELS, TABLE, MACHINE).index(option.panel), option.path[-1] != "key"
-
-
+#: Panel by panel; keys of plugins first.
 OPTIONS: tuple[SpecOption, ...] = tuple(
-    sorted((SpecOption(one) for one in run_fields() if one.flag and one.name != "data.own.path"), key=_order)
+    sorted(
+        (SpecOption(one) for one in run_fields() if one.flag and one.name != "data.own.path"),
+        key=lambda one: ((RUN, LABELS, TABLE, MACHINE).index(one.panel), one.path[-1] != "key"),
+    )
 )
 
 

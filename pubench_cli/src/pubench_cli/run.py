@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 
 import yaml
@@ -20,7 +21,7 @@ from pubench_core.results import Result
 from pubench_core.sinks import listeners_of
 
 from .console import err
-from .decisions import decisions_in, plain, print_decisions
+from .decisions import decisions_in, print_decisions
 from .installed import provided
 from .machine import print_json
 from .messages import said
@@ -143,7 +144,7 @@ def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_j
     decisions = decisions_in(plan, result, folder)
     if as_json:
         record = str(folder) if folder is not None else None
-        more = {"decisions": plain(decisions)} if decisions is not None else {}
+        more = {"decisions": asdict(decisions)} if decisions is not None else {}
         print_json({**result.plain(), **more, "record": record, "reused": reused})
         return
     print_result(result, folder, registry(), lambda: print_decisions(plan, decisions) if decisions else None)

@@ -28,7 +28,7 @@ from rich.console import Console
 from scipy import stats
 
 from pubench.running import RunResult
-from pubench_core.engine.compute import _one_sided
+from pubench_core.engine.decision_warnings import _one_sided
 from pubench_core.engine.score import State
 from pubench_core.errors import RequestError
 from pubench_core.results import CriterionResult, Result

@@ -383,7 +383,7 @@ def test_bad_input_is_one_line_before_anything_runs(frozen: Freeze, changes: dic
 
 
 def _declares_ranges(key: str) -> bool:
-    from pubench_core.engine.resolve import method_class
+    from pubench_core.engine.resolve_method import method_class
     from pubench_core.specs.fields import about
 
     fields = method_class(registry().find(MethodInfo, key)).Config.model_fields

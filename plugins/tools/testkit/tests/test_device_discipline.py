@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pubench.method import TrainingConfig
-from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry

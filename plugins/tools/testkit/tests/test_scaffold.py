@@ -22,7 +22,7 @@ from pubench_testkit.conformance.subject import SAMPLES
 from pubench_testkit.scaffold import commands, names, templates
 from pubench_testkit.scaffold.create import create
 
-from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry

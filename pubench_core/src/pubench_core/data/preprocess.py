@@ -56,7 +56,9 @@ class Preprocessing:
 
         A feature that is missing in the whole pool is filled with 0; a constant one is centered and not scaled.
         """
-        may_miss, standardize = _may_miss(x, kind), kind == "standardize"
+        # Only tables may have gaps: data sets are refused with one, and a row-wise kind is for data sets alone.
+        may_miss = x.dtype.kind == "f" and x.ndim == 2 and row_wise_part(kind) == "none"
+        standardize = kind == "standardize"
         if not (may_miss or standardize):
             return cls(kind)
         flat = x.reshape(len(x), -1)
@@ -64,7 +66,9 @@ class Preprocessing:
         for columns in _column_blocks(flat.shape[1], len(pool)):
             values = flat[pool, columns].astype(np.float64)
             if may_miss:
-                fill[columns] = _medians(values)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
+                    fill[columns] = np.nan_to_num(np.nanmedian(values, axis=0))
                 values = np.where(np.isnan(values), fill[columns].astype(np.float32), values)
             if standardize:
                 values /= _unit(x)
@@ -83,8 +87,10 @@ class Preprocessing:
         ``in_place``: ``x`` is the caller's own and may be written over, which saves a second array where it is float32.
         What is needed besides the arrays is a few MiB.
         """
-        if self.mean is None and not (self.fill is not None and _has_gaps(x)):
-            return x
+        if self.mean is None:
+            gaps = self.fill is not None and any(bool(np.isnan(x[rows]).any()) for rows in _row_blocks(x))
+            if not gaps:
+                return x
         out = x if in_place and x.dtype == np.float32 else np.empty(x.shape, np.float32)
         for rows in _row_blocks(x):
             out[rows] = self._applied(x[rows])
@@ -126,25 +132,9 @@ class Preprocessing:
             raise ValueError("a deviation of the preprocessing is not above 0")
 
 
-def _may_miss(x: npt.NDArray[Any], kind: str) -> bool:
-    """Only tables may have gaps: data sets are refused with one, and a row-wise kind is for data sets alone."""
-    return x.dtype.kind == "f" and x.ndim == 2 and row_wise_part(kind) == "none"
-
-
 def _unit(x: npt.NDArray[Any]) -> int:
     """The stored value that means 1."""
     return 255 if x.dtype == np.uint8 else 1
-
-
-def _has_gaps(x: npt.NDArray[Any]) -> bool:
-    return any(bool(np.isnan(x[rows]).any()) for rows in _row_blocks(x))
-
-
-def _medians(values: FloatArray) -> FloatArray:
-    """(d,) of the values that are there; 0 for a column without one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
-        return np.asarray(np.nan_to_num(np.nanmedian(values, axis=0)))
 
 
 # -------------------------------------------------------------------- a little at a time

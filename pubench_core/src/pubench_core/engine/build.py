@@ -17,17 +17,13 @@ from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
 from ..errors import RequestError
 from ..isolation import isolated
-from ..prior import Samples
 from ..randomness import torch_seed
-from ..results import Estimate
-from ..specs import RunSpec, is_one_sample, unlabeled_prior
-from ..specs.canonical import short_hash
+from ..specs import RunSpec, is_one_sample
 from ..specs.run import TEST
-from ..training.networks import NetworkBuilder
 from ..training.views import Features
 from .open import OpenedData, open_data
-from .plan import EstimatorChoice, MechanismChoice, Plan
-from .priors import EstimateCache, given_prior
+from .plan import MechanismChoice, Plan
+from .priors import prior_of, true_prior
 from .problem import Problem, Truth
 
 
@@ -56,10 +52,13 @@ def build_problem(
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
     preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
     pool = preprocessing.apply(pool) if takes_gaps else filled
-    test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
+    test = data.x if data.x_test is None else data.x_test
+    if len(test) != len(split.test_rows) or not np.array_equal(split.test_rows, np.arange(len(test))):
+        test = test[split.test_rows]  # a copy, which all rows in their order do not need
+    test = preprocessing.apply(test)
     prior_true = true_prior(spec, split, truth.train)
     known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
-    prior, estimate = _prior(plan, split, filled, known, plan.backbone.builder(data), root.cache / "estimates")
+    prior, estimate = prior_of(plan, split, filled, known, plan.backbone.builder(data), root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,
@@ -123,80 +122,6 @@ def draw_split(plan: Plan, opened: OpenedData, root: DataRoot) -> DrawnSplit:
         test=y_test[split.test_rows] if y_test is not None else None,
     )
     return DrawnSplit(split, truths, preprocessing)
-
-
-# -------------------------------------------------------------------- priors
-
-
-def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
-    """These rows; the array itself, without a copy, where they are all of it in its order."""
-    return x if len(rows) == len(x) and np.array_equal(rows, np.arange(len(x))) else x[rows]
-
-
-def _prior(
-    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
-) -> tuple[float | None, Estimate | None]:
-    """The prior that the method is given; ``x``: features of the pool, in the split's order.
-
-    ``network``: makes the networks of the run. ``cache``: folder of estimates.
-
-    RequestError where a method that reads it is given one below the labels.
-    """
-    spec, train = plan.spec, split.train
-
-    def samples() -> Samples:
-        positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
-        return Samples(x[positive], x[unlabeled], positive, unlabeled)
-
-    found = given_prior(
-        spec.prior,
-        true,
-        estimator=plan.estimator,
-        samples=samples,
-        one_sample=is_one_sample(spec.data.scheme),
-        seed=spec.seed,
-        scorer=spec.prior_scorer,
-        network=lambda: network(1),
-        kept=EstimateCache(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
-    )
-    if "prior" in plan.method.granted and found[0] is not None:
-        _refuse_contradiction(plan, found[0], split)
-    return found
-
-
-def _code_of(estimator: EstimatorChoice, plan: Plan) -> str:
-    """One package may have several estimators; the run's network counts where it scores."""
-    info, parts = estimator.info, plan.code.parts
-    code = [info.key, parts[f"{info.kind} {info.key}"], parts["engine"]]
-    if plan.spec.prior_scorer == "backbone":
-        code += [plan.backbone.info.key, parts[f"{plan.backbone.info.kind} {plan.backbone.info.key}"]]
-    return short_hash(code)
-
-
-def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
-    """|P| / n of the pool, or of the unlabeled rows of two-sample data; ``truth``: of the training part's rows."""
-    if truth is None:
-        return None
-    population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
-    return int(population.sum()) / len(population)
-
-
-def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
-    """RequestError where more rows are labeled than the prior allows to be positive.
-
-    As many are too many for a method that reads the share of positives in U, which is then 0.
-    """
-    n, n_labeled = len(split.train.rows), split.train.n_labeled
-    if not is_one_sample(plan.spec.data.scheme):
-        return
-    share = unlabeled_prior(prior, n_labeled, n)
-    if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
-        raise RequestError(
-            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
-            f"above {n_labeled / n:.4g}",
-            field="prior",
-            value=prior,
-        )
 
 
 # -------------------------------------------------------------------- data and labels

@@ -1,11 +1,16 @@
-"""Whether a stored record answers a request, and what is missing where it does not. Imports no torch of its own."""
+"""Whether a stored record answers a request, and what is missing where it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+import torch
+
+from ..data.dataset import DataRoot
 from ..data.generator import Part
+from ..data.store import digest_now, located
+from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Knowledge, Measurer
 from ..records.files import Arrays
 from ..records.measures import Measures, arrays_of, measures_at, measures_of, threshold_in
@@ -15,6 +20,10 @@ from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
 from ..results import Code, Result
 from .plan import Plan
+from .publish import publish_answer
+
+#: Takes a line for the user.
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,46 @@ class Coverage:
     record: Record | None
     reason: str
     plan: Plan
+
+
+def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda text: None) -> Record | Plan:
+    """The stored record if it answers the plan, else the plan to carry out. ``say`` is called with why."""
+    stored = stored_record(plan, store)
+    if stored is None:
+        return plan
+    if isinstance(stored, str):
+        say(f"{stored}; running again, the older record is kept")
+        return plan
+    found = coverage(plan, stored, _code_now(plan, root, stored, say))
+    if found.record is None:
+        say(f"{found.reason}; running again, the older record is kept")
+        return found.plan
+    result = answer(plan, found.record)
+    here, rounding = plan.spec.execution.threads or torch.get_num_threads(), ""
+    if result.device == "cpu" and result.threads != here:  # another number of threads sums in another order
+        rounding = (
+            f", computed with {result.threads} threads where {here} would be used now: the last digits may differ"
+        )
+    say(Notice(f"stored result of {result.finished_at}: same run, same code{rounding}", Hint("run again")))
+    if result is not found.record.result:
+        try:
+            publish_answer(store, found.record, result)
+        except RecordError as error:  # a folder that only the owner may change: the answer is right all the same
+            say(f"measured from stored scores and not stored: {error}")
+    return Record(found.record.folder, result)
+
+
+def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
+    """The code with the digest of the data as they are now; as stored where they are not here to compare."""
+    source = plan.data.source
+    if source is None:
+        return plan.code
+    try:
+        files = located(source, root)
+    except RequestError as error:
+        say(f"the data behind the stored result are not here to compare: {error}")
+        return plan.code_reading(stored.result.data.digest)
+    return plan.code_reading(digest_now(source, files, root, preprocess=plan.spec.data.preprocess))
 
 
 def stored_record(plan: Plan, store: RecordStore) -> Record | str | None:
@@ -114,7 +163,9 @@ def answer(plan: Plan, record: Record) -> Result:
             "at_prior": _updated(criterion.at_prior, at_prior, names),
         }
         criteria[name] = criterion.model_copy(update=update)
-    warnings = [line for line in result.warnings if line not in _failures(result, names)]
+    parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
+    failures = {measures[name].undefined for measures in parts for name in names if name in measures}
+    warnings = [line for line in result.warnings if line not in failures]
     return result.model_copy(
         update={
             **shown,
@@ -133,12 +184,6 @@ def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
     held_out = len(Part(arrays["validation_rows"], arrays["validation_labeled"]).unlabeled(scheme))
     total = (train.unlabeled or 0) + (0 if result.folds else held_out)
     return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, unlabeled_total=total, prior_interval=interval)
-
-
-def _failures(result: Result, names: Collection[str]) -> set[str]:
-    """Why these metrics had no value, as it was said."""
-    parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
-    return {measures[name].undefined for measures in parts for name in names if name in measures}
 
 
 def _updated(old: Measures, new: Measures, names: Collection[str]) -> Measures:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, floor
 from typing import Any
 
-from ..errors import Hint, PluginError, RequestError, shown, unknown
+from ..errors import Hint, Notice, PluginError, RequestError, shown, unknown
 from ..method import Method
 from ..metric import MetricPlugin
 from ..plugins.info import MetricInfo
@@ -46,7 +46,9 @@ class Installed:
                 if not info.parameter:
                     usable[info.key] = MetricPlugin(info, function, _code_of(info))
                     continue
-                for number in _numbers(info.key, named):
+                pattern = rf"{re.escape(info.key)}-([1-9]\d{{0,8}})"
+                matches = (re.fullmatch(pattern, str(name)) for name in named)
+                for number in sorted({int(match[1]) for match in matches if match}):
                     one = replace(info, key=f"{info.key}-{number}", name=f"{info.name} {number}")
                     code = short_hash([_code_of(info), number])
                     usable[one.key] = MetricPlugin(one, partial(function, number=number), code)
@@ -54,11 +56,15 @@ class Installed:
                 broken[info.key] = error
         return cls(usable, broken)
 
-
-def _numbers(key: str, named: Iterable[str]) -> list[int]:
-    """The numbers that a metric of this key is named with."""
-    found = (re.fullmatch(rf"{re.escape(key)}-([1-9]\d{{0,8}})", str(name)) for name in named)
-    return sorted({int(match[1]) for match in found if match})
+    def warn_of_broken(self, request: Request, warn: Callable[[str], None]) -> None:
+        """Says which metrics are left out, if all were meant."""
+        everything = (
+            request.sections["selection"].get("criteria", "all"),
+            request.sections["evaluation"].get("metrics", "all"),
+        )
+        if "all" in everything:
+            for error in self.broken.values():
+                warn(Notice(f"left out: {error}", error.hint))
 
 
 def named_metrics(request: Request) -> list[str]:

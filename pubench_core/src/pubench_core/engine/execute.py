@@ -12,8 +12,7 @@ import torch
 
 from ..data.dataset import DataRoot, Progress, silent
 from ..data.paths import data_root
-from ..data.store import digest_now, located
-from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
+from ..errors import RecordError, RequestError, RunFailed
 from ..isolation import left_as_found
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
@@ -21,19 +20,18 @@ from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
-from ..results import Code, Environment, Failure, Result
+from ..results import Environment, Failure, Result
 from .build import build_problem
-from .compute import Audience, Finished, compute
-from .coverage import answer, coverage, stored_record
+from .compute import Audience, compute
+from .coverage import Say, covered
+from .finish import Finished
 from .folds import Fold, fold_of, joined
 from .interrupts import Deferred
 from .machine import captured, choose_device, staying
 from .open import open_data
 from .plan import Plan
-from .publish import failure_of, publish, publish_answer
+from .publish import failure_of, publish
 from .source_location import packages_called, packages_of, raised_at
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,9 @@ def execute(
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
     seen, found = store.stamp(plan.run_id), plan if force else covered(plan, store, root, say)
-    if isinstance(found, Outcome):
-        stored(found)
-        return found
+    if isinstance(found, Record):
+        stored(answered := Outcome(found.result, found.folder, reused=True))
+        return answered
     store.check_writable(plan.run_id)
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
     device = choose_device(found)
@@ -88,14 +86,15 @@ def execute(
     with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(folds)):
         if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
             found = covered(found, store, root, say)
+        reused = isinstance(found, Record)
         if isinstance(found, Plan):
             done = work.joined(found, folds) if folds else work.alone(found, interrupts.start, at_once)
-            record = publish(store, done)
-            found = Outcome(record.result, record.folder, reused=False)
-        stored(found)
-    if not found.reused:
-        _finished(audience, RunFinished(plan.run_id, "finished", found.folder, found.result))
-    return found
+            found = publish(store, done)
+        outcome = Outcome(found.result, found.folder, reused)
+        stored(outcome)
+    if not reused:
+        _finished(audience, RunFinished(plan.run_id, "finished", outcome.folder, outcome.result))
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -198,53 +197,6 @@ def _unchanged(plan: Plan, say: Say) -> Iterator[None]:
     finally:
         if changed:
             say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")
-
-
-def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda text: None) -> Outcome | Plan:
-    """The stored result where it answers the plan, else the plan to carry out. ``say`` is called with why."""
-    stored = stored_record(plan, store)
-    if stored is None:
-        return plan
-    if isinstance(stored, str):
-        say(f"{stored}; running again, the older record is kept")
-        return plan
-    found = coverage(plan, stored, _code_now(plan, root, stored, say))
-    if found.record is None:
-        say(f"{found.reason}; running again, the older record is kept")
-        return found.plan
-    result = answer(plan, found.record)
-    say(
-        Notice(
-            f"stored result of {result.finished_at}: same run, same code{_rounding(plan, result)}", Hint("run again")
-        )
-    )
-    if result is not found.record.result:
-        try:
-            publish_answer(store, found.record, result)
-        except RecordError as error:  # a folder that only the owner may change: the answer is right all the same
-            say(f"measured from stored scores and not stored: {error}")
-    return Outcome(result, found.record.folder, reused=True)
-
-
-def _rounding(plan: Plan, result: Result) -> str:
-    """What to know of the bits of a stored result: another number of threads sums in another order."""
-    here = plan.spec.execution.threads or torch.get_num_threads()
-    if result.device != "cpu" or result.threads == here:
-        return ""
-    return f", computed with {result.threads} threads where {here} would be used now: the last digits may differ"
-
-
-def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
-    """The code with the digest of the data as they are now; as stored where they are not here to compare."""
-    source = plan.data.source
-    if source is None:
-        return plan.code
-    try:
-        files = located(source, root)
-    except RequestError as error:
-        say(f"the data behind the stored result are not here to compare: {error}")
-        return plan.code_reading(stored.result.data.digest)
-    return plan.code_reading(digest_now(source, files, root, preprocess=plan.spec.data.preprocess))
 
 
 def _finished(audience: Audience, event: RunFinished) -> None:

@@ -23,11 +23,13 @@ from ..errors import RecordError
 from ..metric import FloatArray, Measurer
 from ..plugins.registry import Registry
 from ..records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
-from ..records.measures import measures_at, measures_of, parts_of_folds, threshold_in, value_over_folds
+from ..records.measures import by_both_decisions, parts_of_folds, value_over_folds
 from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
 from .build import build_problem
-from .compute import Audience, Finished, compute, warnings_of
+from .compute import Audience, compute
+from .decision_warnings import warnings_of
+from .finish import Finished
 from .model_file import SavedModel, load_model
 from .open import OpenedData
 from .plan import Plan
@@ -103,11 +105,9 @@ def joined(
     for track in tracks.values():
         if track.chosen is not None:
             arrays |= joint.arrays(joint.state_of(track), track)
-    measures = {  # all of them first, which tells what reads a decision
-        name: measures_of(scores_of(arrays, joint.state_of(track)), knowledge, names, measurer)
-        for name, track in tracks.items()
-        if track.chosen is not None
-    }
+    states = dict.fromkeys(joint.state_of(track) for track in tracks.values() if track.chosen is not None)
+    scores = {state: scores_of(arrays, state) for state in states}
+    decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
     for name, track in tracks.items():
         plugin = plan.metrics.get(name)
         oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
@@ -115,7 +115,6 @@ def joined(
             criteria[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
             continue
         state = joint.state_of(track)
-        scores, threshold = scores_of(arrays, state), threshold_in(arrays, state, facts, spec)
         criteria[name] = CriterionResult(
             oracle=oracle,
             epoch=track.epoch,
@@ -123,10 +122,8 @@ def joined(
             candidate=track.candidate,
             snapshot=state,
             code=code,
-            warnings=warnings_of(plan, State(state, scores), prior=problem.prior, labeled=problem.data.labeled),
-            measures=measures[name],
-            threshold=threshold,
-            at_prior=measures_at(threshold, scores, knowledge, names, measurer),
+            warnings=warnings_of(plan, State(state, scores[state]), prior=problem.prior, labeled=problem.data.labeled),
+            **decided[state]._asdict(),
         )
     results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
     trained = [*results, *([] if refit is None else [refit.result])]

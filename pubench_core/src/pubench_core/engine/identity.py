@@ -24,19 +24,11 @@ def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = N
         parts["table"] = table.digest
     for info in infos:
         provider = registry.provider(info)
-        package, described_in = _package_of(info, provider.module)
-        code = hash_package(package, described_in, others=plugin_packages)
+        # The package that the entry point names, if the implementation lies in it, else the implementation's top-level
+        # package. A module that describes and implements is hashed whole.
+        implementation, entry = info.load.split(":")[0], provider.module
+        package = entry if implementation.startswith(f"{entry}.") else info.package
+        code = hash_package(package, entry if implementation != entry else "", others=plugin_packages)
         parts[f"{info.kind} {info.key}"] = short_hash([code, info.decisions]) if info.decisions else code
         versions[provider.distribution] = provider.version
     return Code.of(parts, versions)
-
-
-def _package_of(info: Info, entry_module: str) -> tuple[str, str]:
-    """(package to hash, module in it that only describes).
-
-    The package is the one that the entry point names, where the implementation lies in it, else the implementation's
-    top-level package. A module that describes and implements is hashed whole.
-    """
-    implementation = info.load.split(":")[0]
-    package = entry_module if implementation.startswith(f"{entry_module}.") else info.package
-    return package, entry_module if implementation != entry_module else ""

@@ -38,7 +38,7 @@ from ..training.scoring import score_rows
 from ..training.views import Features
 from .plan import Plan
 from .problem import Problem
-from .resolve import method_class
+from .resolve_method import method_class
 from .select import Snapshot
 
 #: Raised when the layout of the file changes.

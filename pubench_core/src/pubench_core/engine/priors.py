@@ -5,24 +5,31 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from pydantic import ValidationError
 
 from ..backbone import Backbone
 from ..data.checksum_cache import keep, kept
+from ..data.generator import Split
 from ..errors import RequestError
 from ..isolation import isolated
 from ..prior import Samples
 from ..randomness import stream, torch_seed
 from ..results import Estimate, plain_data
-from ..specs import population_prior
+from ..specs import RunSpec, is_one_sample, population_prior, unlabeled_prior
+from ..specs.canonical import short_hash
 from ..specs.run import TEST, UNKNOWN, PriorScorer
+from ..training.networks import NetworkBuilder
 from .machine import versions
-from .plan import EstimatorChoice
+from .plan import EstimatorChoice, Plan
+from .problem import Truth
 
 
 @dataclass(frozen=True)
@@ -39,19 +46,77 @@ class EstimateCache:
         cannot be written costs the time of that.
         """
         path = self.folder / f"{hashlib.sha256(f'{self.code} {content}'.encode()).hexdigest()[:32]}.json"
-        found = _read(path)
-        if found is None:
-            found = make()
-            keep(path, found.model_dump_json().encode())
+        if (stored := kept(path)) is not None:
+            with suppress(ValidationError):  # of another version
+                return Estimate.model_validate_json(stored)
+        found = make()
+        keep(path, found.model_dump_json().encode())
         return found
 
 
-def _read(path: Path) -> Estimate | None:
-    content = kept(path)
-    try:
-        return None if content is None else Estimate.model_validate_json(content)
-    except ValidationError:  # of another version
+def prior_of(
+    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
+) -> tuple[float | None, Estimate | None]:
+    """The prior that the method is given; ``x``: features of the pool, in the split's order.
+
+    ``network``: makes the networks of the run. ``cache``: folder of estimates.
+
+    RequestError where a method that reads it is given one below the labels.
+    """
+    spec, train = plan.spec, split.train
+
+    def samples() -> Samples:
+        positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
+        return Samples(x[positive], x[unlabeled], positive, unlabeled)
+
+    cached = None
+    if (estimator := plan.estimator) is not None:
+        parts = plan.code.parts
+        # one package may have several estimators; the run's network counts where it scores
+        code = [estimator.info.key, parts[f"prior {estimator.info.key}"], parts["engine"]]
+        if spec.prior_scorer == "backbone":
+            code += [plan.backbone.info.key, parts[f"backbone {plan.backbone.info.key}"]]
+        cached = EstimateCache(cache, short_hash(code))
+    found = given_prior(
+        spec.prior,
+        true,
+        estimator=plan.estimator,
+        samples=samples,
+        one_sample=is_one_sample(spec.data.scheme),
+        seed=spec.seed,
+        scorer=spec.prior_scorer,
+        network=lambda: network(1),
+        kept=cached,
+    )
+    if "prior" in plan.method.granted and found[0] is not None:
+        _refuse_contradiction(plan, found[0], split)
+    return found
+
+
+def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
+    """|P| / n of the pool, or of the unlabeled rows of two-sample data; ``truth``: of the training part's rows."""
+    if truth is None:
         return None
+    population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
+    return int(population.sum()) / len(population)
+
+
+def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
+    """RequestError where more rows are labeled than the prior allows to be positive.
+
+    As many are too many for a method that reads the share of positives in U, which is then 0.
+    """
+    n, n_labeled = len(split.train.rows), split.train.n_labeled
+    if not is_one_sample(plan.spec.data.scheme):
+        return
+    share = unlabeled_prior(prior, n_labeled, n)
+    if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
+        raise RequestError(
+            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
+            f"above {n_labeled / n:.4g}",
+            field="prior",
+            value=prior,
+        )
 
 
 def given_prior(

@@ -33,7 +33,7 @@ from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
-from .compute import Finished, model_warning
+from .finish import Finished, model_warning
 from .plan import Plan
 from .train import OUT_OF_MEMORY
 

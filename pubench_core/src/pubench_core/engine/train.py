@@ -344,10 +344,14 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     """All criteria; RequestError if the one that names the result has no value on this split."""
     chosen, problem = plan.spec.selection, evaluator.problem
     undefined = evaluator.undefined(chosen.criteria)
+    counts = None  # (negatives, positives) of the training part with the validation part put back
+    if problem.truth_train is not None and problem.truth_validation is not None:
+        truth = np.concatenate([problem.truth_train, problem.truth_validation])
+        counts = int((truth == 0).sum()), int((truth == 1).sum())
     refuse_undefined(
         chosen.criterion,
         undefined,
-        counts=_before_validation(problem),
+        counts=counts,
         c=plan.spec.mechanism.c,
         known=chosen.criteria,
     )
@@ -356,11 +360,3 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     oracle = {name for name, info in infos.items() if info.oracle}
     folded = plan.spec.validation.fold is not None
     return Selection(chosen.criteria, undefined, lower, oracle, keeps_checkpoints=folded)
-
-
-def _before_validation(problem: Problem) -> tuple[int, int] | None:
-    """(negatives, positives) of the training part with the validation part put back; None without truth."""
-    if problem.truth_train is None or problem.truth_validation is None:
-        return None
-    truth = np.concatenate([problem.truth_train, problem.truth_validation])
-    return int((truth == 0).sum()), int((truth == 1).sum())

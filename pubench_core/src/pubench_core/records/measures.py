@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -113,6 +114,34 @@ def measures_at(
     deciding = [name for name in names if name in measurer.deciding]
     at = {part: replace(known, threshold=threshold) for part, known in knowledge.items()}
     return measures_of(scores, at, deciding, measurer)
+
+
+class Decided(NamedTuple):
+    """Measures of a state by the decision at 0; the threshold at the prior, and the measures by it."""
+
+    measures: Measures
+    threshold: float | None
+    at_prior: Measures
+
+
+def by_both_decisions(
+    scores: Mapping[str, Mapping[str, FloatArray]],
+    arrays: Arrays,
+    knowledge: Mapping[str, Knowledge],
+    names: Sequence[str],
+    measurer: Measurer,
+    data: DataFacts,
+    spec: RunSpec,
+) -> dict[str, Decided]:
+    """State -> its measures. ``scores``: state -> part -> (n,); ``arrays``: as :func:`threshold_in` reads them."""
+    # all of them first, which tells what reads a decision
+    at_zero = {state: measures_of(parts, knowledge, names, measurer) for state, parts in scores.items()}
+    found = {}
+    for state, parts in scores.items():
+        threshold = threshold_in(arrays, state, data, spec)
+        at_prior = measures_at(threshold, parts, knowledge, names, measurer)
+        found[state] = Decided(at_zero[state], threshold, at_prior)
+    return found
 
 
 # -------------------------------------------------------------------- cross-fitting

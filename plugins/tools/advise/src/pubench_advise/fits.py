@@ -16,13 +16,13 @@ from pubench.running import plan_of
 from pubench_core.data.paths import data_root
 from pubench_core.randomness import stream
 from pubench_core.records.files import read_scores
+from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
 from .portfolio import Candidate
 
 if TYPE_CHECKING:
-    from pubench_core.engine.execute import Outcome
     from pubench_core.engine.plan import Plan
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,19 +91,20 @@ def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, th
         return plan_of(candidate.method, rows.table, {k: v for k, v in given.items() if v is not None}, settings)
 
 
-def kept_folds(plan: Plan) -> list[Outcome | Plan]:
+def kept_folds(plan: Plan) -> list[Record | Plan]:
     """Record of each fold, or its plan if it is to be carried out."""
-    from pubench_core.engine.execute import covered
+    from pubench_core.engine.coverage import covered
 
     store, root = RecordStore(plan.spec.execution.results), data_root(plan.spec.execution)
     return [covered(one, store, root) for one in plan.folds]
 
 
-def trained(fold: Plan) -> Outcome:
+def trained(fold: Plan) -> Record:
     """Record of a fold that had none."""
     from pubench_core.engine.execute import execute
 
-    return execute(fold)
+    done = execute(fold)
+    return Record(done.folder, done.result)
 
 
 def out_of_fold(

@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.paths import data_root
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import method_class
 from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import RequestError, shown, unknown
 from pubench_core.plugins.info import MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry

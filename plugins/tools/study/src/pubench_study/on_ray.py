@@ -100,7 +100,8 @@ class RayPool:
     def submit(self, task: RunTask) -> None:
         """Claims a run and sends it to the cluster, unless a record answers it by now."""
         from pubench_core.data.paths import data_root
-        from pubench_core.engine.execute import Outcome, covered
+        from pubench_core.engine.coverage import covered
+        from pubench_core.engine.plan import Plan
 
         device = "cuda" if self.gpus else "cpu"
         task = replace(task, execution=self.orders.execution(device))
@@ -109,7 +110,7 @@ class RayPool:
             claim.enter_context(self.store.claim(task.run_id, wait=False))
             plan = plan_of(task)
             found = covered(plan, self.store, data_root(plan.spec.execution))
-            if isinstance(found, Outcome):
+            if not isinstance(found, Plan):
                 claim.close()
                 self._ended.append(ended_with(found.result, "found"))
                 return

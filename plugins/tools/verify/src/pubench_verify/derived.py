@@ -158,8 +158,9 @@ class DataHere:
         Raises PubenchError if the data cannot be drawn from.
         """
         from pubench_core.data.paths import data_root
-        from pubench_core.engine.build import draw_split, true_prior
+        from pubench_core.engine.build import draw_split
         from pubench_core.engine.open import open_data
+        from pubench_core.engine.priors import true_prior
         from pubench_core.engine.problem import parts_of
 
         spec = plan.spec

@@ -156,7 +156,7 @@ class _Derived:
 
     def fields(self, name: str, criterion: CriterionResult) -> dict[str, Any]:
         """Fields of a criterion, besides measures, that the scores of its state give."""
-        from pubench_core.engine.compute import warnings_of
+        from pubench_core.engine.decision_warnings import warnings_of
         from pubench_core.engine.score import State
 
         state, threshold = criterion.snapshot, self.thresholds[criterion.snapshot]

@@ -13,7 +13,7 @@ from pubench_study.seeds import seeds_of
 
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
-from pubench_cli.decisions import decisions_in, plain
+from pubench_cli.decisions import decisions_in
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
@@ -86,7 +86,7 @@ def _print(found: Sequence[SeedResult], *, as_json: bool) -> None:
                 **done.result.plain(),
                 "record": str(done.folder) if done.folder is not None else None,
                 "reused": done.reused,
-                **({"decisions": plain(decided)} if decided is not None else {}),
+                **({"decisions": asdict(decided)} if decided is not None else {}),
             }
             for done, decided in zip(found, decisions, strict=True)
         ]

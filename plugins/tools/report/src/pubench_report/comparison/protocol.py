@@ -77,7 +77,7 @@ def _changed_config(spec: RunSpec, *, drawn: bool) -> str:
 
     ``drawn``: those that a method declares a range for may be others.
     """
-    from pubench_core.engine.resolve import method_class
+    from pubench_core.engine.resolve_method import method_class
 
     info = next((one for one in registry().infos(MethodInfo) if one.key == spec.method.key), None)
     preset = info.presets.get(spec.method.preset or "") if info is not None else None

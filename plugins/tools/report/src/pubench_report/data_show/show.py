@@ -19,7 +19,8 @@ from pubench_cli.progress import data_progress
 from pubench_cli.visible import rows_out
 from pubench_core.data.paths import data_root
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import method_class, resolve
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import Registry, registry

@@ -274,7 +274,7 @@ def _partial(kind: type[Stored], **known: Any) -> Any:
 
 
 def _is_oracle(spec: RunSpec) -> bool:
-    from pubench_core.engine.resolve import method_class
+    from pubench_core.engine.resolve_method import method_class
     from pubench_core.plugins.info import MethodInfo
 
     implementation = method_class(registry().find(MethodInfo, spec.method.key))

@@ -14,7 +14,7 @@ import torch
 from pydantic import ValidationError
 
 from pubench_core.engine.model_file import load_model, model_bytes
-from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError
 from pubench_core.method import AnyMethod
 from pubench_core.metric import FloatArray

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained
 from pubench_core.training.epochs import Epoch
 from pubench_core.training.run import Run

@@ -19,7 +19,8 @@ from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
-from pubench_core.engine.resolve import method_class, resolve
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo

@@ -1,0 +1,194 @@
+"""From a trained method to everything that its record holds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import PubenchError, said_by
+from ..metric import FloatArray, Measurer
+from ..records.files import Arrays, state_model
+from ..records.measures import Decided, by_both_decisions
+from ..records.scores import MEASURED, rows_and_labels, scores_name
+from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
+from ..specs.run import TEST
+from .decision_warnings import warnings_of
+from .model_file import model_bytes
+from .plan import Plan
+from .problem import Problem
+from .score import state_name
+from .select import Track
+from .train import Trained
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Everything that the record of a finished run holds, as plain data.
+
+    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``;
+    ``training``: that of ``training-scores.npz``; None where they are not to be kept.
+    ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
+    texts. ``model``: content of the model's file; ``models``: name of a file -> content, of a fold in the states that
+    it keeps, or of all folds in the chosen one.
+    """
+
+    result: Result
+    environment: Environment
+    trace: list[dict[str, Any]] | None = None
+    arrays: Arrays | None = None
+    samples: Arrays | None = None
+    training: Arrays | None = None
+    predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    model: bytes | None = field(default=None, repr=False)
+    models: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def finished(plan: Plan, problem: Problem, trained: Trained, environment: Environment) -> Finished:
+    """Result of a trained method, to be recorded."""
+    spec = plan.spec
+    model, why_not = _model(plan, problem, trained) if spec.execution.save_model else (None, "")
+    predictions, ids = None, {}
+    if problem.unlabeled_rows is not None:
+        scores = trained.scores[spec.selection.criterion]["unlabeled"]
+        predictions = (problem.unlabeled_rows, scores)
+        ids = {name: texts[problem.unlabeled_rows].tolist() for name, texts in problem.opened.ids.items()}
+    trace = [
+        {
+            "stage": event.stage,
+            "epoch": event.epoch,
+            "in_stage": event.in_stage,
+            "seconds": round(event.seconds, 4),
+            "evaluation_seconds": round(event.evaluation_seconds, 4),
+            **event.values,
+            "positive_decisions": event.positive_decisions,
+            **{f"criterion-{name}": value for name, value in event.criteria.items()},
+        }
+        for event in trained.epochs
+    ]
+    models = {}
+    if model is not None:  # of the states that a fold keeps; any other run keeps none
+        for epoch, snapshot in trained.selection.checkpoints.items():
+            snapshot.restore(trained.method)
+            for candidate in trained.method.candidates():
+                name = state_model(state_name(epoch, candidate))
+                models[name] = model_bytes(plan, problem, trained.method, candidate)
+    arrays, part = _arrays(problem, trained), problem.split.train
+    training: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
+    if problem.truth_train is not None:
+        training["training_labels"] = problem.truth_train
+    training |= trained.training
+    return Finished(
+        result=_result(plan, problem, trained, environment, arrays | training, kept=model is not None, why_not=why_not),
+        environment=environment,
+        trace=trace if "trace" in spec.execution.artifacts else None,
+        arrays=arrays if "scores" in spec.execution.artifacts else None,
+        samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
+        training=training if "training-scores" in spec.execution.artifacts else None,
+        predictions=predictions,
+        ids=ids,
+        model=model,
+        models=models,
+    )
+
+
+def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
+    """The content of the model's file, or why there is none."""
+    candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+    try:
+        return model_bytes(plan, problem, trained.method, candidate), ""
+    except PubenchError as error:
+        return None, model_warning(str(error))
+    # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.
+    except Exception as error:  # noqa: BLE001
+        return None, model_warning(said_by(error))
+
+
+def model_warning(reason: str) -> str:
+    """The line of a result that was to have a model and has none."""
+    return f"no model was kept: {reason}; everything else of the run is there"
+
+
+# -------------------------------------------------------------------- the result
+
+
+def _result(
+    plan: Plan,
+    problem: Problem,
+    trained: Trained,
+    environment: Environment,
+    arrays: Arrays,
+    *,
+    kept: bool,
+    why_not: str,
+) -> Result:
+    """``arrays``: all scores; ``kept``: whether the model is, or ``why_not``."""
+    spec, names = plan.spec, plan.spec.evaluation.metrics
+    measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
+    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
+    scores = {name: trained.states[name].scores for name in trained.state_of.values()}
+    decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
+    criteria = {
+        name: _criterion(plan, problem, trained, track, decided) for name, track in trained.selection.tracks.items()
+    }
+    chosen = trained.state_of[spec.selection.criterion]
+    return Result(
+        record_version=RECORD_VERSION,
+        run_id=plan.run_id,
+        code=problem.opened.code,
+        spec=spec,
+        oracle="truth" in plan.method.requires or spec.prior == TEST,
+        selected=spec.selection.criterion,
+        decision=spec.decision.rule,
+        criteria=criteria,
+        metrics={name: plan.metrics[name].code for name in names},
+        data=facts,
+        epochs=len(trained.epochs),
+        seconds=trained.seconds,
+        peak_memory=trained.memory,
+        model=SavedModelFacts(snapshot=chosen) if kept else None,
+        warnings=(
+            *measurer.failed.values(),
+            *(line for line in (trained.selection.ended, why_not) if line),
+            *trained.warnings,
+        ),
+        device=environment.device,
+        threads=environment.threads,
+        finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+
+
+def _criterion(
+    plan: Plan, problem: Problem, trained: Trained, track: Track, decided: dict[str, Decided]
+) -> CriterionResult:
+    """``decided``: of every state, by name."""
+    plugin = plan.metrics.get(track.name)
+    oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
+    if track.snapshot is None:
+        reason = track.undefined or NEVER
+        return CriterionResult(oracle=oracle, undefined=reason, code=code)
+    state = trained.states[trained.state_of[track.name]]
+    return CriterionResult(
+        oracle=oracle,
+        epoch=track.epoch,
+        value=track.best,
+        candidate=track.candidate,
+        stopped_at=track.stopped_at,
+        snapshot=state.name,
+        code=code,
+        warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
+        **decided[state.name]._asdict(),
+    )
+
+
+def _arrays(problem: Problem, trained: Trained) -> Arrays:
+    """The content of ``scores.npz``; see :mod:`pubench_core.records.scores`."""
+    arrays = rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows)
+    for name, state in trained.states.items():
+        arrays |= {scores_name(part, name): scores for part, scores in state.scores.items()}
+        arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}
+    return arrays

@@ -1,0 +1,77 @@
+"""Method of a request, with its validated configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import Hint, PluginError, RequestError, shown, unknown
+from ..method import AnyMethod, Method
+from ..plugins.info import MethodInfo
+from ..plugins.registry import Registry, load
+from ..specs.config import TrainingConfig
+from .explain import explain
+from .layers import Request
+from .plan import DataChoice, MethodChoice
+from .resolve_data import DataSections
+
+#: Preset for a user's own table: it must work for any prior, without a negative to choose by.
+OWN_TABLE = "table"
+
+
+def choose_method(request: Request, registry: Registry, data: DataChoice) -> tuple[MethodChoice, str | None]:
+    """The method with its configuration, and the preset that this started from.
+
+    On a user's table, patience is off unless it is set, and the preset :data:`OWN_TABLE` is used if the method has it
+    and none is named.
+    """
+    info = request.find(registry, MethodInfo, "method", request.key(MethodInfo, "method"))
+    implementation = method_class(info)
+    section = request.sections["method"]
+    preset, given = section.get("preset"), section.get("config") or {}
+    values: dict[str, Any] = {}
+    if data.table is not None:
+        if issubclass(implementation.Config, TrainingConfig):
+            values["patience"] = None
+        if preset is None and OWN_TABLE in info.presets:
+            preset = OWN_TABLE
+    if preset is not None:
+        if str(preset) not in info.presets:
+            raise unknown(f"preset of {info.key}", str(preset), info.presets, field="method.preset")
+        values |= info.presets[str(preset)].resolve(data.info.key)
+    if request.sections["validation"].get("folds") is not None and "patience" in implementation.Config.model_fields:
+        values["patience"] = None  # one epoch is chosen for all folds, of those that every fold reaches
+    if not isinstance(given, Mapping):
+        raise RequestError(
+            f"method.config must be a mapping of {info.key}'s fields, given {shown(given)}", field="method.config"
+        )
+    try:
+        config = implementation.Config.model_validate({**values, **given})
+    except ValidationError as error:
+        prefix, hint = ("method", "config"), Hint("describe", info.key)
+        raise explain(error, implementation.Config, prefix, request.origins, info.key, hint) from None
+    method = MethodChoice(info, implementation, config, implementation.requires(config), implementation.uses(config))
+    return method, preset
+
+
+def method_class(info: MethodInfo) -> type[AnyMethod]:
+    """The method behind an info record; PluginError if it is not a :class:`Method`."""
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
+    return found
+
+
+def refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
+    """RequestError for a method that is granted true labels on a table that has none."""
+    if "truth" in method.requires and not data.choice.truth_in_pool:
+        key, name = method.info.key, data.choice.info.name
+        if data.choice.table is None:
+            lacks = f"{key} needs true labels of rows to train on and {data.data['key']} has none"
+            raise RequestError(f"{lacks}; take another method", field="method.key", value=key)
+        raise RequestError(
+            f"{key} needs true labels and {name} has none; data.own.truth_col=COLUMN names them",
+            field="data.own.truth_col",
+        )

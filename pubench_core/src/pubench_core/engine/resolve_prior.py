@@ -1,0 +1,66 @@
+"""Prior of a request: what was asked for, and the estimator that it names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import PluginError, RequestError
+from ..plugins.info import PriorInfo
+from ..plugins.registry import Registry, load
+from ..prior import PriorEstimator
+from ..specs import RunSpec
+from ..specs.run import TEST, UNKNOWN
+from .layers import Request
+from .plan import EstimatorChoice, MethodChoice
+from .resolve_data import DataSections
+
+
+def _ways_to_a_prior(registry: Registry) -> str:
+    ways = "give what you believe (prior=0.3)"
+    return f"{ways} or have it estimated (prior=estimated:KEY)" if registry.infos(PriorInfo) else ways
+
+
+def wanted_prior(request: Request, method: MethodChoice, data: DataSections, registry: Registry) -> Any:
+    """The prior that was asked for; where none was, the true one, or none where nobody knows it or needs it.
+
+    Raises RequestError for a method that needs one and is to have none.
+    """
+    needed, hidden = "prior" in method.requires, not data.choice.truth_in_pool
+    wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
+    if needed and wanted == UNKNOWN and not hidden:
+        raise RequestError(
+            f"{method.info.key} needs the class prior, and prior unknown tells it none; the true one is known here "
+            f"(prior=true), or {_ways_to_a_prior(registry)}",
+            field="prior",
+            value=wanted,
+        )
+    if needed and (wanted == UNKNOWN or (hidden and "prior" not in request.rest)):
+        raise RequestError(
+            f"{method.info.key} needs the class prior, which nobody knows here; {_ways_to_a_prior(registry)}",
+            field="prior",
+            value=wanted,
+        )
+    return wanted
+
+
+def choose_estimator(spec: RunSpec, registry: Registry, data: DataSections) -> tuple[RunSpec, EstimatorChoice | None]:
+    """The estimator that the spec names, if any; RequestError for a true prior where the truth is not known."""
+    word, _, rest = str(spec.prior).partition(":")
+    if word == TEST and (data.choice.truth_in_pool or not data.choice.can_be_tested):
+        why = "the true prior is known (prior=true)" if data.choice.truth_in_pool else "there is no test part"
+        raise RequestError(
+            f"prior test is for data of which only the test part has true labels; here {why}", field="prior", value=TEST
+        )
+    if word in ("true", "scaled") and not data.choice.truth_in_pool:
+        raise RequestError(
+            f"prior {spec.prior}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
+            field="prior",
+            value=spec.prior,
+        )
+    if word != "estimated":
+        return spec, None
+    info = registry.find(PriorInfo, rest)
+    made = load(info)
+    if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
+        raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
+    return spec.model_copy(update={"prior": f"estimated:{info.key}"}), EstimatorChoice(info, made())
