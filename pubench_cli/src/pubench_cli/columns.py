@@ -48,7 +48,8 @@ def print_table(
     """
     texts = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     styles = styles or [""] * len(rows)
-    natural = [max([cell_len(c.name), *(_longest(row[k]) for row in texts)]) for k, c in enumerate(columns)]
+    lines = [[line for row in texts for line in row[k].plain.split("\n")] for k in range(len(columns))]
+    natural = [max(map(cell_len, [column.name, *lines[k]])) for k, column in enumerate(columns)]
     least = [min(n, max(NARROWEST, _word(c.name))) if c.wraps else n for n, c in zip(natural, columns, strict=True)]
     room = console.width
     gap = GAP if _fits(least, room, GAP) or not _fits(least, room, NARROW_GAP) else NARROW_GAP
@@ -65,10 +66,6 @@ def print_table(
         names = ", ".join(columns[k].name for k in surplus_columns)
         remedy = f" ({everything})" if everything else ""
         console.print(Text(f"not shown at this width: {names}{remedy}", style="dim"))
-
-
-def _longest(text: Text) -> int:
-    return max((cell_len(line) for line in text.plain.split("\n")), default=0)
 
 
 def _word(text: str) -> int:
