@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_core.engine import coverage as covering
 from pubench_core.engine import execute as execution
 from pubench_core.engine.coverage import answer, coverage, stored_record
 from pubench_core.engine.execute import Outcome, execute
@@ -513,7 +514,7 @@ def test_where_the_data_are_not_here_the_record_answers_and_it_is_said(
     def absent(source: Any, root: Any) -> Any:
         raise RequestError("digits.csv is not in data")
 
-    monkeypatch.setattr(execution, "located", absent)
+    monkeypatch.setattr(covering, "located", absent)
     again, lines = carried_out(ask())
     assert (again.reused, again.result) == (True, first.result)
     assert lines[0] == "the data behind the stored result are not here to compare: digits.csv is not in data"
