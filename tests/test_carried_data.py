@@ -82,7 +82,8 @@ def test_check_and_verify_say_it(tmp_path: Path, pubench: Run, site: str) -> Non
 
 
 def test_an_honest_method_does_as_well_on_a_fresh_problem(tmp_path: Path, pubench: Run) -> None:
-    done = pubench("run", "--method", "nnpu", "--data", "digits", "--threads", 1, "--no-tracking")
+    run = ("run", "--method", "nnpu", "--data", "digits", "--preset", "quick", "--threads", 1, "--no-tracking")
+    done = pubench(*run)
     assert done.returncode == 0, done.stderr
     fresh = pubench("verify", "results", "--rerun", 0, "--fresh", 2, "--seed", 1)
     assert fresh.returncode == 0, fresh.stdout

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,9 @@ def test_boosting_gets_gaps_and_categories_and_trees_do_not() -> None:
 @pytest.mark.parametrize(
     ("method", "base"), [("pu-bagging", "trees"), ("naive", "boosting"), ("elkan-noto", "logistic")]
 )
-def test_a_saved_model_scores_with_the_same_bits_in_another_process(method: str, base: str, tmp_path: Path) -> None:
+def test_a_saved_model_scores_with_the_same_bits_in_another_process(
+    method: str, base: str, tmp_path: Path, pubench_in: Callable[..., Any]
+) -> None:
     frame, labeled, _ = rows()
     frame.assign(labeled=labeled.astype(int)).to_csv(tmp_path / "t.csv", index=False)
     config = {"base": base, **({"n_estimators": 10} if method == "pu-bagging" else {})}
@@ -94,8 +96,8 @@ def test_a_saved_model_scores_with_the_same_bits_in_another_process(method: str,
         results=tmp_path / "results",
         save_model=True,
     )
-    command = [Path(sys.executable).with_name("pubench"), "predict", made.folder, tmp_path / "t.csv"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    done = pubench_in(tmp_path)("predict", made.folder, "t.csv")
+    assert done.returncode == 0, done.stderr
     there = pd.read_csv(io.StringIO(done.stdout), dtype={"score": str}).set_index("row").score
     trained = pd.read_csv(made.folder / "predictions.csv", dtype={"score": str}).set_index("row").score
     assert len(trained) == (~labeled).sum()

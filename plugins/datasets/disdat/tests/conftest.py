@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,10 +67,18 @@ def write_rds(path: Path, frame: pd.DataFrame) -> None:
     pyreadr.write_rds(str(path), frame.astype(texts), compress="gzip")
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small files of all regions."""
+    folder = tmp_path_factory.mktemp("disdat")
+    write_files(folder)
+    return folder
+
+
 @pytest.fixture
-def root(tmp_path: Path) -> DataRoot:
+def root(written: Path, tmp_path: Path) -> DataRoot:
     """A data root with small files of all regions."""
-    write_files(tmp_path / "data" / "disdat")
+    shutil.copytree(written, tmp_path / "data" / "disdat")
     return DataRoot(tmp_path / "data", "a test", cache=tmp_path / "cache")
 
 

@@ -80,19 +80,23 @@ def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
 def test_the_prior_places_the_threshold_on_scores_out_of_bag(share: float) -> None:
     positive, unlabeled, _ = blobs()
     data = problem(positive, unlabeled, prior=share)
-    method = trained(data, n_estimators=200)
+    method = trained(data, n_estimators=100)
     assert abs((unlabeled_scores(method, data) > method.threshold).mean() - share) < 0.02
-    assert trained(data, threshold="half").threshold == 0.5
-    assert trained(problem(positive, unlabeled, prior=None)).threshold == 0.5
+
+
+def test_without_a_prior_or_if_told_so_the_threshold_is_one_half() -> None:
+    positive, unlabeled, _ = blobs()
+    assert trained(problem(positive, unlabeled), n_estimators=10, threshold="half").threshold == 0.5
+    assert trained(problem(positive, unlabeled, prior=None), n_estimators=10).threshold == 0.5
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_a_posterior_of_one_half_splits_two_gaussians_near_their_best_cut(scheme: Scheme) -> None:
     positive, unlabeled, truth = blobs(n_p=300, n_u=1200)
     data = problem(positive, unlabeled, scheme)
-    method = trained(data, n_estimators=100, threshold="posterior", bootstrap_positives=True)
+    method = trained(data, threshold="posterior", bootstrap_positives=True)
     accuracy = ((unlabeled_scores(method, data) > method.threshold) == truth).mean()
-    by_prior = trained(data, n_estimators=100, bootstrap_positives=True)
+    by_prior = trained(data, bootstrap_positives=True)
     assert accuracy > ((unlabeled_scores(by_prior, data) > by_prior.threshold) == truth).mean() - 0.05
     with pytest.raises(ValueError, match="bootstrap_positives=true"):
         Config(threshold="posterior")

@@ -78,7 +78,8 @@ def test_a_picture_has_a_panel_for_each_part_and_counts_every_row(kept: pubench.
 
 def test_the_propensity_of_the_training_part_is_drawn_for_labeled_and_unlabeled_positives(tmp_path: Path) -> None:
     """PU-Bench, Figure 12, a.3: its argument is that these two overlap."""
-    run = pubench.run("lbe-pu", "digits", artifacts=KEPT, results=tmp_path, **SHORT)
+    config = {**SHORT["config"], "pre_training": 10}
+    run = pubench.run("lbe-pu", "digits", artifacts=KEPT, results=tmp_path, **{**SHORT, "config": config})
     arrays, state = read_scores(run.folder, TRAINING_SCORES), run.result.chosen.snapshot
     panels = {panel.title: panel for panel in _panels(read_record(run.folder), state)}
     found = panels["propensity, training part"]
