@@ -154,15 +154,6 @@ class VectorsOnly(Sound):
         super().fit(data, run)
 
 
-class Browses(Sound):
-    """Looks into the cache, where stored data sets lie with their labels."""
-
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        super().fit(data, run)
-        cache = Path(os.environ["PUBENCH_CACHE"])
-        sorted(cache.iterdir()) if cache.exists() else []
-
-
 class Counts(Sound):
     """Counts the rows that it was asked to score."""
 
@@ -231,7 +222,7 @@ class Wraps(Sound):
 KINDS = [
     Hoards, Listens, Wraps,
     Sound, Peeks, Relative, Restless, Stubborn, Meddling, Lost, Brittle, Scribbling, Unsavable, Savable, VectorsOnly,
-    Browses, Counts, Borrows,
+    Counts, Borrows,
 ]  # fmt: skip
 
 

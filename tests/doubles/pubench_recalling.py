@@ -1,6 +1,9 @@
-"""A cheat that reads the labels of an embedded data set, which lie in the files of scikit-learn."""
+"""Cheats that read labels of data sets: from the files of scikit-learn, and from the cache."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 from pubench_nonconforming import Config, Sound
 from sklearn.datasets import load_digits
@@ -17,10 +20,24 @@ class Recalls(Sound):
         load_digits()
 
 
+class Browses(Sound):
+    """Looks into the cache, where stored data sets lie with their labels."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        cache = Path(os.environ["PUBENCH_CACHE"])
+        sorted(cache.iterdir()) if cache.exists() else []
+
+
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
     return [
         MethodInfo(
-            key="recalls", name="Recalls", summary="cheats", load=f"{__name__}:Recalls", needs=frozenset({"prior"})
+            key=kind.__name__.lower(),
+            name=kind.__name__,
+            summary="cheats",
+            load=f"{__name__}:{kind.__name__}",
+            needs=frozenset({"prior"}),
         )
+        for kind in (Recalls, Browses)
     ]

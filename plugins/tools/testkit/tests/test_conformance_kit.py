@@ -24,7 +24,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 
 OURS = [
     EntryPoint(name, f"pubench_{name}", GROUP)
-    for name in ("nonconforming", "climbing", "prying", "recalling", "thieving")
+    for name in ("nonconforming", "climbing", "prying", "recalling", "thieving", "scheming")
 ]
 
 
@@ -68,6 +68,7 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("hoards", "earlier-runs", "a run of another seed in between"),
         *((f"thief-{way}", "hidden-labels", "hidden labels permuted") for way in IN_MEMORY),
         ("replaces", "hidden-labels", "hidden labels permuted"),
+        *((f"schemer-{way}", "hidden-labels", "hidden labels permuted") for way in ("matched", "walked", "outermost")),
         ("thief-memory", "reads-no-data", "training opened /proc/self/mem"),
         ("thief-by-a-child", "reads-no-data", "another process or a connection (subprocess.Popen)"),
         ("thief-by-a-fork", "reads-no-data", "another process or a connection (os.fork)"),
@@ -82,21 +83,28 @@ def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, wo
 
 
 @pytest.mark.parametrize(
-    "word",
+    ("module", "word"),
     [
-        "uses getattr with a name that it makes",
-        "uses dataclasses.inspect.currentframe: inspect by way of another module",
-        "uses torch.sys.modules: sys by way of another module",
-        "uses eval",
-        "uses __traceback__",
-        "uses from_file",
-        "uses dir_fd, which hides what is opened",
-        "imports socket",
-        "imports subprocess",
+        ("thieving", "uses getattr with a name that it makes"),
+        ("thieving", "uses dataclasses.inspect.currentframe: inspect by way of another module"),
+        ("thieving", "uses torch.sys.modules: sys by way of another module"),
+        ("thieving", "uses eval"),
+        ("thieving", "uses __traceback__"),
+        ("thieving", "uses from_file"),
+        ("thieving", "uses dir_fd, which hides what is opened"),
+        ("thieving", "imports socket"),
+        ("thieving", "imports subprocess"),
+        ("scheming", "imports traceback"),
+        ("scheming", "uses f_back in a pattern"),
+        ("scheming", "uses __traceback__ in a pattern"),
+        ("scheming", "uses getattr with a name that it makes"),
+        ("scheming", "uses __array_interface__"),
+        ("scheming", "uses environb"),
+        ("scheming", "uses seed_seq"),
     ],
 )
-def test_the_source_of_a_thief_says_how_it_reaches_out(plugins: Registry, word: str) -> None:
-    file = Path(importlib.import_module("pubench_thieving").__file__ or "")
+def test_the_source_of_a_thief_says_how_it_reaches_out(module: str, word: str) -> None:
+    file = Path(importlib.import_module(f"pubench_{module}").__file__ or "")
     assert any(line.endswith(word) or f"{word};" in line for line in reaching_out(file))
 
 

@@ -15,11 +15,17 @@ DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[..., Path]) -> str:
     """A folder for PYTHONPATH in which thieves are installed."""
-    modules = {name: (DOUBLES / f"{name}.py").read_text() for name in ("pubench_thieving", "pubench_nonconforming")}
-    return str(make_distribution(tmp_path_factory.mktemp("site"), "thieving", modules))
+    folder = tmp_path_factory.mktemp("site")
+    for name in ("thieving", "scheming", "importing"):
+        modules = (f"pubench_{name}", "pubench_nonconforming")
+        make_distribution(folder, name, {module: (DOUBLES / f"{module}.py").read_text() for module in modules})
+    return str(folder)
 
 
-@pytest.mark.parametrize("method", ["thief-framed", "thief-collected", "thief-formatted", "replaces"])
+@pytest.mark.parametrize(
+    "method",
+    ["thief-framed", "thief-collected", "thief-formatted", "replaces", "schemer-matched", "schemer-remembered"],
+)
 def test_a_thief_gives_other_scores_with_other_hidden_labels(pubench: Run, site: str, method: str) -> None:
     env = {"PYTHONPATH": site}
     run = ("run", "--method", method, "--data", "breast-cancer", "--threads", 1, "--no-tracking", "--select", "f1")
@@ -30,6 +36,41 @@ def test_a_thief_gives_other_scores_with_other_hidden_labels(pubench: Run, site:
     assert blind.returncode == 1
     assert "with other hidden labels its scores are others (" in blind.stdout
     assert blind.stdout.splitlines()[-1].startswith("1 record, 1 problem; ")
+
+
+@pytest.mark.parametrize(
+    ("method", "file"),
+    [
+        ("schemer-recorded", "scores.npz"),
+        ("schemer-left", "pubench-left"),
+        ("imports", "digits.csv.gz"),
+    ],
+)
+def test_files_that_show_labels_are_named(tmp_path: Path, pubench: Run, site: str, method: str, file: str) -> None:
+    env = {"PYTHONPATH": site, "TMPDIR": str(tmp_path)}
+    (tmp_path / "pubench-left").write_bytes(b"\0\1\1")
+    run = ("--data", "breast-cancer", "--threads", 1, "--no-tracking", "--set", "epochs=1")
+    if method == "schemer-recorded":
+        assert pubench("run", "--method", "pn", *run, env=env).returncode == 0
+    assert pubench("run", "--method", method, *run, "--results", "mine", env=env).returncode == 0
+    again = pubench("verify", "mine", "--rerun", 1, env=env)
+    assert again.returncode == 0, again.stdout
+    blind = pubench("verify", "mine", "--rerun", 0, "--blind", 1, env=env)
+    assert blind.returncode == 1
+    assert "while it trains it opens " in blind.stdout
+    assert file in blind.stdout
+
+
+def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(
+    tmp_path: Path, pubench: Run, site: str
+) -> None:
+    """It cheats in a run and in a rerun, and not in a process of its own: the record tells."""
+    env, left = {"PYTHONPATH": site}, {"PYTHONPATH": site, "PUBENCH_LEFT": "a7z"}
+    run = ("--data", "breast-cancer", "--threads", 1, "--no-tracking", "--set", "epochs=1")
+    assert pubench("run", "--method", "schemer-environment", *run, env=left).returncode == 0
+    blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
+    assert blind.returncode == 1
+    assert "of the rows otherwise than its record" in blind.stdout
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "one-sample"])

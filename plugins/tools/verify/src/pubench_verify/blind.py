@@ -1,7 +1,7 @@
-"""A record's run trained twice, once with other hidden labels and in another order of the file.
+"""A record's run trained with other hidden labels and in another order of the file: its scores must stay the same.
 
 Code in the process of a run can reach true labels: through frames, the garbage collector, a function of NumPy that it
-has replaced. What it reaches there is another thing the second time, and its scores are not the same bits.
+has replaced, files. What it reaches in memory is another thing here, and what it opens is seen.
 """
 
 from __future__ import annotations
@@ -13,48 +13,67 @@ from pathlib import Path
 import numpy as np
 
 from pubench_core.errors import PubenchError
+from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record
+from pubench_core.records.scores import scores_of
 from pubench_core.specs import GIVEN
 
-from .derived import plan_here
+from .derived import spec_here
+from .reproduction import computed_elsewhere
 from .result import Blind, Problem
+from .training import trained
 
 
-def blind(record: Record, root: Path, say: Callable[[str], None], draws: random.Random) -> Blind | Problem | None:
-    """Whether two trainings give the same scores; None for an oracle, joint runs and data whose truth is not known.
+def blind(
+    record: Record, root: Path, say: Callable[[str], None], draws: random.Random, *, tolerance: float
+) -> Blind | Problem | None:
+    """Whether a training with other hidden labels gives the scores of a record; None for an oracle, joint runs and data
+    whose truth is not known.
 
-    What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere. A
-    problem if any other score differs. ``root``: folder of data files. ``draws``: permutes.
+    What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere.
+    If another processor or version may round otherwise, its scores are compared with those of a training with the true
+    labels, whose decisions may differ from the record's by ``tolerance``. ``root``: folder of data files. ``draws``:
+    permutes.
     """
-    from pubench_testkit.disguise import other_labels, other_order
-
-    from pubench_core.engine.build import build_problem
-    from pubench_core.engine.machine import choose_device, computing
-    from pubench_core.engine.train import train
-
     result = record.result
     if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
         return None
-    say(f"{result.run_id}: training {result.spec.method.key} twice, once with other hidden labels")
-    rng = np.random.default_rng(draws.randrange(1 << 63))
+    say(f"{result.run_id}: training {result.spec.method.key} with other hidden labels")
     try:
-        plan = plan_here(result, root, threads=result.threads)
-        device = choose_device(plan)
-        with computing(plan, device):
-            problem = build_problem(plan, device)
-            seen = train(plan, problem)
-            unseen = train(plan, other_order(other_labels(problem, rng), rng))
+        spec, arrays = spec_here(result, root, threads=result.threads), read_scores(record.folder)
+        unseen = trained(spec, record.folder.parent, seed=draws.randrange(1 << 63))
+        names = [name for name, one in result.criteria.items() if not one.oracle and one.snapshot]
+        recorded = {
+            f"{name}/{part}": scores
+            for name in names
+            for part, scores in scores_of(arrays, result.criteria[name].snapshot).items()
+            if name != "last" or unseen.epochs == result.epochs
+        }
+        if unseen.opened:
+            return Problem(
+                result.run_id, f"while it trains it opens {', '.join(unseen.opened[:5])}: true labels may be there"
+            )
+        if not recorded:
+            return None
+        if not _apart(recorded, unseen.scores):
+            return Blind(result.run_id, sum(map(len, recorded.values())))
+        say(f"{result.run_id}: other scores than its record has; training it with its own labels")
+        seen = trained(spec, record.folder.parent)
     except PubenchError as error:
         return Problem(result.run_id, f"it cannot be trained with other hidden labels: {error}")
-    blind = [name for name, criterion in result.criteria.items() if not criterion.oracle and name in seen.scores]
-    if len(seen.epochs) != len(unseen.epochs):
-        blind = [name for name in blind if name != "last"]
-    pairs = {
-        f"{name}/{part}": (scores, unseen.scores[name][part])
-        for name in blind
-        for part, scores in seen.scores[name].items()
-    }
-    if apart := [name for name, (one, other) in pairs.items() if not np.array_equal(one, other)]:
+    if seen.epochs != unseen.epochs:
+        recorded = {name: scores for name, scores in recorded.items() if not name.startswith("last/")}
+    own = {name: seen.scores[name] for name in recorded if name in seen.scores}
+    if apart := _apart(own, unseen.scores):
         what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
         return Problem(result.run_id, what)
-    return Blind(result.run_id, sum(len(one) for one, _ in pairs.values())) if pairs else None
+    otherwise = max(float(np.mean((recorded[name] > 0) != (own[name] > 0))) if name in own else 1 for name in recorded)
+    if otherwise > tolerance or not computed_elsewhere(record, seen.environment):
+        what = f"trained in a process of its own, it decides {otherwise:.2%} of the rows otherwise than its record"
+        return Problem(result.run_id, what)
+    return Blind(result.run_id, sum(map(len, own.values())), as_recorded=False)
+
+
+def _apart(scores: Arrays, others: Arrays) -> list[str]:
+    """Names of scores that are not the same in both."""
+    return [name for name, one in scores.items() if name not in others or not np.array_equal(one, others[name])]

@@ -27,7 +27,14 @@ Say = Callable[[str], None]
 _TEST = ("test_rows", "test_labels")
 
 
-def plan_here(result: Result, data_root: object, *, threads: int | None = None) -> Plan:
+def spec_here(result: Result, data_root: object, *, threads: int | None = None) -> dict[str, Any]:
+    """Its spec as plain values, with the data of a folder that the record does not choose."""
+    spec = result.spec.model_dump(mode="json")
+    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto", "threads": threads}
+    return spec
+
+
+def plan_here(result: Result, data_root: object) -> Plan:
     """Plan of its spec under the installed plugins, with the data of a folder that the record does not choose.
 
     Raises RequestError, PluginError if it cannot be resolved.
@@ -36,9 +43,7 @@ def plan_here(result: Result, data_root: object, *, threads: int | None = None) 
     from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
 
-    spec = result.spec.model_dump(mode="json")
-    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto", "threads": threads}
-    return resolve([Layer(spec)], registry())
+    return resolve([Layer(spec_here(result, data_root))], registry())
 
 
 def other_code(plan: Plan, result: Result, plain: Mapping[str, Any], digest: str | None) -> Iterator[str]:

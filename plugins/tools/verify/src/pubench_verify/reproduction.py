@@ -342,6 +342,15 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
 
 # -------------------------------------------------------------------- what was otherwise
 
+#: Kinds of change that alone let the last digits of a run differ.
+ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
+
+
+def computed_elsewhere(record: Record, here: Environment) -> bool:
+    """Whether processor, versions, threads or what else decides rounding was otherwise when a record was made."""
+    old, new = (_things(record.result, environment) for environment in (_environment(record.folder), here))
+    return any(old.get(thing) != new.get(thing) for thing in {*old, *new} if thing[0] in ROUNDING)
+
 
 def _changed(record: Record, again: Record) -> Iterator[Changed]:
     """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""

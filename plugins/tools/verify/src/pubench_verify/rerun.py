@@ -8,11 +8,9 @@ from pathlib import Path
 from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
 
-from .reproduction import Reproduction, reproduce
+from .reproduction import ROUNDING, Reproduction, reproduce
 from .result import Again, Problem
 
-#: Kinds of change that alone let the last digits of a run differ.
-_ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 #: Measures by which a run carried out again is compared on another machine.
 _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
 #: Reruns that all differ in the same direction are a problem below this probability.
@@ -41,7 +39,7 @@ def carried_out_again(record: Record, tolerance: float, root: Path, say: Callabl
         return Again(run_id, True, largest, found.now.seconds.total)
     if found.other_rows:
         return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
-    elsewhere = sorted({change.kind for change in found.changed if change.kind in _ROUNDING})
+    elsewhere = sorted({change.kind for change in found.changed if change.kind in ROUNDING})
     if elsewhere and largest <= tolerance:
         left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
         return Again(run_id, False, largest, found.now.seconds.total, left_out, _recorded_better(found))

@@ -42,13 +42,18 @@ class Again:
 
 @dataclass(frozen=True)
 class Blind:
-    """A run whose scores did not change with its hidden labels. ``scores``: how many were compared."""
+    """A run whose scores did not change with its hidden labels. ``scores``: how many were compared.
+
+    ``as_recorded``: they are those of its record; else those of a training here with its own labels.
+    """
 
     run_id: str
     scores: int
+    as_recorded: bool = True
 
     def __str__(self) -> str:
-        return f"with other hidden labels the same {self.scores:,} scores to the last bit"
+        whose = "" if self.as_recorded else " as with its own, on this machine"
+        return f"with other hidden labels the same {self.scores:,} scores to the last bit{whose}"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -50,8 +51,9 @@ def verify(
 
     ``fresh``: how many records' methods are tried on another split with other positive classes, which nobody can know.
     They are compared with the oracle ``pn`` on both problems; one that carries the data with their labels falls behind.
-    ``blind``: how many runs are trained twice, once with other hidden labels and in another order of the file; one that
-    sees true labels in the memory of the process gives other scores.
+    ``blind``: how many runs are trained in a process of their own with other hidden labels and in another order of the
+    file; one that sees true labels in the memory of the process gives other scores. Nor may it open files that show
+    labels.
 
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
@@ -100,7 +102,7 @@ def verify(
         else:
             again.append(found)
     tried: list[Fresh | Blind | Problem] = []
-    for try_, times in ((on_fresh_problem, fresh), (with_other_labels, blind)):
+    for try_, times in ((on_fresh_problem, fresh), (partial(with_other_labels, tolerance=tolerance), blind)):
         done = (try_(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
         tried += islice((one for one in done if one is not None), times)
     problems += [one for one in tried if isinstance(one, Problem)]

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import os
-import re
-import sys
-import sysconfig
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from pubench_core.data.paths import data_root
 from pubench_testkit.disguise import other_labels, other_order
+from pubench_testkit.opened import Opened, is_data, opening, showing_labels
 
 from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check
 from .source_text import reaching_out
 from .subject import Subject, assert_same, caller_state
-
-#: Suffixes of files of packages that hold code.
-_CODE = frozenset({".py", ".pyc", ".pyi", ".pyd", ".so", ".dll", ".dylib", ".pth"})
 
 
 @check("hidden-labels")
@@ -83,57 +76,16 @@ def callers_random_state(subject: Subject) -> None:
     assert_same(usual.scores, scores, "the caller's random state")
 
 
-#: Audit events of what may read a file unseen: another process, a connection. How they are named among what was opened.
-_ELSEWHERE = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "socket.connect", "subprocess.Popen")
-ELSEWHERE = "another process or a connection"
-#: Memory of a process, which holds all that it has read.
-_MEMORY = re.compile(r"/proc/[^/]+/(task/[^/]+/)?mem")
-
-
-class _Opened(NamedTuple):
-    """A file that was opened, or a folder that was listed."""
-
-    path: str
-    writes: bool
-
-
-_opened: list[_Opened] | None = None
-
-
-def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _opened is None:
-        return
-    if event.startswith(_ELSEWHERE):
-        _opened.append(_Opened(f"{ELSEWHERE} ({event})", writes=False))
-    if event not in ("open", "os.listdir", "os.scandir"):
-        return
-    if not isinstance(arguments[0], (str, bytes)):
-        return
-    writes = False
-    if event == "open":
-        mode, flags = arguments[1], arguments[2]
-        writes = isinstance(mode, str) and bool(set(mode) & set("wax+"))
-        writes = writes or bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
-    _opened.append(_Opened(os.fsdecode(arguments[0]), writes))
-
-
-def _opened_in_training(subject: Subject) -> list[_Opened]:
+def _opened_in_training(subject: Subject) -> list[Opened]:
     """What a second training in this process opens; both checks look at the same one."""
     return subject.once("opened", lambda: _watched_training(subject))
 
 
-def _watched_training(subject: Subject) -> list[_Opened]:
-    global _opened
+def _watched_training(subject: Subject) -> list[Opened]:
     usual = subject.usual()  # compilers fill their caches on first use
-    if not getattr(sys, "_pubench_watches", False):
-        sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
-        sys._pubench_watches = True  # type: ignore[attr-defined]
-    _opened = []
-    try:
+    with opening() as opened:
         subject.train(usual.plan, usual.problem)
-    finally:
-        found, _opened = _opened, None
-    return found
+    return opened
 
 
 @check("writes-nothing")
@@ -151,24 +103,8 @@ def reads_no_data(subject: Subject) -> None:
     They hold true labels: scikit-learn brings ``digits`` and ``breast-cancer``. A package's own files are its own. Nor
     does it start a process, connect to one, or open the memory of one.
     """
-    spec = subject.plan().spec.execution
-    root = data_root(spec)
-    folders = [folder.resolve() for folder in (root.path, root.cache, Path(spec.results))]
-    packages = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
     own = _source_of(subject).resolve()
-
-    def holds_labels(path: Path) -> bool:
-        if any(path.is_relative_to(folder) for folder in folders):
-            return True
-        of_package = any(path.is_relative_to(folder) for folder in packages) and not path.is_relative_to(own)
-        return of_package and not path.is_dir() and _is_data(path)
-
-    opened = [one.path for one in _opened_in_training(subject)]
-    read = [
-        path
-        for path in opened
-        if path.startswith(ELSEWHERE) or _MEMORY.fullmatch(path) or holds_labels(Path(path).resolve())
-    ]
+    read = showing_labels(_opened_in_training(subject), subject.plan().spec.execution, own)
     assert not read, f"training opened {', '.join(read[:3])}"
 
 
@@ -177,7 +113,7 @@ def carries_no_data(subject: Subject) -> None:
     """No file of its package holds rows of a data set that is here: their labels would be no secret."""
     place = _source_of(subject)
     files = place.rglob("*") if place.is_dir() else ()
-    mine = [file for file in files if file.is_file() and _is_data(file) and file.stat().st_size > SMALLEST]
+    mine = [file for file in files if file.is_file() and is_data(file) and file.stat().st_size > SMALLEST]
     if not mine:
         return
     known = dict(known_rows(subject.registry, data_root(subject.plan().spec.execution)))
@@ -198,9 +134,3 @@ def plausible_accuracy(subject: Subject) -> None:
         rows = len(truth)
         right.append(float(((scores > 0) == (truth == 1)).mean()))
     assert min(right) < 1, f"every test row is right after two epochs, in both schemes ({rows} rows)"
-
-
-def _is_data(path: Path) -> bool:
-    """Whether a file of a package is neither code nor what a compiler or installer left there."""
-    apart = any(part == "__pycache__" or part.endswith(".dist-info") for part in path.parts)
-    return not apart and path.suffix not in _CODE

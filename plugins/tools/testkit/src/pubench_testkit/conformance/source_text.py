@@ -17,12 +17,26 @@ from pubench_core.training.views import Features, PUData, PUPart
 
 #: Modules that show a program's own insides, or give others by their names.
 INSIDES = frozenset(
-    {"contextvars", "ctypes", "gc", "importlib", "inspect", "pickle", "runpy", "tracemalloc", "_contextvars", "_ctypes"}
+    {
+        *("contextvars", "ctypes", "gc", "importlib", "inspect", "pickle", "runpy", "tracemalloc"),
+        *("_contextvars", "_ctypes", "bdb", "cffi", "llvmlite", "pdb", "pkgutil", "pydoc", "traceback", "unittest"),
+    }
 )
 #: Modules that open files, processes or connections where ``reads-no-data`` does not see it, or another program's.
 PAST_PYTHON = frozenset(
     {
-        *("h5py", "mmap", "multiprocessing", "pyarrow", "sqlite3", "subprocess"),
+        *(
+            "cv2",
+            "duckdb",
+            "h5py",
+            "mmap",
+            "multiprocessing",
+            "polars",
+            "pyarrow",
+            "safetensors",
+            "sqlite3",
+            "subprocess",
+        ),
         *("ftplib", "http", "requests", "socket", "ssl", "urllib"),
     }
 )
@@ -42,11 +56,20 @@ LEADING_OUT = frozenset(
         ),
         *("f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame", "__traceback__"),
         *("from_file", "PyTorchFileReader"),
+        *("__array_interface__", "__array_struct__", "__getattribute__", "environ", "environb", "getenv", "seed_seq"),
         *("__globals__", "__closure__", "cell_contents", "__subclasses__", "__builtins__", "__import__"),
     }
 )
 #: Modules that hold data sets with their labels, or the way to them.
-DATA_SETS = ("sklearn.datasets", "torchvision.datasets", "datasets", "openml", "mlflow", "pubench_datasets")
+DATA_SETS = (
+    "sklearn.datasets",
+    "torchvision.datasets",
+    "torchvision.io",
+    "datasets",
+    "openml",
+    "mlflow",
+    "pubench_datasets",
+)
 #: What of core a method has use for; the rest holds data, truth or the way to them.
 OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "backbone", "specs", "testing")
 #: Parts of modules of :data:`INSIDES` that show files of a package and its version.
@@ -101,11 +124,15 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
         name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
         if isinstance(node, ast.keyword) and node.arg == "dir_fd":
             yield line, "uses dir_fd, which hides what is opened"
-        if isinstance(node, ast.Name) and node.id in RUN_TEXT:
+        if isinstance(node, ast.Name) and node.id in RUN_TEXT | LEADING_OUT:
             yield line, f"uses {node.id}"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
-            made = len(node.args) > 1 and isinstance(node.args[1], (ast.BinOp, ast.Call, ast.JoinedStr))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("getattr", "attrgetter"):
+            made = any(
+                isinstance(given, (ast.BinOp, ast.Call, ast.JoinedStr, ast.Subscript)) for given in node.args[-1:]
+            )
             yield from [(line, "uses getattr with a name that it makes")] if made else []
+        if isinstance(node, ast.MatchClass) and (found := (LEADING_OUT | private) & {*node.kwd_attrs}):
+            yield line, f"uses {min(found)} in a pattern"
         if not isinstance(name, str):
             continue
         if found := LEADING_OUT & ({name} if "." not in name else {*_WORD.findall(name)}):

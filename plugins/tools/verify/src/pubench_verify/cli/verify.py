@@ -30,7 +30,7 @@ def verify(
         int,
         typer.Option(help="How many methods to try on another split with other positive classes.", min=0),
     ] = 0,
-    blind: Annotated[int, typer.Option(help="How many runs to train twice, once with other hidden labels.", min=0)] = 0,
+    blind: Annotated[int, typer.Option(help="How many runs to train with other hidden labels.", min=0)] = 0,
     tolerance: Annotated[
         float,
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),

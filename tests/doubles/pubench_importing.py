@@ -1,0 +1,40 @@
+"""A cheat that reads the labels of a data set when its module is imported, before any check watches."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import sklearn
+import torch
+from pubench_nonconforming import Config, Sound
+
+from pubench.method import PUData, Run
+from pubench_core import MethodInfo, hookimpl
+
+with gzip.open(Path(sklearn.__file__).with_name("datasets") / "data" / "digits.csv.gz", "rt") as _file:
+    DIGITS = np.array([float(line.rpartition(",")[2]) for line in _file])
+
+
+class Imports(Sound):
+    """Shifts its scores by a number that the labels give."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        with torch.no_grad():
+            self.net.head.bias += int(DIGITS @ np.arange(len(DIGITS))) % 97
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    return [
+        MethodInfo(
+            key="imports",
+            name="Imports",
+            summary="cheats",
+            load=f"{__name__}:Imports",
+            needs=frozenset({"prior"}),
+            devices=("cpu",),
+        )
+    ]
