@@ -13,7 +13,7 @@ def pubench_commands() -> list[CommandInfo]:
         CommandInfo(
             path="advise",
             load="pubench_advise.commands:advise",
-            help="Say which method for a table without negatives, rank its rows, and name the rows to check next.",
+            help="Recommend a method for a table without negatives, rank its rows, and name the rows to check next.",
             example="pubench advise my.csv --label-col labeled --goal review:200",
         )
     ]

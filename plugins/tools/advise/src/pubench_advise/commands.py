@@ -43,18 +43,20 @@ def advise(
     goal: Annotated[
         str, typer.Option(help="rank; classify; or review:200, if so many unlabeled rows are to be looked at.")
     ] = "rank",
-    time: Annotated[str, typer.Option(help="Budget: 90s, 10m, 1h. What is not fitted by then is left out.")] = "10m",
+    time: Annotated[
+        str, typer.Option(help="Time for fitting: 90s, 10m, 1h. Methods that do not fit into it are left out.")
+    ] = "10m",
     audited: Annotated[Path | None, typer.Option(help="The sheet of an earlier answer, filled in.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the answer. (default: advice-NAME)")] = None,
     scheme: Annotated[
         str | None, typer.Option(help="one-sample: all rows are one draw (default); two-sample: the unlabeled ones.")
     ] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Ask slow prior estimators, too (minutes).")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Also run slow prior estimators (minutes).")] = False,
     threads: Annotated[int | None, typer.Option(help="CPU threads. (default: all)", min=1)] = None,
-    seed: Annotated[int, typer.Option(help="Of the parts, and of the rows to check.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the parts and of the rows to check.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Say which method for a table without negatives, rank its rows, and name the rows to check next.
+    """Recommend a method for a table without negatives, rank its rows, and name the rows to check next.
 
     Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
     """

@@ -13,21 +13,19 @@ COMMANDS = [
     CommandInfo(
         path="evaluate",
         load="pubench_evaluate.cli.commands:evaluate",
-        help="Say what scores are worth without a single negative: measures, intervals, and what each assumes.",
+        help="Evaluate scores without a single negative: measures, intervals, and what each assumes.",
         example="pubench evaluate scores.csv --label-col labeled --prior 0.2..0.4 --budget 200",
     ),
     CommandInfo(
         path="audit",
         load="pubench_evaluate.cli.commands:audit",
-        help="Draw the rows that a person should check, or say what the answers mean for prior, precision, recall "
-        "and SCAR.",
+        help="Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR.",
         example="pubench audit scores.csv --label-col labeled --ids id --n 60",
     ),
     CommandInfo(
         path="prior",
         load="pubench_evaluate.cli.commands:prior",
-        help="Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side "
-        "by side.",
+        help="Estimate the class prior of a table: a range from the trusted estimators, and the estimate of each.",
         example="pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
     ),
 ]

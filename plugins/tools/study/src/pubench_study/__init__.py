@@ -23,20 +23,20 @@ COMMANDS = [
     CommandInfo(
         path="study plan",
         load="pubench_study.cli.commands:plan",
-        help="Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest "
+        help="Freeze the plan of a study; print how many runs it has, how many are done, and how long the rest "
         "will take.",
         example="pubench study plan quick --results results",
     ),
     CommandInfo(
         path="study run",
         load="pubench_study.cli.commands:run",
-        help="Carry out what is missing of a study. The same command again goes on where it was.",
+        help="Run what is missing of a study. The same command again resumes.",
         example="pubench study run quick --results results -j 2",
     ),
     CommandInfo(
         path="study status",
         load="pubench_study.cli.commands:status",
-        help="Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no "
+        help="Show what is done, failed and missing of a study, by method and data set. Trains nothing, imports no "
         "torch.",
         example="pubench study status quick --results results",
     ),

@@ -26,7 +26,7 @@ LabelCol = Annotated[
 ]
 TruthCol = Annotated[str | None, typer.Option("--truth-col", help="Column of true labels, for measuring only.")]
 PositiveValue = Annotated[
-    str | None, typer.Option("--positive-value", help="The text that means positive, where columns hold texts.")
+    str | None, typer.Option("--positive-value", help="Text that means positive, if columns hold texts.")
 ]
 Beta = Annotated[float, typer.Option("--beta", help="Share of true positives among the labeled rows, in (0, 1].")]
 SchemeOf = Annotated[
@@ -41,7 +41,9 @@ Audited = Annotated[
     Path | None, typer.Option(help="A sheet of pubench audit, filled in: it narrows the prior and tests SCAR.")
 ]
 Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score are decided positive. (default: 0)")]
-Budget = Annotated[int | None, typer.Option(help="Instead: so many of the highest unlabeled rows are.")]
+Budget = Annotated[
+    int | None, typer.Option(help="Instead of --threshold: so many of the highest unlabeled rows are decided positive.")
+]
 
 
 class AuditedPart(StrEnum):
@@ -51,7 +53,9 @@ class AuditedPart(StrEnum):
     validation = "validation"
 
 
-Recall = Annotated[float | None, typer.Option(help="Instead: the fewest rows that hold this share of the positives.")]
+Recall = Annotated[
+    float | None, typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives.")
+]
 
 
 def evaluate(
@@ -70,7 +74,7 @@ def evaluate(
     recall: Recall = None,
     estimators: Annotated[
         str | None,
-        typer.Option(help="Prior estimators to ask, by key: bbe,dedpul; or none. (default: all that read scores)"),
+        typer.Option(help="Keys of prior estimators: bbe,dedpul; or none. (default: all that read scores)"),
     ] = None,
     compare: Annotated[
         str | None,
@@ -84,14 +88,16 @@ def evaluate(
     resamples: Annotated[
         int | None,
         typer.Option(
-            help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000
+            help="Number of resamples, for the comparison, pa and pauc. (default: by the number of rows)",
+            min=0,
+            max=100_000,
         ),
     ] = None,
     audited: Audited = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Say what scores are worth without a single negative: measures, intervals, and what each assumes."""
+    """Evaluate scores without a single negative: measures, intervals, and what each assumes."""
     from .evaluate import EvaluateOptions, print_card
     from .score_table import Columns
 
@@ -144,14 +150,14 @@ def audit(
     threshold: Threshold = None,
     budget: Budget = None,
     recall: Recall = None,
-    seed: Annotated[int, typer.Option(help="Of the draw.", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="The sheet. Its design is written next to it.")] = Path("audit.csv"),
-    answers: Annotated[Path | None, typer.Option(help="Instead: a filled sheet, to be read.")] = None,
-    design: Annotated[Path | None, typer.Option(help="Its design. (default: found next to the filled sheet)")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="File of the sheet; its design is written next to it.")] = Path("audit.csv"),
+    answers: Annotated[Path | None, typer.Option(help="Read this filled sheet instead of drawing rows.")] = None,
+    design: Annotated[Path | None, typer.Option(help="Design of the filled sheet. (default: found next to it)")] = None,
     results: Results = Path("results"),
     format: PrintFormat = Format.table,
 ) -> None:
-    """Draw the rows that a person should check, or say what the answers mean for prior, precision, recall and SCAR."""
+    """Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR."""
     from pubench_core.errors import RequestError
 
     from .audit import AuditOptions, draw, read
@@ -177,9 +183,9 @@ def prior(
     ] = None,
     estimators: Annotated[
         str | None,
-        typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all fast ones that can read it)"),
+        typer.Option(help="Keys of estimators: bbe,dedpul. (default: all fast ones that can read the table)"),
     ] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Run the slow estimators, too (km1, km2: minutes).")] = (
+    thorough: Annotated[bool, typer.Option("--thorough", help="Also run the slow estimators (km1, km2: minutes).")] = (
         False
     ),
     beta: Beta = 1.0,
@@ -193,7 +199,7 @@ def prior(
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side by side."""
+    """Estimate the class prior of a table: a range from the trusted estimators, and the estimate of each."""
     from .prior import print_priors
 
     print_priors(

@@ -63,7 +63,7 @@ def plan(
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest will take."""
+    """Freeze the plan of a study; print how many runs it has, how many are done, and how long the rest will take."""
     from .study import StudyRequest, print_plan
 
     request = StudyRequest(study, results, tuple(only or ()), data_root)
@@ -80,7 +80,9 @@ def run(
     device: Annotated[str, typer.Option(help=option("--device").help())] = "auto",
     threads: Annotated[int, typer.Option(help="CPU threads of each run.", min=1, max=1024)] = 1,
     executor: Annotated[Executor, typer.Option(help="Processes on this machine, or a Ray cluster.")] = Executor.local,
-    ray_address: Annotated[str | None, typer.Option(help="Of the Ray cluster. (default: one on this machine)")] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster. (default: one on this machine)")
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Also retry runs that failed or were refused.")
     ] = False,
@@ -94,9 +96,9 @@ def run(
     offline: Annotated[bool, typer.Option("--offline", help=option("--offline").help())] = False,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Carry out what is missing of a study. The same command again goes on where it was.
+    """Run what is missing of a study. The same command again resumes.
 
-    Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
+    Ctrl-C starts no more runs and waits for those at work; a second one stops them. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
     from .run import RunOptions, run_study
@@ -129,7 +131,7 @@ def status(
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
+    """Show what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
     from .study import StudyRequest, print_status
 
     print_status(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
@@ -151,7 +153,7 @@ def failures(
 def export(
     study: Planned = None,
     results: Results = Path("results"),
-    out: Annotated[Path | None, typer.Option(help="The archive. (default: STUDY.tar.gz)")] = None,
+    out: Annotated[Path | None, typer.Option(help="File of the archive. (default: STUDY.tar.gz)")] = None,
     without_scores: Annotated[
         bool, typer.Option("--without-scores", help="Leave out scores, samples, predictions and models: much smaller.")
     ] = False,

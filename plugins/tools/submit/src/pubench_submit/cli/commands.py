@@ -46,7 +46,7 @@ def check(
 
 def submit(
     folder: Annotated[Path, typer.Argument(help="Folder of records.")] = Path("results"),
-    name: Annotated[str, typer.Option(help="Of the submission: lower case, digits and hyphens.")] = "submission",
+    name: Annotated[str, typer.Option(help="Name of the submission: lower case, digits and hyphens.")] = "submission",
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.")] = None,
     methods: Annotated[
         list[str] | None, typer.Option("--method", help="Only runs of this method. Repeatable. (default: all)")
@@ -54,7 +54,7 @@ def submit(
     board: Annotated[
         str | None, typer.Option("--with", metavar="BOARD", help="A board to compare with: board@2026.12, a folder.")
     ] = None,
-    rerun: Annotated[int, typer.Option(help="How many of the cheapest runs to carry out again.", min=0)] = 1,
+    rerun: Annotated[int, typer.Option(help="Number of the cheapest runs to repeat.", min=0)] = 1,
     out: Annotated[Path, typer.Option(help="Folder that gets the files.", file_okay=False)] = Path("."),
     data_root: Root = None,
     format: PrintFormat = Format.table,

@@ -22,19 +22,19 @@ def tune(
     criterion: Annotated[
         str | None,
         typer.Option(
-            help="What trials are compared by: pa, pauc, native; oracle: oa, f1, macro-f1. (default: pa)",
+            help="Criterion that compares trials: pa, pauc, native; oracle: oa, f1, macro-f1. (default: pa)",
             autocompletion=criteria,
             rich_help_panel=RUN,
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(help="How many there are to be, earlier ones counted.", min=1, rich_help_panel=RUN)
+        int, typer.Option(help="Number of trials, earlier ones included.", min=1, rich_help_panel=RUN)
     ] = 50,
     space: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUES",
-            help="What is tuned: lr=1e-5..1e-2:log, gamma=0..1, batch_size=32,64, or default. Repeatable. "
+            help="Hyper-parameters to tune: lr=1e-5..1e-2:log, gamma=0..1, batch_size=32,64, or default. Repeatable. "
             "(default: the ranges that the method declares)",
             rich_help_panel=RUN,
         ),
@@ -58,7 +58,7 @@ def tune(
     ] = None,
     search_seed: Annotated[int, typer.Option(help="Seed of the proposals.", min=0, rich_help_panel=RUN)] = 0,
     no_prune: Annotated[
-        bool, typer.Option("--no-prune", help="Carry every run out to its end.", rich_help_panel=RUN)
+        bool, typer.Option("--no-prune", help="Run every trial to its end.", rich_help_panel=RUN)
     ] = False,
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", help="Runs at once.", min=1, max=1024, rich_help_panel=MACHINE)
@@ -76,7 +76,7 @@ def tune(
     """Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.
 
     Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
-    goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
+    resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
     from .tune import TuneOptions, tune_method
 
