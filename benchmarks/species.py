@@ -5,13 +5,13 @@
 
 A row is a run under its selected criterion, PAUC. AUC, average precision, AUC-PRG and COR are of the survey's sites.
 ``pauc`` and ``spies`` are of the validation part, which holds out a fifth of the records: ``spies`` is the share of
-these whose score is above 95 % of those of the held-out background. Rows of uncommitted code are left out.
+these whose score is above 95 % of those of the held-out background. Rows of uncommitted code are left out. A row takes
+the place of the file's row of the same method, species, background and seed; the file's other rows stay.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -39,6 +39,7 @@ from pubench_core.specs import ExecutionSpec
 FILE = Path(__file__).parent / "results" / "species.csv"
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "species.md"
 MEASURES = ("auc", "average-precision", "auc-prg", "correlation")
+RUN = ["method", "source", "species", "seed"]
 REGIONS = ("awt", "can", "nsw", "nz", "sa", "swi")
 
 
@@ -101,7 +102,7 @@ def _settings(record: Record) -> str:
 
 
 def compared(frame: pd.DataFrame, methods: list[str], reference: str, measure: str = "auc") -> OverTasks:
-    """Methods over the species that all of them were run on."""
+    """Methods over the species that all of them were run on, each the mean of its seeds."""
     wide = frame[frame.method.isin(methods)].pivot_table(index="species", columns="method", values=measure)[methods]
     complete = wide.dropna()
     region = dict(zip(frame.species, frame.region, strict=True))
@@ -125,11 +126,11 @@ def table_of(found: OverTasks, reference: str) -> str:
 
 
 def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
-    """Whether measures of held-out records order the methods as the survey's AUC does, species by species."""
+    """Whether measures of held-out records order the methods as the survey's AUC does, species and seed by themselves."""
     lines = []
     for guide in ("pauc", "spies"):
         taus, gains, means = [], [], []
-        for _, one in frame[frame.method.isin(methods)].groupby("species"):
+        for _, one in frame[frame.method.isin(methods)].groupby(["species", "seed"]):
             if len(one) == len(methods):
                 tau = stats.kendalltau(one[guide], one["auc"]).statistic
                 taus.append(0.0 if np.isnan(tau) else tau)
@@ -138,7 +139,7 @@ def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
         lines.append(
             (f"`{guide}`", f"{len(taus)}", f"{np.mean(taus):+.2f}", f"{np.mean(gains):.3f}", f"{np.mean(means):.3f}")
         )
-    head = ("guide", "species", "Kendall's tau, mean", "AUC of the method that it picks", "AUC of a method at random")
+    head = ("guide", "species x seeds", "Kendall's tau, mean", "AUC of the method that it picks", "AUC of a method at random")
     return markdown_table(head, lines)
 
 
@@ -197,11 +198,10 @@ def main() -> None:
     found = list(rows(options.results))
     if not found:
         sys.exit(f"{options.results}: no record of a species of committed code")
-    with FILE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, found[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
-    print(f"{len(found)} rows in {FILE}", file=sys.stderr)
+    merged = pd.concat([pd.read_csv(FILE), pd.DataFrame(found)])
+    merged = merged.drop_duplicates(RUN, keep="last").sort_values(["source", "species", "method", "seed"], kind="stable")
+    merged.to_csv(FILE, index=False, lineterminator="\n")
+    print(f"{len(found)} rows of {len(merged)} in {FILE}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ def test_a_guide_that_orders_as_the_survey_does_has_tau_1(species: ModuleType) -
     frame = pd.DataFrame(
         {
             "species": ["s"] * 3,
+            "seed": [2] * 3,
             "method": ["a", "b", "c"],
             "auc": [0.6, 0.7, 0.8],
             "pauc": [0.1, 0.2, 0.3],
