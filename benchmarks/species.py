@@ -126,7 +126,7 @@ def table_of(found: OverTasks, reference: str) -> str:
 
 
 def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
-    """Whether measures of held-out records order the methods as the survey's AUC does, species and seed by themselves."""
+    """Whether measures of held-out records order the methods as the survey's AUC does, for each species and seed."""
     lines = []
     for guide in ("pauc", "spies"):
         taus, gains, means = [], [], []

@@ -197,6 +197,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         (["run", "quik"], "did you mean 'quick'"),
         (["run", "short.yaml", "--only", "methods=upu"], "expected NAME=VALUES, with a name of method, data"),
         (["run", "short.yaml", "--only", "method=vpu"], "no run has method vpu; there are upu, nnpu"),
+        (["run", "short.yaml", "--only", "draw=1"], "no run has draw 1; the plan sets no draw"),
         (
             ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
             "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",

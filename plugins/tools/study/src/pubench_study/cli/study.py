@@ -132,8 +132,9 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
         keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()
         for value in wanted:
             if value not in keys and not any(_is(fact, value) for fact in facts):
-                listed = ", ".join(map(str, facts))
-                raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {listed}")
+                listed = ", ".join(str(fact) for fact in facts if fact is not None)
+                others = f"there are {listed}" if listed else f"the plan sets no {name}"
+                raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; {others}")
         fitting = {fact for fact in facts if any(_is(fact, value) for value in wanted)}
         runs = [run for run in runs if run.facts.get(name) in fitting or run.method in keys.intersection(wanted)]
     if not runs:
