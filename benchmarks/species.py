@@ -139,7 +139,7 @@ def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
         lines.append(
             (f"`{guide}`", f"{len(taus)}", f"{np.mean(taus):+.2f}", f"{np.mean(gains):.3f}", f"{np.mean(means):.3f}")
         )
-    head = ("guide", "species x seeds", "Kendall's tau, mean", "AUC of the method that it picks", "AUC of a method at random")
+    head = ("guide", "species x seeds", "Kendall's tau, mean", "AUC of its choice", "AUC of a method at random")
     return markdown_table(head, lines)
 
 
@@ -199,7 +199,7 @@ def main() -> None:
     if not found:
         sys.exit(f"{options.results}: no record of a species of committed code")
     merged = pd.concat([pd.read_csv(FILE), pd.DataFrame(found)])
-    merged = merged.drop_duplicates(RUN, keep="last").sort_values(["source", "species", "method", "seed"], kind="stable")
+    merged = merged.drop_duplicates(RUN, keep="last").sort_values(["source", "species", "method", "seed"])
     merged.to_csv(FILE, index=False, lineterminator="\n")
     print(f"{len(found)} rows of {len(merged)} in {FILE}", file=sys.stderr)
 
