@@ -128,12 +128,24 @@ def generate(
 ) -> Split:
     """The labeled split of one seed in one of the schemes of PU-Bench, for data of which every true label is known.
 
-    Raises RequestError if ``c`` labels nobody in the training pool.
+    Raises RequestError if no positive is in the training pool, or ``c`` labels nobody there.
     """
     assert data.y is not None
     pool, test = without_test(data, test_fraction, seed)
     pool, validation = take_stratified(pool, data.y, validation_fraction)
-    _refuse_without_label(data.key, c, int((data.y[pool] == 1).sum()))
+    n_positive = int((data.y[pool] == 1).sum())
+    if not n_positive:
+        raise RequestError(
+            f"{data.key}: no positive is left to train on; lower validation.fraction", field="validation.fraction"
+        )
+    if label_count(c, n_positive) == 0:
+        enough = math.ceil(Fraction(1, n_positive) * 10**6) / 10**6
+        raise RequestError(
+            f"c = {c:g} labels nobody: floor({c:g} x {n_positive} positives) = 0; {data.key} needs c of at least "
+            f"{enough:g}",
+            field="mechanism.c",
+            value=c,
+        )
     return Split(
         train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0), noise),
         validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1), noise),
@@ -146,21 +158,6 @@ def without_test(data: PNDataset, test_fraction: float, seed: int) -> tuple[IntA
     assert data.y is not None
     pool = stream(seed, "split").permutation(data.rows)
     return (pool, data.rows_test) if data.rows_test is not None else take_stratified(pool, data.y, test_fraction)
-
-
-def _refuse_without_label(key: str, c: float, n_positive: int) -> None:
-    """RequestError where none of the ``n_positive`` positives of the training pool gets a label."""
-    if not n_positive:
-        raise RequestError(
-            f"{key}: no positive is left to train on; lower validation.fraction", field="validation.fraction"
-        )
-    if label_count(c, n_positive) == 0:
-        enough = math.ceil(Fraction(1, n_positive) * 10**6) / 10**6
-        raise RequestError(
-            f"c = {c:g} labels nobody: floor({c:g} x {n_positive} positives) = 0; {key} needs c of at least {enough:g}",
-            field="mechanism.c",
-            value=c,
-        )
 
 
 def _labeled_part(

@@ -47,10 +47,15 @@ class Layer:
 
     @classmethod
     def joined(cls, layers: Iterable[Layer]) -> Layer:
-        """Several layers as one, later ones winning; a section that is a bare key becomes a mapping."""
+        """Several layers as one, later ones winning; a section that is a bare key or a file becomes a mapping."""
         joined = cls()
         for layer in layers:
-            keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
+            keyed = dict(layer.values)
+            for name in _KEYED:
+                value = keyed.get(name, {})
+                if not isinstance(value, dict):
+                    is_file = name == "data" and isinstance(value, str) and is_table_path(value)
+                    keyed[name] = {"own": {"path": value}} if is_file else {"key": value}
             joined.values = _merged(joined.values, keyed)
             joined.origins |= layer.origins
         return joined
@@ -240,12 +245,6 @@ class Request:
             path = f"{section}.key"
             raise RequestError(f"no {section} given; {path}=KEY is needed", field=path, hint=Hint("list", kind.kind))
         return str(key)
-
-
-def _keyed(section: str, value: Any) -> dict[str, Any]:
-    """What a bare value means: a key, or a file of the user's own."""
-    is_file = section == "data" and isinstance(value, str) and is_table_path(value)
-    return {"own": {"path": value}} if is_file else {"key": value}
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -227,10 +227,7 @@ def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator, *, au
     """
     found: dict[str, FloatArray] = {}
     for name, track in scored_as.items():
-        assert track.snapshot is not None
-        track.snapshot.restore(evaluator.method)
-        scorer = {"": evaluator.method.candidates()[track.candidate]}
-        place = {"stage": "evaluation", "epoch": track.epoch}
+        scorer, place = _restored(track, evaluator)
         rows = evaluator.problem.part("train")[:2]
         scores, further = evaluator.outputs(scorer, *rows, place, auxiliary=auxiliary)
         found[scores_name("training", name)] = scores[""]
@@ -247,11 +244,16 @@ def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], eval
     if unlabeled is None:
         return
     for name, track in scored_as.items():
-        assert track.snapshot is not None
-        track.snapshot.restore(evaluator.method)
-        scorer = {"": evaluator.method.candidates()[track.candidate]}
-        place = {"stage": "evaluation", "epoch": track.epoch}
+        scorer, place = _restored(track, evaluator)
         states[name].scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
+
+
+def _restored(track: Track, evaluator: Evaluator) -> tuple[dict[str, Scorer], dict[str, Any]]:
+    """The scorer of a criterion's state, which is restored, and its place for errors."""
+    assert track.snapshot is not None
+    track.snapshot.restore(evaluator.method)
+    scorer = {"": evaluator.method.candidates()[track.candidate]}
+    return scorer, {"stage": "evaluation", "epoch": track.epoch}
 
 
 def _same_scores(one: State, other: State) -> bool:

@@ -31,21 +31,15 @@ def raised_at(error: BaseException, packages: Collection[str]) -> str:
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
     for one in chain:
-        if isinstance(one, PubenchError) and (place := _defined(one.about)):
-            return place
+        if isinstance(one, PubenchError):
+            code = getattr(getattr(one.about, "__func__", one.about), "__code__", None)
+            if isinstance(code, CodeType):  # a function of Python, and where it begins
+                return f"{_short(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
     found = ""
     for frame, line in _lines(chain):
         if str(frame.get("__name__")).partition(".")[0] in packages:
             found = f"{_short(str(frame.get('__file__')))}, line {line}"
     return found
-
-
-def _defined(function: object) -> str:
-    """``pubench_nnpu/method.py, line 80, decision_function``: where a function of Python begins; empty for another."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if not isinstance(code, CodeType):
-        return ""
-    return f"{_short(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
 
 
 def _lines(chain: Sequence[BaseException]) -> Iterator[tuple[dict[str, object], int]]:

@@ -111,8 +111,18 @@ class Registry:
         entries = []
         for kind, hook in REGISTRATION.items():
             if hook in names:
-                for info in _checked(getattr(module, hook)(), hook, _INFO_OF_KIND[kind]):
-                    entries.append(Entry(key=info.key, kind=kind, info=info, status="ok", **source))
+                found, wanted = getattr(module, hook)(), _INFO_OF_KIND[kind]
+                if not isinstance(found, list):
+                    raise TypeError(
+                        f"{hook} returned {type(found).__name__}; it must return a list of {wanted.__name__}"
+                    )
+                for item in found:
+                    if not isinstance(item, wanted):
+                        raise TypeError(
+                            f"{hook} returned a list with {item!r:.60}; every item must be a {wanted.__name__}"
+                        )
+                    check_fields(item)  # again: a record may have been made or altered in other ways than by its class
+                    entries.append(Entry(key=item.key, kind=kind, info=item, status="ok", **source))
         return entries, any(name not in (*REGISTRATION.values(), SHARED) for name in names)
 
     def entries(self, kind: str) -> list[Entry]:
@@ -236,16 +246,6 @@ def _release(text: str) -> list[int]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return numbers
-
-
-def _checked(value: Any, hook: str, expected: type[Info]) -> Iterator[Info]:
-    if not isinstance(value, list):
-        raise TypeError(f"{hook} returned {type(value).__name__}; it must return a list of {expected.__name__}")
-    for item in value:
-        if not isinstance(item, expected):
-            raise TypeError(f"{hook} returned a list with {item!r:.60}; every item must be a {expected.__name__}")
-        check_fields(item)  # again: a record may have been made or altered in other ways than by its class
-        yield item
 
 
 def _refuse_shared_keys(entries: list[Entry]) -> Iterator[Entry]:

@@ -118,20 +118,8 @@ def hash_function(load: str) -> str:
     ``load``: ``package.module:attribute``. Raises PluginError if there is no source.
     """
     known = _functions.get(load)
-    if known is None or any(_definitions(module) is not found for module, found in known.reached):
-        known = _functions[load] = _function(load)
-    return known.hash
-
-
-@dataclass(frozen=True)
-class _Function:
-    """``reached``: the modules whose definitions it was made of, with what they held."""
-
-    hash: str
-    reached: tuple[tuple[str, _Definitions], ...]
-
-
-def _function(load: str) -> _Function:
+    if known is not None and all(_definitions(module) is found for module, found in known.reached):
+        return known.hash
     module, attribute = load.split(":")
     top = module.split(".")[0]
     _origin(module)  # PluginError if there is no source
@@ -154,7 +142,16 @@ def _function(load: str) -> _Function:
                     pending.append((other_module, other_name))
     if not found:
         raise PluginError(f"{load} has no source to hash")
-    return _Function(digest.hexdigest()[:16], tuple(reached.items()))
+    known = _functions[load] = _Function(digest.hexdigest()[:16], tuple(reached.items()))
+    return known.hash
+
+
+@dataclass(frozen=True)
+class _Function:
+    """``reached``: the modules whose definitions it was made of, with what they held."""
+
+    hash: str
+    reached: tuple[tuple[str, _Definitions], ...]
 
 
 # -------------------------------------------------------------------- what is kept of files

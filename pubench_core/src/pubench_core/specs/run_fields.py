@@ -97,15 +97,12 @@ class RunField:
             text += f": {', '.join(self.words)}"
         default = str(about(self.info, "unless_given", ""))
         if not default and self.switch is None and self.default not in (None, (), {}):
-            default = f"default: {_shown(self.default)}"
+            value = self.default
+            default = f"default: {','.join(map(str, value)) if isinstance(value, tuple) else value}"
         if not with_tables:
             default = default.partition("; own table")[0]
         text = f"{text[:1].upper()}{text[1:]}."
         return f"{text} ({default})" if default else text
-
-
-def _shown(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @cache
