@@ -366,7 +366,7 @@ def test_a_truth_value_is_not_a_class(ask: Ask) -> None:
         ("backbone.key=mpl", "unknown backbone 'mpl'; did you mean 'mlp'"),
         ("method.preset=fats", "unknown preset of tiny 'fats'; did you mean 'fast'"),
         ("mechanism.variant=relased", "'relased'; did you mean 'released'"),
-        ("selection.criterion=f2", "unknown selection criterion 'f2'; did you mean 'f1'"),
+        ("selection.criterion=paa", "unknown selection criterion 'paa'; did you mean 'pa'"),
         ("evaluation.metrics=[aux]", "'aux'; did you mean 'auc'"),
         ("prior=estimated:bbee", "unknown prior 'bbee'; did you mean 'bbe'"),
     ],
