@@ -72,9 +72,9 @@ class TestTwoProcesses:
 
 
 class TestInterrupted:
-    """600 epochs of one step on four rows: long enough to be stopped after the first, short enough to do again."""
+    """300 epochs of one step on four rows: long enough to be stopped after the first, short enough to do again."""
 
-    SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=600", "patience=null", "selection.criteria=[pa]")
+    SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=300", "patience=null", "selection.criteria=[pa]")
     ARGUMENTS = (*NNPU, "--format", "json")
     #: A shell's background job ignores SIGINT, and so would its children.
     HEED_SIGINT = (
@@ -93,7 +93,7 @@ class TestInterrupted:
         ) as process:
             assert process.stderr is not None
             assert process.stderr.readline().startswith("run ")
-            assert process.stderr.readline().startswith("train 1/600 ")
+            assert process.stderr.readline().startswith("train 1/300 ")
             yield process
 
     def finished(self, folder: Path) -> list[str]:
@@ -111,7 +111,7 @@ class TestInterrupted:
         done = pubench(*self.words())
         assert done.returncode == 0
         result = json.loads(done.stdout)
-        assert (result["reused"], result["epochs"]) == (False, 600)
+        assert (result["reused"], result["epochs"]) == (False, 300)
         assert (tmp_path / result["record"] / "result.json").exists()
         assert [p.name for p in (tmp_path / "results" / ".incoming").iterdir() if p.name != ".lock"] == []
 
@@ -122,7 +122,7 @@ class TestInterrupted:
         assert (process.returncode, json.loads(out)["exit_code"]) == (130, 130)
         *progress, last = err.splitlines()
         assert last == "error: interrupted; nothing unfinished was recorded"
-        assert all(re.match(r"train \d+/600 ", line) for line in progress)
+        assert all(re.match(r"train \d+/300 ", line) for line in progress)
         assert self.finished(tmp_path) == []
 
     def test_what_a_killed_writer_left_behind_is_not_taken_for_a_record(self, pubench: Run, tmp_path: Path) -> None:

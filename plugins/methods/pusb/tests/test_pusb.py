@@ -27,7 +27,7 @@ class TestFacts(MethodFacts):
 
 
 def test_it_learns() -> None:
-    assert accuracy(trained("epochs=30", "lr=1e-3", "mechanism.c=0.3")) > 0.85
+    assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
 @pytest.mark.parametrize("calibrate", ["auto", "off"])
