@@ -135,8 +135,8 @@ def _write_scores(path: Path, sources: Sequence[Path], runs: set[str]) -> int:
 
 def _scores_in(sources: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     for source in filter(isdir, sources):
-        for record in RecordStore(source).all().readable:
-            if isfile(record.folder / SCORES):
+        for record in RecordStore(source).each():
+            if not isinstance(record, RecordError) and isfile(record.folder / SCORES):
                 yield record.result.run_id, record.folder / SCORES
 
 

@@ -9,6 +9,7 @@ import statistics
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -270,7 +271,13 @@ def _parts(row: Row) -> dict[str, str]:
 
 def _partial(kind: type[Stored], **known: Any) -> Any:
     """An object with these fields only: reading one that the rows do not have is an error, not a made-up value."""
-    return kind.model_construct(**known)
+    return kind.model_construct(_names_of(tuple(known)), **known)
+
+
+@cache
+def _names_of(fields: tuple[str, ...]) -> set[str]:
+    """The same set for every object, which takes as much memory as the object."""
+    return set(fields)
 
 
 def _is_oracle(spec: RunSpec) -> bool:
@@ -289,7 +296,8 @@ def _criterion(row: Row, share: float | None, known: dict[str, Measure]) -> Crit
     for text in texts.values():
         if text not in known:
             known[text] = Measure(value=float(text) / 100) if text else Measure(undefined="the rows have no value")
-    return CriterionResult(
+    return _partial(  # validation would copy the measures
+        CriterionResult,
         oracle=oracle,
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
