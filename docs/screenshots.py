@@ -4,7 +4,7 @@
 
 Front page, method, data set and runs are of the committed rows; SITE is a folder that ``pubench site`` made of them, if
 there is one. The study report is of a small study that is carried out here. The report card is of one feature of
-biopsies as a score. ``docs/pages/screens.md`` shows the pictures.
+biopsies as a score, the advice on a table of them. ``docs/pages/screens.md`` shows the pictures.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from leaderboard import TITLE, row_files
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -54,6 +56,12 @@ def addresses(place: Path, site: Path | None) -> Iterator[tuple[str, Path]]:
     texture = features[:, 1]  # a score that nothing was fitted for
     card.write_text(pubench.evaluate(texture, known, prior=(0.3, 0.45), budget=100).html(), encoding="utf-8")
     yield "card", card
+    table = place / "biopsies.csv"
+    frame = pd.DataFrame(features).assign(labeled=known.astype(int))
+    frame.to_csv(table, index=False)
+    with chdir(place):  # the page names its files as they were given
+        pubench.advise(table, "labeled", prior=(0.3, 0.45), goal="review:100", out="advice")
+    yield "advice", place / "advice" / "advice.html"
 
 
 def pictures(browser: Browser, name: str, page_file: Path) -> None:

@@ -65,6 +65,12 @@ class Standing:
     baselines: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 
+    @property
+    def problems(self) -> str:
+        """``3 data sets``, or ``3 problems of 2 data sets`` if some are of the same source."""
+        groups = counted(len({*self.groups}), "data set")
+        return groups if len({*self.groups}) == len(self.groups) else f"{len(self.groups)} problems of {groups}"
+
     def without(self, group: str) -> str:
         """The row that comes first if the data sets of a source are left out."""
         kept = [k for k, name in enumerate(self.groups) if name != group]
@@ -233,7 +239,7 @@ def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str,
     tied = [names[place.row] for place in standing.places if place.rank == 1]
     who, several, number = " and ".join(tied), len(tied) > 1, len(standing.columns)
     if max(first.by_column) <= EQUAL:
-        where = f"on {sources[standing.groups[0]]}" if number == 1 else f"on each of {number} data sets"
+        where = f"on {sources[standing.groups[0]]}" if number == 1 else f"on each of {standing.problems}"
         second = next((place for place in standing.places if place.rank > 1), None)
         after = f"; {names[second.row]}, the second, is {points(second.below)} points below" if second else ""
         said = f"{who} {'are' if several else 'is'} best {where}{after}."

@@ -417,7 +417,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
         "headline": headline(standing, view.names, sources),
         "changes": changes(standing, view.names, sources, oracle),
         "setting": f"{view.title}; test {view.measure.name} at the epoch chosen by {chosen}; "
-        f"{counted(len(standing.columns), 'data set')}; {len(standing.places)} of {counted(compared, 'method')} have "
+        f"{standing.problems}; {len(standing.places)} of {counted(compared, 'method')} have "
         "every value there.",
         "held": "" if view.criterion in (*view.model.oracle_criteria, "last") else _held_out(view),
         "values": script_json(payload(views, pages, budget)),

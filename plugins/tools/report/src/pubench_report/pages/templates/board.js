@@ -91,7 +91,7 @@ function headline(now) {
   const [best, ...others] = now.places, number = now.columns.length, tied = now.places.filter((one) => one.rank === 1).map((one) => one.name);
   const next = others.filter((one) => one.first >= 0.005).sort((a, b) => b.first - a.first).slice(0, 2).map((one) => `${one.name} ${percent(one.first)}`).join(", ");
   const who = tied.join(" and "), several = tied.length > 1, second = now.places.find((one) => one.rank > 1);
-  const where = number === 1 ? `on ${here().columns[now.columns[0]].name.split(",")[0]}` : `on each of ${number} data sets`;
+  const where = number === 1 ? `on ${here().columns[now.columns[0]].name.split(",")[0]}` : `on each of ${problems(now)}`;
   const lead = unbeaten(now);
   let said = Math.max(...best.byColumn) <= EQUAL
     ? `${who} ${several ? "are" : "is"} best ${where}${second ? `; ${second.name}, the second, is ${fixed(second.below)} points below` : ""}.`
@@ -99,6 +99,11 @@ function headline(now) {
     : `${who} ${several ? "come" : "comes"} closest to the best of each data set: ${fixed(best.below)} points below it on average.`;
   if (lead) said = `No method beats ${lead.name} (baseline), ${fixed(Math.abs(lead.below))} points ${lead.below < -EQUAL ? "above" : "below"} the best of each data set on average. ${said}`;
   return `${said} Over resampled ${number > 1 ? "data sets and seeds" : "seeds"} ${several ? best.name : "it"} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
+}
+// "3 data sets", or "3 problems of 2 data sets" if some are of the same source
+function problems(now) {
+  const groups = new Set(now.groups).size, said = many(groups, "data set");
+  return groups === now.groups.length ? said : `${now.groups.length} problems of ${said}`;
 }
 // The best baseline, if no method is better.
 function unbeaten(now) {
@@ -264,7 +269,7 @@ function draw() {
   const compared = lines.filter((one) => !one.row.kind).length;
   by("setting").title = s.tip;
   by("setting").textContent = `${s.title}; test ${s.measures.find(([key]) => key === state.measure)[1]} at the epoch chosen by ${name}${isOracle ? " (oracle)" : ", without labels"}; ` +
-    `${many(now.columns.length, "data set")}; ${now.places.length} of ${many(compared, "method")} have every value there.`;
+    `${problems(now)}; ${now.places.length} of ${many(compared, "method")} have every value there.`;
   controls(s);
   table(s, now, lines);
   figures(s, now, lines, oracle, oracleName);
