@@ -25,6 +25,8 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from html.parser import HTMLParser
@@ -32,12 +34,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 import yaml
 
 import pubench
-from pubench_cli.installed import _imported, _infos
+from pubench_cli.installed import _infos
 from pubench_cli.main import UNREAD, main
 from pubench_core.errors import PubenchError
+from pubench_core.plugins.registry import load
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 
@@ -105,8 +109,8 @@ class Done:
 
 
 def call(words: str | Iterable[object], folder: Path, *, most_bytes: int | None = None) -> Done:
-    """The command in a fork of this process. ``most_bytes``: no file may become larger."""
-    files = [tempfile.TemporaryFile() for _ in "oe"]  # noqa: SIM115
+    """The command in a fork of this process. ``most_bytes``: no file may become larger; pipes have no such limit."""
+    pipes = [os.pipe() for _ in "oe"]
     child = os.fork()
     if not child:
         os.setsid()
@@ -116,8 +120,10 @@ def call(words: str | Iterable[object], folder: Path, *, most_bytes: int | None 
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for number, file in zip((1, 2), files, strict=True):
-            os.dup2(file.fileno(), number)
+        for number, (_, end) in zip((1, 2), pipes, strict=True):
+            os.dup2(end, number)
+        for end in (end for pipe in pipes for end in pipe):
+            os.close(end)
         sys.argv = ["pubench", *map(str, _split(words))]
         try:
             main()
@@ -127,18 +133,23 @@ def call(words: str | Iterable[object], folder: Path, *, most_bytes: int | None 
             sys.excepthook(*sys.exc_info())
             sys.stderr.flush()
             os._exit(1)
-    end = time.monotonic() + CLOCK
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
-        time.sleep(0.01)
-    if ended[0] == 0:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    texts = []
-    for file in files:
-        file.seek(0)
-        texts.append(file.read().decode(errors="replace"))
-        file.close()
-    return Done(os.waitstatus_to_exitcode(ended[1]) if ended[0] else None, *texts)
+    for _, end in pipes:
+        os.close(end)
+    with ThreadPoolExecutor(2) as readers:
+        texts = [readers.submit(_read_all, start) for start, _ in pipes]
+        latest = time.monotonic() + CLOCK
+        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < latest:
+            time.sleep(0.01)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        if ended[0] == 0:
+            os.waitpid(child, 0)
+    return Done(os.waitstatus_to_exitcode(ended[1]) if ended[0] else None, *(text.result() for text in texts))
+
+
+def _read_all(end: int) -> str:
+    with os.fdopen(end, errors="replace") as file:
+        return file.read()
 
 
 class Attack:
@@ -262,7 +273,9 @@ class Attack:
         }
         draws = random.Random(0)
         for path, given in base.items():
-            for option in _imported(_infos()[path]).params:
+            command = typer.Typer()
+            command.command()(load(_infos()[path]))
+            for option in typer.main.get_command(command).params:
                 if getattr(option, "is_flag", False):
                     continue
                 for odd in draws.sample([*NUMBERS, *WORDS], self.values):
@@ -581,7 +594,7 @@ class Attack:
 
     def folders(self) -> None:
         """Full disks, read-only folders, moved, copied and deleted ones, odd clocks, two commands at once."""
-        for most in (2_000, 10_000, 40_000):
+        for most in (0, 100, 2_000, 10_000, 40_000):
             for words in (
                 "study run first.yaml --results other",
                 "study export first",
