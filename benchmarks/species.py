@@ -148,28 +148,31 @@ def tables() -> dict[str, str]:
     frame = pd.read_csv(FILE)
     random, target = frame[frame.source == "disdat"], frame[frame.source == "disdat-target-group"]
     counts = random.groupby("method").species.nunique()
-    everywhere, classics, networks = ([m for m, n in counts.items() if n >= least] for least in (160, 20, 6))
+    everywhere, networks = ([m for m, n in counts.items() if n >= least] for least in (160, 6))
     found = {
         f"all {name}": table_of(compared(random, everywhere, "naive logistic", name), "naive logistic")
         for name in MEASURES
     }
-    for name, methods in (("classics", classics), ("networks", networks)):
+    for name, methods in (("bagging", everywhere), ("networks", networks)):
         found[name] = table_of(compared(random, methods, "pu-bagging trees"), "pu-bagging trees")
-        found[f"{name} predicted"] = predicted(random, methods)
+    found["networks predicted"] = predicted(random, networks)
     found["all predicted"] = predicted(random, everywhere)
     found["target group"] = backgrounds(random, target)
     return found
 
 
 def backgrounds(random: pd.DataFrame, target: pd.DataFrame) -> str:
-    """Mean AUC by region with both backgrounds, over the species that have both."""
+    """Mean AUC by region with both backgrounds, over the species that have both; each is the mean of its seeds."""
     lines = []
-    for method, group in target.groupby("method"):
-        both = group.merge(random[random.method == method], on="species", suffixes=("_target", "_random"))
+    one, other = (
+        frame.groupby(["method", "region", "species"], as_index=False).auc.mean() for frame in (target, random)
+    )
+    pairs = one.merge(other, on=["method", "region", "species"], suffixes=("_target", "_random"))
+    for method, both in pairs.groupby("method"):
         p = stats.wilcoxon(both.auc_target, both.auc_random).pvalue
         better = f"{int((both.auc_target > both.auc_random).sum())} of {len(both)}; p {p:.2g}"
         for name, column in (("random sites", "auc_random"), ("target group", "auc_target")):
-            means = [both[both.region_random == region][column].mean() for region in REGIONS]
+            means = [both[both.region == region][column].mean() for region in REGIONS]
             numbers = [f"{mean:.3f}".lstrip("0") for mean in (*means, both[column].mean())]
             lines.append((f"`{method}`", name, *numbers, better if column == "auc_target" else ""))
     head = ("method", "background", *(region.upper() for region in REGIONS), "all", "target group better (Wilcoxon)")
