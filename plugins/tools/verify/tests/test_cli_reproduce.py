@@ -104,7 +104,7 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, puben
     environment = json.loads((copy / "environment.json").read_text())
     environment["packages"]["torch"] = "1.0"
     environment["packages"]["long-gone"] = "1.0"
-    environment["variables"] = {"MKL_CBWR": "COMPATIBLE"}
+    environment["variables"] = environment.get("variables", {}) | {"MKL_CBWR": "COMPATIBLE"}
     (copy / "environment.json").write_text(json.dumps({**environment, "cpu": "an abacus", "threads": 7}))
     code, found = reproduced(pubench, copy)
     assert (code, found["identical"]) == (0, True)
