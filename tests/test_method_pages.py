@@ -23,7 +23,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]
 #: Columns of a study's rows, and what they hold under PU-Bench's main comparison.
 CONVENTIONAL = {
-    "selected": "True", "criterion": "f1", "mechanism": "scar", "c": "0.1", "scheme": "case-control", "prior": "true",
+    "criterion": "f1", "mechanism": "scar", "c": "0.1", "scheme": "case-control", "prior": "true",
     "preset": "pubench", "settings": "validation.fraction=0.01",
 }  # fmt: skip
 #: Methods with a row in any file of rows of methods.
@@ -125,7 +125,7 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
             current.setdefault(row["data"], {})[row["seed"]] = False
             for measure in ("accuracy", "f1", "auc"):
                 values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
-    rows = stored(entry.key, "selected")
+    rows = stored(entry.key, "criterion_oracle")
     of_studies = [row for row in rows if [row.get(name) for name in CONVENTIONAL] == list(CONVENTIONAL.values())]
     for row in sorted(of_studies, key=is_current):  # they count if both have a run, these last
         current.setdefault(row["data"], {})[row["seed"]] = is_current(row)

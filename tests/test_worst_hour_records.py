@@ -112,7 +112,7 @@ class TestTheEnvironment:
         half.mkdir()
         (half / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\n")
         monkeypatch.syspath_prepend(str(site))
-        versions = machine._versions
+        versions = machine.versions
         versions.cache_clear()
         yield site
         versions.cache_clear()
@@ -134,7 +134,7 @@ class TestTheEnvironment:
     def test_what_cannot_be_captured_is_known_before_anything_is_trained(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(machine, "_versions", lambda: 1 / 0)
+        monkeypatch.setattr(machine, "versions", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             execute(ask("nothing", f"mark={results.parent / 'trained'}"))
         assert not (results.parent / "trained").exists()
