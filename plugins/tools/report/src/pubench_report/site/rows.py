@@ -296,7 +296,7 @@ def _criterion(row: Row, share: float | None, known: dict[str, Measure]) -> Crit
     for text in texts.values():
         if text not in known:
             known[text] = Measure(value=float(text) / 100) if text else Measure(undefined="the rows have no value")
-    return _partial(  # validation would copy the measures
+    found: CriterionResult = _partial(  # validation would copy the measures
         CriterionResult,
         oracle=oracle,
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
@@ -304,6 +304,7 @@ def _criterion(row: Row, share: float | None, known: dict[str, Measure]) -> Crit
         warnings=_alike(row, share),
         measures={"test": {name: known[text] for name, text in texts.items()}},
     )
+    return found
 
 
 def _alike(row: Row, share: float | None) -> tuple[str, ...]:
