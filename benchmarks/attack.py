@@ -155,8 +155,8 @@ def _read_all(end: int) -> str:
 class Attack:
     """The count: tried and held per kind, and what failed."""
 
-    def __init__(self, scratch: Path, values: int, kills: int) -> None:
-        self.scratch, self.values, self.kills = scratch, values, kills
+    def __init__(self, scratch: Path, values: int, chains: int) -> None:
+        self.scratch, self.values, self.chains = scratch, values, chains
         self.tried: Counter[str] = Counter()
         self.failed: list[tuple[str, str, str]] = []
         self.base = self._made()
@@ -675,7 +675,7 @@ class Attack:
                     Done(process.returncode, "", err).fault or _whole(folder),
                 )
 
-    def kills_(self) -> None:
+    def kills(self) -> None:
         """Signals at random moments to a study and to its workers; then it is carried on with."""
         draws = random.Random(1)
         plan = {
@@ -684,7 +684,7 @@ class Attack:
             "settings": {"method": {"config": {"epochs": 5}}, "execution": {"threads": 1}},
         }
         whole: dict[str, Any] = {}
-        for chain in range(self.kills + 1):
+        for chain in range(self.chains + 1):
             folder = Path(tempfile.mkdtemp(dir=self.scratch))
             (folder / "first.yaml").write_text(yaml.safe_dump(plan))
             command = [SCRIPT, "study", "run", "first.yaml", "-j", "2"]
@@ -917,7 +917,7 @@ def run() -> None:
         "tables",
         "numbers",
         "folders",
-        "kills_",
+        "kills",
         "packages",
         "scaffolds",
         "determinism",
