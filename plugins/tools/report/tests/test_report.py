@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from made_results import made_failure
 from made_studies import made_run, made_study, run_id_of, stored
-from pubench_report.cells import RunGroup
+from pubench_report.cells import MeasuredCell
 from pubench_report.grouping import FailedRun
 from pubench_report.pages.report import page
 from pubench_report.rendering import latex, markdown, print_sections
@@ -65,7 +65,7 @@ def where_lower_is_better(model: Model) -> Model:
     return replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
 
 
-def cell(model: Model, row: str, data: str) -> RunGroup:
+def cell(model: Model, row: str, data: str) -> MeasuredCell:
     column = next(c for s in model.settings for c in s.columns if c.name == data)
     return model.cells(model.measure, model.criterion)[row, column.label]
 

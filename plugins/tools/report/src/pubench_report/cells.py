@@ -12,7 +12,7 @@ from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import NO_THRESHOLD, Result, metric_and_rule
 
-from .grouping import RunGroup as Runs
+from .grouping import RunGroup
 from .rendering import Mark
 
 
@@ -37,7 +37,7 @@ def mean_and_std(values: Iterable[float]) -> tuple[float | None, float | None]:
 
 
 @dataclass(frozen=True)
-class RunGroup:
+class MeasuredCell:
     """``values``: by seed; ``seeds``: how many are planned or were tried, 0 if the method is not run there.
 
     ``alike``: how many of the runs decide every row alike. ``missing``: seed -> why a finished run has no value;
@@ -75,7 +75,7 @@ class RunGroup:
         return tuple(dict.fromkeys([*self.missing.values(), *self.failures]))
 
 
-def cell_of(runs: Runs, measure: str, criterion: str | None, part: str = "test", name: str = "") -> RunGroup:
+def cell_of(runs: RunGroup, measure: str, criterion: str | None, part: str = "test", name: str = "") -> MeasuredCell:
     """The cell of some runs. ``criterion``: None means the one that names each result; ``name``: its identifier."""
     values: dict[int, float] = {}
     missing: dict[int, str] = {}
@@ -90,7 +90,7 @@ def cell_of(runs: Runs, measure: str, criterion: str | None, part: str = "test",
         else:
             values[seed] = found
     failures = tuple(failure.short for failure in runs.failures)
-    return RunGroup(values, runs.seeds, alike, missing, failures, tracked=tracked, id=name)
+    return MeasuredCell(values, runs.seeds, alike, missing, failures, tracked=tracked, id=name)
 
 
 def _measured(result: Result, measure: str, part: str, criterion: str | None) -> float | str:
@@ -146,7 +146,7 @@ def printed(value: float, *, percent: bool) -> str:
     return f"{100 * value:.2f}" if percent else f"{value:.4f}"
 
 
-def marked_cells(cells: Mapping[str, RunGroup], measure: ShownMeasure, *, second: bool = True) -> dict[str, Mark]:
+def marked_cells(cells: Mapping[str, MeasuredCell], measure: ShownMeasure, *, second: bool = True) -> dict[str, Mark]:
     """Row -> best or second of a column, of the rows that compete; values that are printed alike share their mark.
 
     One seed does not tell methods apart, and a run that decides every row alike is not to be imitated.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .cells import RunGroup, ShownMeasure, cell_of, marked_cells, printed
+from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed
 from .grouping import Grid, marked
 from .printed import Printed
 from .rendering import Entry, Table
@@ -34,7 +34,7 @@ class MeasureTable(Printed):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     oracles: frozenset[str]
-    cells: Mapping[tuple[str, str], RunGroup]
+    cells: Mapping[tuple[str, str], MeasuredCell]
     notes: tuple[str, ...]
     repeated: tuple[str, ...] = ()
     baselines: frozenset[str] = frozenset()
@@ -80,7 +80,7 @@ class MeasureTable(Printed):
         table = Table("table", "", ("method", *self.columns), rows)
         return [self._title()], table, [*below, *(f"note: {note}" for note in self.notes)]
 
-    def _in_order(self) -> Iterator[tuple[tuple[str, str], RunGroup]]:
+    def _in_order(self) -> Iterator[tuple[tuple[str, str], MeasuredCell]]:
         return (((row, column), self.cells[row, column]) for row in self.rows for column in self.columns)
 
     def _title(self) -> str:
@@ -91,7 +91,7 @@ class MeasureTable(Printed):
     def _row_name(self, row: str) -> str:
         return marked(row, self.oracles, self.baselines)
 
-    def _entry(self, cell: RunGroup) -> Entry:
+    def _entry(self, cell: MeasuredCell) -> Entry:
         n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
         if cell.mean is None:
             return Entry(f"- {n}", alike=cell.alike)
@@ -104,7 +104,7 @@ class MeasureTable(Printed):
 
 def measured_cells(
     grid: Grid, measure: ShownMeasure, part: str, criterion: str | None
-) -> tuple[dict[tuple[str, str], RunGroup], list[str]]:
+) -> tuple[dict[tuple[str, str], MeasuredCell], list[str]]:
     """Every cell with the best of each column marked, and what a reader must know of them.
 
     ``criterion``: None means the one that names each result.

@@ -21,7 +21,7 @@ from .ranking import complete_part
 from .rendering import EQUAL, percent, points
 
 if TYPE_CHECKING:
-    from .cells import RunGroup, ShownMeasure
+    from .cells import MeasuredCell, ShownMeasure
     from .report.model import Model, Setting
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
@@ -68,8 +68,15 @@ class Standing:
     @property
     def problems(self) -> str:
         """``3 data sets``, or ``3 problems of 2 data sets`` if some are of the same source."""
-        groups = counted(len({*self.groups}), "data set")
-        return groups if len({*self.groups}) == len(self.groups) else f"{len(self.groups)} problems of {groups}"
+        sources = len({*self.groups})
+        said = counted(sources, "data set")
+        return said if sources == len(self.groups) else f"{len(self.groups)} problems of {said}"
+
+    @property
+    def unbeaten(self) -> str | None:
+        """The best baseline, if no method is better."""
+        best = min(self.baselines, key=lambda row: self.baselines[row], default=None)
+        return best if best is not None and self.baselines[best] <= self.places[0].below + EQUAL else None
 
     def without(self, group: str) -> str:
         """The row that comes first if the data sets of a source are left out."""
@@ -105,7 +112,7 @@ class Counted:
     seeds: Mapping[str, tuple[int, ...]]
 
 
-def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], RunGroup]) -> Counted:
+def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], MeasuredCell]) -> Counted:
     """Which data sets and seeds of a setting methods are ranked by: the largest part that has no gap."""
     rows = [row for row in model.rows_of(setting) if row not in model.apart]
     labels = [column.label for column in setting.columns]
@@ -234,8 +241,7 @@ def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str,
     """
     if not standing.places:
         return [standing.why]
-    first = standing.places[0]
-    unbeaten = _unbeaten(standing)
+    first, unbeaten = standing.places[0], standing.unbeaten
     tied = [names[place.row] for place in standing.places if place.rank == 1]
     who, several, number = " and ".join(tied), len(tied) > 1, len(standing.columns)
     if max(first.by_column) <= EQUAL:
@@ -261,15 +267,8 @@ def headline(standing: Standing, names: Mapping[str, str], sources: Mapping[str,
     return [
         said,
         f"Over resampled {'data sets and seeds' if number > 1 else 'seeds'} {names[first.row] if several else 'it'} "
-        f"comes first in "
-        f"{percent(first.first)}{f'; next: {following}' if following else ''}.",
+        f"comes first in {percent(first.first)}{f'; next: {following}' if following else ''}.",
     ]
-
-
-def _unbeaten(standing: Standing) -> str | None:
-    """The best baseline, if no method is better."""
-    best = min(standing.baselines, key=lambda row: standing.baselines[row], default=None)
-    return best if best is not None and standing.baselines[best] <= standing.places[0].below + EQUAL else None
 
 
 def changes(
@@ -278,9 +277,9 @@ def changes(
     """Limits of the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and standing)."""
     if not standing.places:
         return []
-    first, found = standing.places[0].row, []
+    first, unbeaten, found = standing.places[0].row, standing.unbeaten, []
     for row, below in standing.baselines.items():
-        if row == _unbeaten(standing):
+        if row == unbeaten:  # the headline says it
             continue
         better = sum(place.below < below - EQUAL for place in standing.places)
         found.append(

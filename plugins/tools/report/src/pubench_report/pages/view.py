@@ -20,8 +20,8 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
-from ..cells import RunGroup, ShownMeasure
-from ..grouping import RunGroup as Runs
+from ..cells import MeasuredCell, ShownMeasure
+from ..grouping import RunGroup
 from ..rendering import percent, points
 from ..report.model import Model, Setting
 from ..standing import (
@@ -237,7 +237,7 @@ def kind_of(model: Model, row: str) -> str:
     return "oracle" if row in model.oracles else "baseline" if row in model.apart else ""
 
 
-def seconds_of(of: Runs) -> tuple[float | None, int]:
+def seconds_of(of: RunGroup) -> tuple[float | None, int]:
     """Median seconds of a cell's runs, and whether any shared the machine."""
     seconds = [run.result.seconds.total for run in of.runs.values()]
     shared = any((run.result.at_once or 1) > 1 for run in of.runs.values())
@@ -266,7 +266,7 @@ UNSHADED = 12.0
 
 
 @dataclass(frozen=True)
-class ShownCell:
+class TableCell:
     """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``."""
 
     text: str
@@ -292,7 +292,7 @@ class Line:
     alike: str
     seconds: str
     shared: bool
-    cells: Sequence[ShownCell]
+    cells: Sequence[TableCell]
 
 
 def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[Line]:
@@ -347,7 +347,7 @@ def seconds_text(seconds: float) -> str:
     return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
 
 
-def _best(view: View, label: str, cells: Mapping[tuple[str, str], RunGroup]) -> float | None:
+def _best(view: View, label: str, cells: Mapping[tuple[str, str], MeasuredCell]) -> float | None:
     """The best mean of a column over its shared seeds; None in a column with one seed."""
     seeds = view.counts.seeds[label]
     if why_unranked(view.measure):
@@ -361,20 +361,20 @@ def _best(view: View, label: str, cells: Mapping[tuple[str, str], RunGroup]) -> 
     return max(means) if means and len(seeds) >= LEAST_SEEDS else None
 
 
-def _mean(view: View, cell: RunGroup, seeds: Sequence[int]) -> float | None:
+def _mean(view: View, cell: MeasuredCell, seeds: Sequence[int]) -> float | None:
     """Over these seeds; None if one has no value."""
     if not seeds or not cell.values.keys() >= set(seeds):
         return None
     return statistics.fmean(float(view.measure.text(cell.values[seed])) for seed in seeds)
 
 
-def _shown(view: View, row: str, label: str, cell: RunGroup, best: float | None) -> ShownCell:
+def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> TableCell:
     name = f"{view.names[row]} on {view.columns[label]}"
     if not cell.seeds:
-        return ShownCell("–", "none", tip=f"{name}: not run")
+        return TableCell("–", "none", tip=f"{name}: not run")
     link = f"{view.page}#{cell.id}" if cell.id else ""
     if not cell.values:
-        return ShownCell("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
+        return TableCell("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
     seeds = view.counts.seeds[label]
     shared = _mean(view, cell, seeds)
     mean = shared if shared is not None else _mean(view, cell, sorted(cell.values))
@@ -384,10 +384,10 @@ def _shown(view: View, row: str, label: str, cell: RunGroup, best: float | None)
         f"{name}: {mean:.2f} over {counted(n, 'seed')}{f', {cell.alike} decide every row alike' if cell.alike else ''}"
     )
     if cell.alike == cell.seeds:
-        return ShownCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
+        return TableCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
     competes = best is not None and row not in view.model.apart and not cell.alike and shared is not None
     shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
-    return ShownCell(
+    return TableCell(
         points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
         best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip,
     )  # fmt: skip

@@ -12,9 +12,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import RunGroup, ShownMeasure, cell_of, marked_cells
-from ..grouping import RunGroup as Runs
-from ..grouping import marked
+from ..cells import MeasuredCell, ShownMeasure, cell_of, marked_cells
+from ..grouping import RunGroup, marked
 from .gathered import Gathered
 
 #: Order of the measures that come first.
@@ -70,7 +69,7 @@ class Model:
     settings: tuple[Setting, ...]
     families: Mapping[str, str]
     _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    _cells: dict[tuple[str, str], dict[tuple[str, str], RunGroup]] = field(default_factory=dict)
+    _cells: dict[tuple[str, str], dict[tuple[str, str], MeasuredCell]] = field(default_factory=dict)
 
     @property
     def by_decision(self) -> tuple[ShownMeasure, ...]:
@@ -124,7 +123,7 @@ class Model:
         """Row -> key of its method."""
         return {row: spec.method.key for (row, _), cell in self.gathered.grid.cells.items() for spec in _specs(cell)}
 
-    def cells(self, measure: ShownMeasure, criterion: str) -> dict[tuple[str, str], RunGroup]:
+    def cells(self, measure: ShownMeasure, criterion: str) -> dict[tuple[str, str], MeasuredCell]:
         """(row, column) -> cell, with best and second of each column marked."""
         key = (measure.key, criterion)
         if key not in self._cells:
@@ -145,11 +144,11 @@ class Model:
             self._cells[key] = found
         return self._cells[key]
 
-    def competing(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> list[str]:
+    def competing(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
         """Rows that can be best of a column: complete ones that are no references."""
         return [row for row in self.complete(cells, column) if row not in self.apart]
 
-    def complete(self, cells: Mapping[tuple[str, str], RunGroup], column: ProblemColumn) -> list[str]:
+    def complete(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
         """Rows with a value for every seed that any method has on a column."""
         methods = [row for row in self.rows if row not in self.apart]
         needed = {seed for row in methods for seed in cells[row, column.label].values}
@@ -208,7 +207,7 @@ def _families(gathered: Gathered) -> dict[str, str]:
     }
 
 
-def _specs(cell: Runs) -> Iterable[RunSpec]:
+def _specs(cell: RunGroup) -> Iterable[RunSpec]:
     return [*(run.result.spec for run in cell.runs.values()), *(failure.spec for failure in cell.failures)]
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import counted, visible
 
-from ..cells import RunGroup
+from ..cells import MeasuredCell
 from ..rendering import percent, points
 from ..standing import MethodPlace, changes, counted_in, headline, standing_of
 from .model import Model
@@ -65,7 +65,7 @@ def _place(place: MethodPlace | None, name: str) -> list[str | Text]:
     return [str(place.rank), name, points(place.below), interval, percent(place.first)]
 
 
-def _cell(model: Model, cell: RunGroup) -> Text:
+def _cell(model: Model, cell: MeasuredCell) -> Text:
     """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
     if cell.mean is None:
         return Text("-" if cell.seeds else "")

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from pubench_core.errors import counted
 
-from ..cells import RunGroup, ShownMeasure
+from ..cells import MeasuredCell, ShownMeasure
 from ..ranking import LEVEL, RESAMPLES
 from ..rendering import Entry, Section, Table, csv_of
 from ..significance import p_text
@@ -75,7 +75,7 @@ def upper(text: str) -> str:
 # -------------------------------------------------------------------- cells
 
 
-def entry(cell: RunGroup, measure: ShownMeasure, column: ProblemColumn) -> Entry:
+def entry(cell: MeasuredCell, measure: ShownMeasure, column: ProblemColumn) -> Entry:
     """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
     if not cell.seeds:
         return Entry(NO_CELL, why="not run")
@@ -241,7 +241,7 @@ def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
     return csv_of(CSV_COLUMNS, lines)
 
 
-def _csv_cell(model: Model, cell: RunGroup, row: str, column: str, criterion: str) -> dict[str, object]:
+def _csv_cell(model: Model, cell: MeasuredCell, row: str, column: str, criterion: str) -> dict[str, object]:
     runs = model.gathered.grid.cell(row, column).runs
     return {
         "method": row,

@@ -112,10 +112,10 @@ function unbeaten(now) {
 }
 function changes(now, oracle, oracleName) {
   if (!now.places.length) return "";
-  const s = here(), groups = [...new Set(now.groups)], best = now.places[0].name, said = [];
+  const s = here(), groups = [...new Set(now.groups)], best = now.places[0].name, lead = unbeaten(now), said = [];
   const called = new Map(now.columns.map((c) => [s.columns[c].group, s.columns[c].name.split(",")[0]]));
   for (const { r, name, below } of now.baselines) {
-    if (unbeaten(now) && r === unbeaten(now).r) continue;
+    if (lead && r === lead.r) continue; // the headline says it
     const better = now.places.filter((one) => one.below < below - EQUAL).length;
     said.push(`${name} (baseline) is ${fixed(below)} points below: ${better} of ${many(now.places.length, "method")} ${better === 1 ? "is" : "are"} better.`);
   }
