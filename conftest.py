@@ -43,10 +43,6 @@ KEPT = (
     "NVIDIA_VISIBLE_DEVICES",
     "COVERAGE_PROCESS_CONFIG",  # make coverage measures the command too
     "COVERAGE_CORE",
-    "ATEN_CPU_CAPABILITY",  # these choose kernels: the same ones as in this process
-    "MKL_CBWR",
-    "ONEDNN_MAX_CPU_ISA",
-    "OPENBLAS_CORETYPE",
 )
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -89,7 +85,9 @@ def pytest_collection_finish() -> None:
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
+    from pubench_core.engine.machine import KERNEL_VARIABLES  # a command has the kernels of this process
+
+    return {name: os.environ[name] for name in (*KEPT, *KERNEL_VARIABLES) if name in os.environ} | more
 
 
 class WarmInterpreter:
