@@ -144,7 +144,7 @@ def unknown(
 def nearest(given: str, known: Iterable[str], alike: float = 0.65) -> str:
     """The nearest known spelling as a question, or all that are known.
 
-    ``alike``: from 0 to 1, how alike (difflib) a spelling must be; short names, as those of criteria, need little.
+    ``alike``: from 0 to 1, how alike (difflib) a spelling must be.
 
     >>> nearest("lrr", ["lr", "epochs"])
     "did you mean 'lr'?"

@@ -61,7 +61,7 @@ def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda te
     if result is not found.record.result:
         try:
             publish_answer(store, found.record, result)
-        except RecordError as error:  # a folder that only the owner may change: the answer is right all the same
+        except RecordError as error:  # only the owner may change the folder; the answer does not depend on that
             say(f"measured from stored scores and not stored: {error}")
     return Record(found.record.folder, result)
 

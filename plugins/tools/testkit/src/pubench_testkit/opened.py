@@ -21,8 +21,7 @@ ELSEWHERE = "another process or a connection"
 _MEMORY = re.compile(r"/proc/[^/]+/(task/[^/]+/)?mem")
 #: Suffixes of files of packages that hold code, or how it is shown.
 _CODE = frozenset({".py", ".pyc", ".pyi", ".pyd", ".so", ".dll", ".dylib", ".pth", ".css"})
-
-
+#: Folders of installed packages.
 _PACKAGES = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
 #: Folders of the system, and names of folders that compilers fill when a function is first called.
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/opt")
