@@ -1,6 +1,6 @@
-"""A submission from ``pubench submit`` to the workflow's comment: an honest one is accepted, forged ones are refused.
+"""A submission from ``pubench run`` to the workflow's comment: an honest one is accepted, forged ones are refused.
 
-The workflow calls ``.ci/submission.py``, and so do these tests.
+The workflow calls ``.ci/submission.py``, and so do these tests. The reasons are those of the page Submitting results.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import shutil
+import subprocess
 import tarfile
 import time
 import warnings
@@ -33,39 +35,52 @@ import pubench
 from pubench_core.errors import RecordError, RequestError
 
 ROOT = Path(__file__).parents[4]
-CONFIG = {"epochs": 3, "lr": 0.01}
+PAGE = ROOT / "docs" / "pages" / "submitting.md"
 #: Seconds that a forged archive may take, on a busy machine.
 SECONDS = 60.0
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Change = Callable[[Path], None]
-
-
-def carried_out(results: Path, method: str, **config: Any) -> str:
-    """The run id of a run on digits."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)
-        found = pubench.run(method, "digits", config={**CONFIG, **config}, results=results, threads=1, tracking=False)
-    return found.run_id
+UPU = ["run", "--method", "upu", "--set", "epochs=3", "--set", "lr=0.01", "--data", "digits", "--c", "0.1"]
+UPU += ["--threads", "1", "--no-tracking"]
+STUDY = """
+name: theirs
+methods: [vpu, pusb]
+presets: [quick]
+data: [digits]
+mechanisms: [scar]
+c: [0.1]
+schemes: [case-control]
+seeds: [2]
+"""
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``mine``: a record of upu. ``theirs``: records of vpu and pusb."""
+def place(tmp_path_factory: pytest.TempPathFactory, pubench_in: Callable[[Path], Run]) -> Path:
+    """``mine``: a record of upu. ``theirs``: a study of vpu and pusb. ``boards``: a board of it. ``out``: a submission
+    of ``mine``.
+    """
     place = tmp_path_factory.mktemp("submission")
-    carried_out(place / "mine", "upu")
-    for method in ("vpu", "pusb"):
-        carried_out(place / "theirs", method)
+    (place / "theirs.yaml").write_text(STUDY)
+    for command in (
+        (*UPU, "--results", "mine"),
+        ("study", "run", "theirs.yaml", "--results", "theirs", "--threads", "1"),
+        ("board", "build", "2026.12", "--from", "theirs"),
+        ("submit", "mine", "--name", "my-upu", "--with", "board@2026.12", "--out", "out"),
+    ):
+        done = pubench_in(place)(*command)
+        assert done.returncode == 0, done.stderr
     return place
 
 
 @pytest.fixture(scope="module")
 def board(place: Path) -> Board:
-    return read_board(build("2026.12", [place / "theirs"], place / "boards").folder)
+    return read_board(place / "boards" / "2026.12")
 
 
 @pytest.fixture(scope="module")
 def honest(place: Path) -> Path:
     """The archive of a submission."""
-    return pack_records(place / "mine", "my-upu", place / "out").archive
+    return place / "out" / "my-upu.tar.gz"
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +100,12 @@ def script() -> ModuleType:
 def test_an_honest_submission_is_accepted_with_its_rank(
     script: ModuleType, honest: Path, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the workflow does: fields of the issue, then the check, which writes the comment."""
+    """What the workflow does: fields of the issue that ``submit`` wrote, then the check, which writes the comment."""
     sha256 = hashlib.sha256(honest.read_bytes()).hexdigest()
     event = tmp_path / "event.json"
     url = "https://github.com/user-attachments/files/123/my-upu.tar.gz"
-    body = f"### Name\n\nmy-upu\n\n### Archive\n\n[my-upu.tar.gz]({url})\n\n### SHA-256 of the archive\n\n{sha256}\n\n"
-    event.write_text(json.dumps({"issue": {"body": body + "### Package\n\n_No response_\n\n### Method\n\nuPU\n"}}))
+    body = honest.with_name("my-upu.md").read_text().replace("(drop my-upu.tar.gz here)", f"[my-upu.tar.gz]({url})")
+    event.write_text(json.dumps({"issue": {"body": re.sub(r"\(NAME==VERSION.*\)", "_No response_", body)}}))
     assert script.main(["fields", str(event)]) == 0
     assert capsys.readouterr().out == f"archive={url}\nsha256={sha256}\npackage=\n"
 
@@ -232,15 +247,15 @@ def _nudged(arrays: dict[str, Any]) -> None:
 
 def _cherry_picked(folder: Path) -> None:
     """``pa`` has the epoch that another criterion chose, though the state that it valued more is stored."""
-    record = record_in(folder)
-    result = json.loads((record / "result.json").read_text())
-    with np.load(record / "scores.npz") as stored:
-        arrays = dict(stored)
-    best, labeled = result["criteria"]["pa"]["snapshot"], arrays["validation_labeled"]
-    arrays["test_scores_epoch-2"] = arrays[f"test_scores_{best}"]
-    arrays["validation_scores_epoch-2"] = np.where(labeled, 1.0, np.linspace(-1, 0.1, len(labeled)))
-    np.savez_compressed(record / "scores.npz", **arrays)
+    best = json.loads((record_in(folder) / "result.json").read_text())["criteria"]["pa"]["snapshot"]
+
+    def more(arrays: dict[str, Any]) -> None:
+        labeled = arrays["validation_labeled"]
+        arrays["test_scores_epoch-2"] = arrays[f"test_scores_{best}"]
+        arrays["validation_scores_epoch-2"] = np.where(labeled, 1.0, np.linspace(-1, 0.1, len(labeled)))
+
     edited(lambda content: content["criteria"]["f1"].update(epoch=2, snapshot="epoch-2"))(folder)
+    scores(more)(folder)
 
 
 def _huge_header(folder: Path) -> None:
@@ -253,21 +268,32 @@ def _second_record(folder: Path) -> None:
     shutil.copytree(record_in(folder), folder / ("0" * 16))
 
 
-#: Name -> change of an honest submission whose checksums are made again, words of the reason.
-RECORDS: dict[str, tuple[Change, str]] = {
-    "undefined, with measures": (edited(_undefined), "undefined"),
-    "another accuracy": (edited(_accuracy), "criteria.pa.measures.test.accuracy.value is 0.99; its"),
-    "other scores": (scores(_perfect), "its scores give 1"),
-    "one bit of one score": (scores(_nudged), "carried out again"),
-    "scores of another checksum": (scores(_nudged, checksum=False), "; scores.npz has "),
-    "an epoch that another criterion chose": (_cherry_picked, "in epoch-2"),
-    "another code": (edited(lambda content: content["code"].update(hash="0" * 16)), "code"),
-    "another seed": (edited(lambda content: content["spec"].update(seed=7)), "; its spec gives"),
-    "a format of the future": (edited(lambda content: content.update(record_version=999)), "a record of format 999"),
-    "a trillion rows": (_huge_header, "scores.npz cannot be read (it is damaged)"),
-    "a record that is not listed": (_second_record, f"{'0' * 16} is not listed in submission.json"),
-    "no scores": (lambda folder: (record_in(folder) / "scores.npz").unlink(), "scores.npz is missing"),
+#: Change of an honest submission whose checksums are made again; the page has the reasons.
+RECORDS: dict[str, Change] = {
+    "undefined, with measures": edited(_undefined),
+    "another accuracy": edited(_accuracy),
+    "perfect scores": scores(_perfect),
+    "one bit of one score": scores(_nudged),
+    "scores of another checksum": scores(_nudged, checksum=False),
+    "an epoch that another criterion chose": _cherry_picked,
+    "another code": edited(lambda content: content["code"].update(hash="0" * 16)),
+    "another seed": edited(lambda content: content["spec"].update(seed=7)),
+    "another prior": edited(lambda content: content["data"]["prior"].update(given=0.9)),
+    "a format of the future": edited(lambda content: content.update(record_version=999)),
+    "a trillion rows": _huge_header,
+    "a record that is not listed": _second_record,
+    "no scores": lambda folder: (record_in(folder) / "scores.npz").unlink(),
 }
+
+
+def reasons_on_the_page() -> dict[str, str]:
+    """What was changed -> why it is refused."""
+    return dict(re.findall(r"^\| ([^|`]+) \| `([^|`]+)` \|$", PAGE.read_text(), re.MULTILINE))
+
+
+def without_numbers(text: str) -> str:
+    """A reason without run ids, digests and values, which another processor may give otherwise."""
+    return re.sub(r"[0-9a-f]{16}|\d+(\.\d+)?", "#", text)
 
 
 def packed(folder: Path, target: Path, *, sums: bool = True) -> Path:
@@ -298,11 +324,17 @@ def refused(found: CheckedSubmission, words: str) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("forgery", RECORDS)
 def test_a_forged_record_is_refused_with_its_reason(unpacked: Path, board: Board, tmp_path: Path, forgery: str) -> None:
-    change, words = RECORDS[forgery]
-    change(unpacked)
+    RECORDS[forgery](unpacked)
     started = time.monotonic()
-    refused(check(packed(unpacked, tmp_path / "forged.tar.gz"), board=board), words)
+    found = check(packed(unpacked, tmp_path / "forged.tar.gz"), board=board)
     assert time.monotonic() - started < SECONDS
+    refused(found, "")
+    reason = reasons_on_the_page()[forgery]
+    assert without_numbers(reason) in map(without_numbers, found.reasons), found.reasons
+
+
+def test_the_page_has_the_reasons_of_these_forgeries_and_no_other() -> None:
+    assert set(reasons_on_the_page()) == set(RECORDS)
 
 
 def test_a_changed_file_under_an_old_checksum_is_refused(unpacked: Path, tmp_path: Path) -> None:
@@ -316,10 +348,11 @@ def test_another_archive_than_the_issue_names_is_refused(honest: Path) -> None:
 
 
 def test_the_scores_of_another_method_are_refused_by_scores_and_by_digests(
-    place: Path, honest: Path, tmp_path: Path
+    honest: Path, tmp_path: Path, pubench_in: Callable[[Path], Run]
 ) -> None:
     """nnPU whose correction never acts is uPU: an honest record under another name, which a rerun repeats."""
-    carried_out(tmp_path / "results", "nnpu", beta=1e6)
+    done = pubench_in(tmp_path)(*UPU, "--method", "nnpu", "--set", "beta=1e6")
+    assert done.returncode == 0, done.stderr
     board = read_board(build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder)
     refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
     (tmp_path / "boards" / "2026.11-scores.tar").unlink()
