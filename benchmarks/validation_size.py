@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 import raw_rows
+from pubench_crossfit.joint import Fold, fold_of
 from sklearn.metrics import roc_auc_score
 
 from pubench_core.data.generator import Part
-from pubench_core.engine.folds import Fold, fold_of
 from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
 from pubench_core.plugins.info import MetricInfo

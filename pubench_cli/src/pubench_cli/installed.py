@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pubench_core.plugins.info import ApiInfo, CommandInfo
+from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import absent, load, tools
 
 from .commands import COMMANDS
@@ -100,16 +100,6 @@ def _infos() -> dict[str, CommandInfo]:
     own = {info.path: info for info in COMMANDS}
     others = [entry.info for entry in tools().all() if entry.status == "ok"]
     return own | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in own}
-
-
-def provided(name: str, what: str) -> Any:
-    """Object that a tool provides under a name. Raises RequestError, which names its package, if it is absent."""
-    from pubench.tools import PACKAGES as PROVIDERS
-
-    for entry in tools().named(name):
-        if entry.kind == "api":
-            return load(tools().find(ApiInfo, name))
-    raise absent(what, PROVIDERS[name])
 
 
 def _refuse(path: str) -> None:

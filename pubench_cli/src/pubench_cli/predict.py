@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from pubench_core.data.columns import texts_of
 from pubench_core.data.table_reader import table_reader
-from pubench_core.engine.folds import models_in
-from pubench_core.engine.model_file import SavedModel
+from pubench_core.engine.model_file import SavedModel, models_in
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, predictions_of, write_predictions

@@ -16,13 +16,12 @@ from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import provided, registry
 from pubench_core.results import Result
 from pubench_core.sinks import listeners_of
 
 from .console import err
 from .decisions import decisions_in, print_decisions
-from .installed import provided
 from .machine import print_json
 from .messages import said
 from .options import Given
@@ -76,7 +75,7 @@ def run_once(
         if given.get("--seed") is not None or dry_run:
             other = "--dry-run prints one run" if dry_run else "--seed names one seed"
             raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
-        provided("run.seeds", "--seeds")(given, seeds, sets, config, force=force, as_json=as_json)
+        provided("run.seeds", "--seeds", "pubench-report")(given, seeds, sets, config, force=force, as_json=as_json)
         return
     plan = plan_of(given, sets, config)
     if dry_run:

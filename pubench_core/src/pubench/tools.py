@@ -7,7 +7,7 @@ from typing import Any
 
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import ApiInfo
-from pubench_core.plugins.registry import absent, load, tools
+from pubench_core.plugins.registry import provided, tools
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
 PACKAGES: Mapping[str, str] = {
@@ -52,14 +52,13 @@ def tool(name: str) -> Any:
     Raises ModuleNotFoundError if its package is not installed, PluginError if that is broken, AttributeError if no
     package is known to provide it.
     """
-    for entry in tools().named(name):
-        if entry.kind == "api":
-            return load(tools().find(ApiInfo, name))
     package = PACKAGES.get(name)
-    if package is None:
+    if package is None and not any(entry.kind == "api" for entry in tools().named(name)):
         raise AttributeError(f"module 'pubench' has no attribute '{name}'")
-    error = absent(f"pubench.{name}", package)
-    raise ModuleNotFoundError(str(error), name=package) if isinstance(error, RequestError) else error
+    try:
+        return provided(name, f"pubench.{name}", package or name)
+    except RequestError as error:
+        raise ModuleNotFoundError(str(error), name=package) from None
 
 
 def names() -> list[str]:

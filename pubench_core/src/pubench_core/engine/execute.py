@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +21,9 @@ from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
 from ..results import Environment, Failure, Result
-from .build import build_problem
 from .compute import Audience, compute
 from .coverage import Say, covered
 from .finish import Finished
-from .folds import Fold, fold_of, joined
 from .interrupts import Deferred
 from .machine import captured, choose_device, staying
 from .open import open_data
@@ -80,16 +78,16 @@ def execute(
     store.check_writable(plan.run_id)
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
     device = choose_device(found)
-    work = _Work(store, root, device, captured(found, device), audience, say)
+    carried_out_by = plan.joined_by or Work
+    work = carried_out_by(store, root, device, captured(found, device), audience, say)
     shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
-    folds = work.folds(found, {**shared, "at_once": at_once})
-    with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(folds)):
+    parts = work.prepare(found, {**shared, "at_once": at_once})
+    with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(parts)):
         if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
             found = covered(found, store, root, say)
         reused = isinstance(found, Record)
         if isinstance(found, Plan):
-            done = work.joined(found, folds) if folds else work.alone(found, interrupts.start, at_once)
-            found = publish(store, done)
+            found = publish(store, work.finish(found, parts, interrupts.start, at_once))
         outcome = Outcome(found.result, found.folder, reused)
         stored(outcome)
     if not reused:
@@ -106,8 +104,11 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What a run is carried out with. All of it is there before anything is trained."""
+class Work:
+    """What a run is carried out with, all of it there before anything is trained, and the two steps that train.
+
+    A run that joins folds is the work of a subclass (``Plan.joined_by``).
+    """
 
     store: RecordStore
     root: DataRoot
@@ -116,12 +117,19 @@ class _Work:
     audience: Audience
     say: Say
 
-    def alone(self, plan: Plan, ended: Callable[[], None], at_once: int | None) -> Finished:
+    def prepare(self, plan: Plan, options: dict[str, Any]) -> list[Any]:
+        """Carries out the runs that this one joins, before it is claimed; gives what :meth:`finish` takes as ``parts``.
+
+        ``options``: what :func:`execute` takes besides the plan.
+        """
+        return []
+
+    def finish(self, plan: Plan, parts: list[Any], ended: Callable[[], None], at_once: int | None) -> Finished:
         """Result of a run. Raises RequestError or RunFailed when a refusal or failure has been recorded."""
         at_first = self.store.in_work()
         done = attempt(plan, self.root, self.device, self.environment, self.audience, ended, self.say)
         if isinstance(done, Failed):
-            raised = _recorded(plan, done, self.store, self.audience)
+            raised = self.recorded(plan, done)
             if isinstance(done.error, RequestError):
                 raise done.error
             raise raised from done.error
@@ -130,32 +138,27 @@ class _Work:
         most = max(at_once, at_first, self.store.in_work())  # others may work in this folder
         return replace(done, result=done.result.model_copy(update={"at_once": most}))
 
-    def folds(self, plan: Plan, shared: dict[str, Any]) -> list[Fold]:
-        """The folds of a plan, and the run on all rows if it refits; none if it is no joint run.
+    def recorded(self, plan: Plan, failed: Failed) -> RunFailed:
+        """Records a failure or refusal, calls the listeners, and gives the error that names the record.
 
-        Each is carried out unless it has a record. One that another process carries out is waited for. A failure is
-        recorded for the joint run too. ``shared``: what :func:`execute` takes.
+        One that cannot be recorded is raised all the same, with both reasons.
         """
-        plans, refit, found = plan.folds, plan.refit, []
-        if plans and plan.method.info.out_of_sample:
-            key = plan.method.info.key
-            self.say(f"{key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
-        for number, one in enumerate([*plans, *([] if refit is None else [refit])], start=1):
-            which = f"fold {number} of {len(plans)}" if number <= len(plans) else "model of all rows"
-            self.say(f"{which}: run {one.run_id}")
-            try:
-                done = execute(one, **shared)
-            except RunFailed as error:
-                why = RunFailed(f"{which}: {error}", cause=error.cause)
-                failed = Failed(failure_of(plan, plan.code, why, self.environment), error)
-                raise _recorded(plan, failed, self.store, self.audience) from error
-            found.append(fold_of(done.folder, done.result))
-        return found
-
-    def joined(self, plan: Plan, folds: Sequence[Fold]) -> Finished:
-        """Result of all folds together. ``folds``: as :meth:`folds` gives them."""
-        problem, k = build_problem(plan, opened=open_data(plan, self.root), root=self.root), len(plan.folds)
-        return joined(plan, problem, folds[:k], self.environment, next(iter(folds[k:]), None))
+        failure = failed.failure
+        status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
+        try:
+            folder = self.store.write_failure(failure)
+            where = f"failure record {folder / FAILURE}"
+        except RecordError as unwritten:
+            folder, where = self.store.root, str(unwritten)
+        _finished(self.audience, RunFinished(plan.run_id, status, folder, failure=failure))
+        line = raised_at(failed.error, packages_of(plan))
+        return RunFailed(
+            f"{failure.reason}{f' ({line})' if line else ''}; {where}",
+            cause=failure.cause,
+            stage=failure.stage,
+            epoch=failure.epoch,
+            step=failure.step,
+        )
 
 
 def attempt(
@@ -205,26 +208,3 @@ def _finished(audience: Audience, event: RunFinished) -> None:
     with left_as_found():
         for listeners in (audience.display, audience.listeners):
             listeners.notify("pubench_run_finished", event)
-
-
-def _recorded(plan: Plan, failed: Failed, store: RecordStore, audience: Audience) -> RunFailed:
-    """Records a failure or refusal, calls the listeners, and gives the error that names the record.
-
-    One that cannot be recorded is raised all the same, with both reasons.
-    """
-    failure = failed.failure
-    status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
-    try:
-        folder = store.write_failure(failure)
-        where = f"failure record {folder / FAILURE}"
-    except RecordError as unwritten:
-        folder, where = store.root, str(unwritten)
-    _finished(audience, RunFinished(plan.run_id, status, folder, failure=failure))
-    line = raised_at(failed.error, packages_of(plan))
-    return RunFailed(
-        f"{failure.reason}{f' ({line})' if line else ''}; {where}",
-        cause=failure.cause,
-        stage=failure.stage,
-        epoch=failure.epoch,
-        step=failure.step,
-    )

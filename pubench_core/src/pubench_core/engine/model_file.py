@@ -32,6 +32,7 @@ from ..isolation import tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
+from ..records.files import MODEL, fold_model
 from ..specs import RunSpec
 from ..training.networks import NetworkBuilder
 from ..training.scoring import score_rows
@@ -155,6 +156,13 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror or error}") from error
     return model_of(content, registry, str(path))
+
+
+def models_in(folder: Path, registry: Registry) -> list[SavedModel]:
+    """The models that a record keeps: one, or those of all folds, whose mean score is that of a row. As
+    :func:`load_model`."""
+    names = sorted(folder.glob(fold_model("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
+    return [load_model(path, registry) for path in names or [folder / MODEL]]
 
 
 def model_of(content: bytes, registry: Registry, path: str = "the model") -> SavedModel:

@@ -105,7 +105,8 @@ class Plan:
 
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
     labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
-    whose digest is known when they have been opened.
+    whose digest is known when they have been opened. ``joined_by``: makes the work of a run that joins folds, None for
+    any other (:class:`~pubench_core.engine.execute.Work`).
     """
 
     spec: RunSpec
@@ -117,6 +118,7 @@ class Plan:
     estimator: EstimatorChoice | None
     metrics: Mapping[str, MetricPlugin]
     code: Code
+    joined_by: Callable[..., Any] | None = None
 
     def code_reading(self, digest: str) -> Code:
         """The code with the digest of the arrays that it reads; that of a user's table is among its parts already."""
@@ -155,4 +157,4 @@ class Plan:
         )
         update["validation"] = spec.validation.model_copy(update={"fold": number, "refit": "mean"})
         one = spec.model_copy(update=update)
-        return replace(self, spec=one, run_id=run_id(one, self.method.config))
+        return replace(self, spec=one, run_id=run_id(one, self.method.config), joined_by=None)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ..errors import RequestError, shown
 from ..plugins.info import BackboneInfo, Info
-from ..plugins.registry import Registry, load
+from ..plugins.registry import Registry, load, provided
 from ..specs import RunSpec, is_one_sample
 from ..specs.run import UNKNOWN, run_id
 from .criteria import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
@@ -100,4 +100,5 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         estimator=estimator,
         metrics=installed.usable,
         code=code_of(found, registry, data.choice.table),
+        joined_by=provided("run.folds", "validation.folds", "pubench-crossfit") if spec.validation.joint else None,
     )

@@ -26,7 +26,7 @@ import pluggy
 
 from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
 from .hooks import PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Registration
-from .info import INFO_TYPES, DatasetInfo, Info, check_fields
+from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, check_fields
 
 #: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
 GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
@@ -290,6 +290,16 @@ def absent(what: str, package: str) -> PubenchError:
         return RequestError(f"{what} is not part of {package} {version(package)}: pip install --upgrade {package}")
     except PackageNotFoundError:
         return RequestError(f"{what} is not installed: pip install {package}")
+
+
+def provided(name: str, what: str, package: str) -> Any:
+    """Object that a tool provides under a Python name (``run.folds``).
+
+    Raises RequestError or PluginError of :func:`absent` if none does: ``what`` is missing, which ``package`` provides.
+    """
+    if not any(entry.kind == "api" for entry in tools().named(name)):
+        raise absent(what, package)
+    return load(tools().find(ApiInfo, name))
 
 
 def installed(group: str = GROUP) -> tuple[list[EntryPoint], list[Entry]]:

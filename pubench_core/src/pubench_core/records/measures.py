@@ -1,4 +1,4 @@
-"""Measures from scores, fresh or stored: of one state, by the decision at the prior, over the folds of a run.
+"""Measures from scores, fresh or stored: of one state, and by the decision at the prior.
 
 The decision at the prior is the threshold above which as many rows of U lie as the method was given are positive. It
 reads no true label, so it can be derived from what a record stores, whenever the scores of U are there.
@@ -6,15 +6,13 @@ reads no true label, so it can be derived from what a record stores, whenever th
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..data.dataset import IntArray
 from ..data.generator import Part
 from ..metric import FloatArray, Knowledge, Measurer, Scored
 from ..results import DataFacts, Measure
@@ -142,45 +140,3 @@ def by_both_decisions(
         at_prior = measures_at(threshold, parts, knowledge, names, measurer)
         found[state] = Decided(at_zero[state], threshold, at_prior)
     return found
-
-
-# -------------------------------------------------------------------- cross-fitting
-
-
-@dataclass(frozen=True)
-class FoldPart:
-    """``positions``: of the rows of one fold among all rows; ``knowledge``: what is known of them."""
-
-    positions: IntArray
-    knowledge: Knowledge
-
-    def scored(self, scores: FloatArray) -> Scored:
-        """The fold's rows with their scores. ``scores``: (n,) of all rows."""
-        return Scored.of(scores[self.positions], self.knowledge)
-
-
-def parts_of_folds(known: Knowledge, fold: IntArray) -> list[FoldPart]:
-    """Knowledge of each fold. ``fold``: (n,) number of the fold of each row."""
-    found = []
-    for number in np.unique(fold):
-        positions = np.flatnonzero(fold == number)
-        place = np.full(len(fold), -1)
-        place[positions] = np.arange(len(positions))
-        of_fold = {
-            name: place[rows][place[rows] >= 0]
-            for name in ("labeled", "unlabeled")
-            if (rows := getattr(known, name)) is not None
-        }
-        truth = None if known.truth is None else known.truth[positions]
-        found.append(FoldPart(positions, replace(known, truth=truth, **of_fold)))
-    return found
-
-
-def value_over_folds(name: str, scores: FloatArray, parts: Sequence[FoldPart], measurer: Measurer) -> float | None:
-    """Value of a criterion under cross-fitting: its mean over the folds; None if it has no value on one.
-
-    ``scores``: (n,) out of fold, of all rows.
-    """
-    values = [measurer.measure(name, part.scored(scores)).value for part in parts]
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if len(known) == len(values) else None

@@ -207,10 +207,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
         under cross-fitting the scores out of fold.
         """
+        from pubench_crossfit.joint import computed_folds
+
         from pubench.running import plan_of
         from pubench_core.data.paths import data_root
         from pubench_core.engine.compute import Audience, compute
-        from pubench_core.engine.folds import computed_folds
         from pubench_core.engine.machine import captured, choose_device
         from pubench_core.engine.open import open_data
         from pubench_core.isolation import left_as_found

@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pubench_crossfit.measures import parts_of_folds, value_over_folds
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.measures import (
-    Measures,
-    measures_at,
-    measures_of,
-    parts_of_folds,
-    threshold_in,
-    value_over_folds,
-)
+from pubench_core.records.measures import Measures, measures_at, measures_of, threshold_in
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 

@@ -13,29 +13,31 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from ..data.dataset import DataRoot
-from ..errors import RecordError
-from ..metric import FloatArray, Measurer
-from ..plugins.registry import Registry
-from ..records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
-from ..records.measures import by_both_decisions, parts_of_folds, value_over_folds
-from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
-from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
-from .build import build_problem
-from .compute import Audience, compute
-from .decision_warnings import warnings_of
-from .finish import Finished
-from .model_file import SavedModel, load_model
-from .open import OpenedData
-from .plan import Plan
-from .problem import Problem
-from .score import State, state_name
-from .select import HeldOut, SelectableState, Track
+from pubench_core.data.dataset import DataRoot
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.compute import Audience, compute
+from pubench_core.engine.decision_warnings import warnings_of
+from pubench_core.engine.finish import Finished
+from pubench_core.engine.open import OpenedData
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.score import State, state_name
+from pubench_core.engine.select import HeldOut, SelectableState, Track
+from pubench_core.errors import RecordError
+from pubench_core.metric import FloatArray, Measurer
+from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
+from pubench_core.records.measures import by_both_decisions
+from pubench_core.records.scores import MEASURED, rows_and_labels, scores_name, scores_of
+from pubench_core.results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
+
+from .measures import parts_of_folds, value_over_folds
+
+if TYPE_CHECKING:
+    import torch
 
 #: (epoch, candidate): a state that every fold keeps.
 StateKey = tuple[int, str]
@@ -164,13 +166,6 @@ def joined(
         else {name: texts[unlabeled].tolist() for name, texts in problem.opened.ids.items()},
         models=models,
     )
-
-
-def models_in(folder: Path, registry: Registry) -> list[SavedModel]:
-    """The models that a record keeps: one, or those of all folds, whose mean score is that of a row. As
-    :func:`load_model`."""
-    names = sorted(folder.glob(fold_model("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
-    return [load_model(path, registry) for path in names or [folder / MODEL]]
 
 
 def computed_folds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ import pubench
 from pubench_core.data.generator import Part, Split, cut
 from pubench_core.engine import execute as execution
 from pubench_core.engine.execute import execute
-from pubench_core.engine.folds import models_in
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.model_file import models_in
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, RunFailed
+from pubench_core.plugins import registry
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores, state_model
 from pubench_core.records.scores import scores_name
@@ -415,3 +416,14 @@ def test_a_method_that_scores_out_of_bag_says_what_folds_add(ask: Ask) -> None:
     lines: list[str] = []
     execute(ask(of=of), say=lines.append)
     assert "pu-bagging scores U out of bag while it trains; folds add held-out scores of labeled rows" in lines
+
+
+# -------------------------------------------------------------------- without this package
+
+
+def test_without_it_the_request_is_refused_with_what_installs_it(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "tools", lambda: Registry([]))
+    monkeypatch.setattr(registry, "version", lambda name: (_ for _ in ()).throw(PackageNotFoundError(name)))
+    with pytest.raises(RequestError, match=r"validation.folds is not installed: pip install pubench-crossfit"):
+        ask()
+    assert ask(folds=None).joined_by is None
