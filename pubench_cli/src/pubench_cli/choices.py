@@ -36,13 +36,6 @@ class ListFormat(StrEnum):
     csv = "csv"
 
 
-class PredictFormat(StrEnum):
-    """How predictions are printed."""
-
-    csv = "csv"
-    json = "json"
-
-
 def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
 

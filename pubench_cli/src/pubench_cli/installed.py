@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "evaluate": "pubench-evaluate",
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
+    "predict": "pubench-predict",
     "study": "pubench-study",
     "compare-methods": "pubench-report",
     "curves": "pubench-report",

@@ -35,6 +35,7 @@ PACKAGES: Mapping[str, str] = {
     "pauc_scorer": "pubench-sklearn",
     "pulp_scorer": "pubench-sklearn",
     "recovered_auc_scorer": "pubench-sklearn",
+    "run.folds": "pubench-crossfit",
     "run.seeds": "pubench-report",
     "Trial": "pubench-tune",
     "Tuned": "pubench-tune",

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_predict.saved_model import models_in
 
 import pubench
 from pubench_core.data.generator import Part, Split, cut
 from pubench_core.engine import execute as execution
 from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.model_file import models_in
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, RunFailed

@@ -33,12 +33,6 @@ COMMANDS = [
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(
-        path="predict",
-        load="pubench_cli.commands.runs:predict",
-        help="Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision.",
-        example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",
-    ),
-    CommandInfo(
         path="track",
         load="pubench_cli.commands.tracking:track",
         help="Send to sinks every record that they lack, each exactly once.",

@@ -1,4 +1,4 @@
-"""The commands ``run`` and ``predict``. What they do is in the modules of their names."""
+"""The command ``run``. What it does is in the module of its name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, PredictFormat
+from ..choices import Format
 from ..options import MACHINE, RUN, Given, takes
-from .shared import RecordedRun, Results
 
 
 @takes()
@@ -68,20 +67,3 @@ def run(
     as_json = format is Format.json
     with shown_traceback() if traceback else nullcontext():
         run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
-
-
-def predict(
-    run: RecordedRun,
-    file: Annotated[Path, typer.Argument(help="Rows to score: .csv, .tsv, .xlsx, .parquet or .npz.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write: a .csv, .json or .parquet file. (default: stdout)")
-    ] = None,
-    results: Results = Path("results"),
-    format: Annotated[
-        PredictFormat | None, typer.Option(help="How to print it. (default: csv, or what --out ends in)")
-    ] = None,
-) -> None:
-    """Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision."""
-    from ..predict import predict as score
-
-    score(run, file, out, results, form=format.value if format is not None else None)

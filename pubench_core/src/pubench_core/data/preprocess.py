@@ -118,19 +118,6 @@ class Preprocessing:
         """Preprocessing that ``kind`` and :meth:`arrays` described."""
         return cls(kind, arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
 
-    def check(self, shape: tuple[int, ...]) -> None:
-        """Raises ValueError where its numbers are not those of rows of this shape, one for each value."""
-        if (self.mean is None) != (self.kind != "standardize") or (self.mean is None) != (self.deviation is None):
-            raise ValueError(f"preprocessing '{self.kind}' without its numbers, or with those of another")
-        for name, array in self.arrays().items():
-            right = (math.prod(shape),) if name == "fill" else shape
-            if array.dtype != np.float64 or array.shape != right or not np.isfinite(array).all():
-                raise ValueError(
-                    f"'{name}' of the preprocessing is {array.dtype} {array.shape}; expected finite {right}"
-                )
-        if self.deviation is not None and not (self.deviation > 0).all():
-            raise ValueError("a deviation of the preprocessing is not above 0")
-
 
 def _unit(x: npt.NDArray[Any]) -> int:
     """The stored value that means 1."""

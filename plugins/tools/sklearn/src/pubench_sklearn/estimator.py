@@ -25,8 +25,7 @@ from .model_selection import pauc_scorer, positive_label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from pubench_core.engine.model_file import SavedModel
+    from pubench_predict.saved_model import SavedModel
 
 #: Field of the spec -> parameter of the estimator, for messages.
 _PARAMETERS: Mapping[str, str] = {
@@ -314,7 +313,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         return self._models
 
     def _loaded(self) -> list[SavedModel]:
-        from pubench_core.engine.model_file import model_of
+        from pubench_predict.saved_model import model_of
+
         from pubench_core.plugins.registry import registry
 
         return [model_of(content, registry()) for content in self._model_bytes]

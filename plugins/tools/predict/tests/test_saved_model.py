@@ -1,7 +1,4 @@
-"""A saved model scores as the run did, holds no row that was trained on, and says in one line why it cannot be used.
-
-This module is also a plugin: methods that score with something else than a backbone.
-"""
+"""A saved model scores as the run did, holds no row that was trained on, and says in one line why it cannot be used."""
 
 from __future__ import annotations
 
@@ -16,74 +13,26 @@ import pandas as pd
 import pytest
 import torch
 from pubench_datasets_tables.user_table import read_user_table
+from pubench_predict.saved_model import SavedModel, load_model
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
 
-from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.columns import Column
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.model_file import VERSION, SavedModel, load_model, model_bytes
+from pubench_core.engine.model_file import VERSION, model_bytes
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
-from pubench_core.method import Method
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.specs.config import MethodConfig
-from pubench_core.specs.fields import Field
-from pubench_core.training.run import Run
 from pubench_core.training.scoring import score_rows
-from pubench_core.training.views import Features, PUData
+from pubench_core.training.views import Features
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 N = 120
-
-
-class Config(MethodConfig):
-    epochs: int = Field(1, ge=1, description="epochs")
-
-
-class Foreign(Method[Config]):
-    """Scores with a module that only it can make, and with numbers of every kind, infinite ones among them."""
-
-    scored_by = ("gate", "shift", "weights", "scale", "limit", "word", "nothing")
-
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        self.assemble(run.backbone)
-        self.shift = torch.tensor(0.25)
-        self.weights = np.linspace(-1, 1, data.shape[0])
-        self.scale, self.limit, self.word, self.nothing = np.array(2.0), float("inf"), "up", None
-        for _ in run.epochs(self.config.epochs):
-            with torch.no_grad():
-                self.gate.weight.add_(data.x.mean(0))
-
-    def decision_function(self, x: Tensor) -> Tensor:
-        assert (self.word, self.nothing) == ("up", None)
-        linear = x @ torch.from_numpy(self.weights).float() * float(self.scale) + self.shift
-        return (linear + self.gate(x).squeeze(1)).clamp(max=self.limit)
-
-
-class WithAssemble(Foreign):
-    def assemble(self, build: Any) -> None:
-        self.gate = nn.Linear(3, 1)
-
-
-class WithoutAssemble(Foreign):
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        self.gate = nn.Linear(3, 1)
-        super().fit(data, run)
-
-
-@hookimpl
-def pubench_methods() -> list[MethodInfo]:
-    def info(key: str, name: str) -> MethodInfo:
-        return MethodInfo(key=key, name=key, summary="a test double", load=f"{__name__}:{name}")
-
-    return [info("with-assemble", "WithAssemble"), info("without-assemble", "WithoutAssemble")]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +41,7 @@ def plugins() -> Registry:
         [
             *entry_points(group=GROUP),
             EntryPoint("doubles", "pubench_doubles", GROUP),
-            EntryPoint("here", __name__, GROUP),
+            EntryPoint("assembling", "pubench_assembling", GROUP),
         ]
     )
 
@@ -267,7 +216,7 @@ def facts_of(path: Path) -> dict[str, Any]:
 def rewritten(nnpu: Made, tmp_path: Path) -> Callable[..., Path]:
     """``rewritten(facts=..., tensors=...)``: the saved model with these changes."""
 
-    def write(facts: Any = None, tensors: Callable[[dict[str, Tensor]], Any] | None = None) -> Path:
+    def write(facts: Any = None, tensors: Callable[[dict[str, torch.Tensor]], Any] | None = None) -> Path:
         path = tmp_path / "model.safetensors"
         kept = load_file(nnpu[3])
         if tensors is not None:
@@ -319,7 +268,7 @@ class TestFit:
     def test_tensors_of_another_network_do_not_fit(
         self, plugins: Registry, rewritten: Callable[..., Path], change: str
     ) -> None:
-        def alter(tensors: dict[str, Tensor]) -> None:
+        def alter(tensors: dict[str, torch.Tensor]) -> None:
             weight = tensors.pop("net.head.weight")
             if change == "renamed":
                 tensors["net.tail.weight"] = weight

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_cli.console import err
+from pubench_cli.machine import print_json
+from pubench_cli.out_file import refuse_unwritable
+from pubench_cli.visible import rows_out
 from pubench_core.data.columns import texts_of
 from pubench_core.data.table_reader import table_reader
-from pubench_core.engine.model_file import SavedModel, models_in
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, predictions_of, write_predictions
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
-from .console import err
-from .machine import print_json
-from .out_file import refuse_unwritable
-from .visible import rows_out
+from .saved_model import SavedModel, models_in
 
 #: Endings of what can be written, and as what.
 ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
