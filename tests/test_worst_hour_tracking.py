@@ -22,6 +22,7 @@ from mlflow.tracking import MlflowClient
 from pubench_mlflow import sink
 from pubench_mlflow.sink import MlflowSink
 
+from pubench_cli.tracking import Sent, send_missing
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
@@ -31,7 +32,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, RESULT
 from pubench_core.records.record import read_record, result_text
 from pubench_core.results import Environment
-from pubench_core.sinks import Sent, SinkUnavailable, send_missing
+from pubench_core.sinks import SinkUnavailable
 from pubench_core.specs.secrets import without_password
 
 pytestmark = [

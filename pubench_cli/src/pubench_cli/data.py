@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.cache import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.paths import data_root
-from pubench_core.data.store import blamed, located, open_dataset, remove_copies, source_of
+from pubench_core.data.store import blamed, located, open_dataset, source_of
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
@@ -18,6 +17,7 @@ from pubench_core.specs import ExecutionSpec
 
 from .columns import Column, print_table
 from .console import err, out
+from .copies import folders_of_copies, remove_copies, verify_copy
 from .inventory import Availability, availability_of
 from .machine import print_json
 from .messages import in_flags, said

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pubench_core.data.cache import Manifest, copies_of, manifest_of
+from pubench_core.data.cache import Manifest, manifest_of
 from pubench_core.data.contract import class_counts
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import folder_of, located, read, source_of
 from pubench_core.errors import Notice, PluginError, PubenchError, RequestError
 from pubench_core.plugins.info import DatasetInfo
+
+from .copies import copies_of
 
 State = Literal["prepared", "files", "packaged", "absent", "damaged", "broken"]
 _NONE = Notice("")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
-from pubench_core.errors import RequestError
-from pubench_core.sinks import chosen_sinks, open_sink, send_missing
+from pubench_core.errors import PubenchError, RecordError, RequestError
+from pubench_core.records.store import RecordStore
+from pubench_core.sinks import Sink, SinkError, SinkUnavailable, chosen_sinks, open_sink
 from pubench_core.specs.run import ExecutionSpec, sinks_in
 
 from .console import err
@@ -15,6 +17,37 @@ from .installed import PACKAGES
 from .machine import print_json
 from .messages import said
 from .visible import show
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Summary of :func:`send_missing` for a folder's records. ``left_out``: why the others were left out."""
+
+    sent: int
+    already_there: int
+    left_out: tuple[PubenchError, ...] = ()
+
+
+def send_missing(sink: Sink, results: Path) -> Sent:
+    """Sends every record of a results folder that a sink lacks; one that cannot be read or sent is left out.
+
+    Raises SinkUnavailable if the sink cannot be reached.
+    """
+    records = RecordStore(results).all()
+    sent = there = 0
+    left_out: list[PubenchError] = list(records.unreadable)
+    for record in records.readable:
+        try:
+            if sink.has(record):
+                there += 1
+            else:
+                sink.send(record)
+                sent += 1
+        except SinkUnavailable:
+            raise
+        except (RecordError, SinkError) as error:
+            left_out.append(error)
+    return Sent(sent, there, tuple(left_out))
 
 
 def track(results: Path, to: Sequence[str], uri: str | None, *, as_json: bool) -> None:

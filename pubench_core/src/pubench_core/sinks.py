@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import PluginError, PubenchError, RecordError
+from .errors import PluginError
 from .plugins.events import RunFinished
 from .plugins.info import SinkInfo
 from .plugins.registry import load, registry
 from .records.record import Record, read_record
-from .records.store import RecordStore
 from .specs import ExecutionSpec
 
 
@@ -51,41 +49,10 @@ class Sink(ABC):
         """
 
 
-@dataclass(frozen=True)
-class Sent:
-    """Summary of :func:`send_missing` for a folder's records. ``left_out``: why the others were left out."""
-
-    sent: int
-    already_there: int
-    left_out: tuple[PubenchError, ...] = ()
-
-
 def open_sink(key: str, results: Path, address: str | None = None) -> Sink:
     """The sink of a plugin. Raises RequestError if none has this key, PluginError if it is broken."""
     made: Sink = load(registry().find(SinkInfo, key))(results, address)
     return made
-
-
-def send_missing(sink: Sink, results: Path) -> Sent:
-    """Sends every record of a results folder that a sink lacks; one that cannot be read or sent is left out.
-
-    Raises SinkUnavailable if the sink cannot be reached.
-    """
-    records = RecordStore(results).all()
-    sent = there = 0
-    left_out: list[PubenchError] = list(records.unreadable)
-    for record in records.readable:
-        try:
-            if sink.has(record):
-                there += 1
-            else:
-                sink.send(record)
-                sent += 1
-        except SinkUnavailable:
-            raise
-        except (RecordError, SinkError) as error:
-            left_out.append(error)
-    return Sent(sent, there, tuple(left_out))
 
 
 def chosen_sinks(execution: ExecutionSpec) -> Mapping[str, str | None]:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_cli.copies import copies_of, folders_of_copies
 from pubench_core.data import store
-from pubench_core.data.cache import MANIFEST, Prepared, copies_of, folders_of_copies
+from pubench_core.data.cache import MANIFEST, Prepared
 from pubench_core.data.dataset import DataRoot
 
 Open = Callable[..., Prepared]

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_cli.copies import copies_of, folders_of_copies, remove_copies, verify_copy
 from pubench_core.data import cache, store
-from pubench_core.data.cache import Prepared, copies_of, folders_of_copies, verify_copy
+from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import open_dataset, remove_copies, source_of
+from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.info import DatasetInfo
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pubench_core.data.cache import Prepared, copies_of, verify_copy
+from pubench_cli.copies import copies_of, remove_copies, verify_copy
+from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import remove_copies
 
 Open = Callable[..., Prepared]
 Child = Callable[..., "subprocess.Popen[str]"]

@@ -12,11 +12,12 @@ import pytest
 from made_results import made_result
 from pubench_jsonl.sink import JsonLines
 
+from pubench_cli.tracking import send_missing
 from pubench_core.plugins.info import SinkInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import Record, result_text
-from pubench_core.sinks import SinkUnavailable, open_sink, send_missing
+from pubench_core.sinks import SinkUnavailable, open_sink
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

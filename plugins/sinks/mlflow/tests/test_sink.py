@@ -15,6 +15,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow.sink import MlflowSink
 
+from pubench_cli.tracking import Sent, send_missing
 from pubench_core.errors import RecordError
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.listeners import Listeners
@@ -22,7 +23,7 @@ from pubench_core.records.files import RESULT
 from pubench_core.records.record import OtherFormat, Record, read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import RECORD_VERSION
-from pubench_core.sinks import Sent, listeners_of, send_missing
+from pubench_core.sinks import listeners_of
 from pubench_core.specs import ExecutionSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")

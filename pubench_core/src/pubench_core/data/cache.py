@@ -1,7 +1,6 @@
 """A prepared copy on disk: its manifest, opening it, and comparing it with what it was.
 
-Sizes and times of files are compared on every open, SHA-256 only where those changed, and all of it by
-:func:`verify_copy`.
+Sizes and times of files are compared on every open, SHA-256 only where those changed.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -28,7 +26,7 @@ MANIFEST = "manifest.json"
 #: Ending of a folder in which a copy is being made.
 INCOMING = ".incoming"
 #: What to do about a source file that is not what it was, and about an array.
-_SOURCE_REMEDY, _ARRAY_REMEDY = "put the original back, or take it as it is", "have the copy made again"
+SOURCE_REMEDY, ARRAY_REMEDY = "put the original back, or take it as it is", "have the copy made again"
 
 
 @dataclass(frozen=True)
@@ -156,19 +154,7 @@ def array_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.npy"
 
 
-# -------------------------------------------------------------------- finding and opening
-
-
-def folders_of_copies(key: str | None, cache: Path) -> list[Path]:
-    """Folders of the complete copies of one data set, or of all."""
-    found = sorted((cache / "prepared").glob(f"{key or '*'}/*/{MANIFEST}"))
-    return [path.parent for path in found if path.parent.suffix != INCOMING]
-
-
-def copies_of(key: str, cache: Path) -> list[tuple[Path, Manifest]]:
-    """(folder, manifest) of the complete copies of one data set. Raises RequestError if a manifest is damaged."""
-    found = [(folder, manifest_of(folder)) for folder in folders_of_copies(key, cache)]
-    return [(folder, manifest) for folder, manifest in found if manifest is not None]
+# -------------------------------------------------------------------- opening
 
 
 def open_copy(folder: Path, manifest: Manifest) -> Prepared:
@@ -180,7 +166,7 @@ def open_copy(folder: Path, manifest: Manifest) -> Prepared:
             arrays[name] = np.load(path, mmap_mode="c", allow_pickle=False)
         except (OSError, ValueError) as error:
             raise RequestError(
-                f"{path} cannot be opened ({error}); {_ARRAY_REMEDY}", hint=Hint("prepare again", manifest["key"])
+                f"{path} cannot be opened ({error}); {ARRAY_REMEDY}", hint=Hint("prepare again", manifest["key"])
             ) from error
     if "owner" in arrays:
         return Prepared(PUTasks(**arrays), manifest["digest"], folder)
@@ -201,11 +187,11 @@ def check_copy(folder: Path, manifest: Manifest) -> None:
         return
     key = manifest["key"]
     sources: list[SourceEntry] = [
-        {**entry, "mtime_ns": _time_of_same(Path(entry["path"]), entry, _SOURCE_REMEDY, key)}
+        {**entry, "mtime_ns": _time_of_same(Path(entry["path"]), entry, SOURCE_REMEDY, key)}
         for entry in manifest["sources"]
     ]
     arrays: dict[str, ArrayEntry] = {
-        name: {**entry, "mtime_ns": _time_of_same(array_path(folder, name), entry, _ARRAY_REMEDY, key)}
+        name: {**entry, "mtime_ns": _time_of_same(array_path(folder, name), entry, ARRAY_REMEDY, key)}
         for name, entry in manifest["arrays"].items()
     }
     noted: Manifest = {**manifest, "sources": sources, "arrays": arrays}
@@ -224,35 +210,6 @@ def _as_noted(folder: Path, manifest: Manifest) -> bool:
     except OSError:
         return False
     return all(stat.st_size == entry["bytes"] and stat.st_mtime_ns == entry["mtime_ns"] for stat, entry in found)
-
-
-def verify_copy(folder: Path) -> list[RequestError]:
-    """Problem of a copy and its sources, with what to do, every byte read; empty if there is none."""
-    try:
-        manifest = manifest_of(folder)
-    except RequestError as error:
-        return [error]
-    if manifest is None:  # removed in the meantime
-        return []
-    hint, wrong = Hint("prepare again", manifest["key"]), []
-    for path, entry, remedy in _files_of(folder, manifest):
-        try:
-            now = sha256_of(path)
-        except OSError as error:
-            wrong.append(RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint))
-            continue
-        if now != entry["sha256"]:
-            differ = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
-            wrong.append(RequestError(f"{path} is not what it was: {differ}; {remedy}", hint=hint))
-    return wrong
-
-
-def _files_of(folder: Path, manifest: Manifest) -> Iterator[tuple[Path, FileEntry, str]]:
-    """(path, what it was, what to do where it is another) of every source and every array."""
-    for source in manifest["sources"]:
-        yield Path(source["path"]), source, _SOURCE_REMEDY
-    for name, array in manifest["arrays"].items():
-        yield array_path(folder, name), array, _ARRAY_REMEDY
 
 
 def _time_of_same(path: Path, entry: FileEntry, remedy: str, key: str) -> int:

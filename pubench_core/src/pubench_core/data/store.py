@@ -214,7 +214,7 @@ def _prepare(source: DataSource, files: tuple[Path, ...], root: DataRoot, prepro
     """Of the copy, made under its lock, or made by another process while this one waited for it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(folder):
+        with lock_of(folder):
             manifest = manifest_of(folder)
             if manifest is None:
                 manifest = _make(source, files, root, preprocess, folder)
@@ -232,7 +232,7 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
     sources = [source_entry(f) for f in files]
     data = _read_row_wise(source, files, root, preprocess)
     for stale in (folder, *folder.parent.glob(f"{folder.name}.*{INCOMING}")):  # of a process that was killed
-        _delete(stale)
+        delete_copy(stale)
     aside = folder.with_name(f"{folder.name}.{os.getpid()}{INCOMING}")
     aside.mkdir()
     try:
@@ -273,30 +273,12 @@ def _save(stream: IO[bytes], array: npt.NDArray[Any]) -> None:
     stream.write(array.data)
 
 
-def _lock(folder: Path) -> filelock.BaseFileLock:
+def lock_of(folder: Path) -> filelock.BaseFileLock:
+    """Lock of a copy; who makes or removes it holds it."""
     return filelock.FileLock(folder.with_name(f"{folder.name}.lock"))
 
 
-# -------------------------------------------------------------------- removing
-
-
-def remove_copies(key: str, cache: Path) -> int:
-    """Deletes the copies of a data set (its source files stay) and returns how many bytes that freed."""
-    base, freed = cache / "prepared" / key, 0
-    try:
-        for name in sorted({folder.name.split(".")[0] for folder in base.glob("*/")}):
-            with _lock(base / name):  # waits for one that is being made; lock files stay, others may wait on them
-                for folder in (base / name, *base.glob(f"{name}.*{INCOMING}")):
-                    freed += sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-                    _delete(folder)
-    except OSError as error:
-        raise RequestError(
-            f"{key}: {base} could not be removed: {error.strerror or error}; remove it yourself"
-        ) from error
-    return freed
-
-
-def _delete(folder: Path) -> None:
+def delete_copy(folder: Path) -> None:
     """Removes a copy, its manifest first: what is left of it if this is interrupted is no copy."""
     (folder / MANIFEST).unlink(missing_ok=True)
     if folder.exists():
