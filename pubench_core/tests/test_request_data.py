@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from pubench_datasets_tables.held import sha256_of
 from pydantic import ValidationError
 
 from pubench_core import hookimpl
 from pubench_core.data.source import DataSource
-from pubench_core.data.table_files import sha256_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.engine.layers import Layer, Request
-from pubench_core.engine.resolve_data import DataSections, choose_data, table_info
+from pubench_core.engine.resolve_data import DataSections, choose_data
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo
@@ -278,7 +278,7 @@ class TestNoFile:
 
 
 def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
-    info = table_info(UserTableSpec(path=file, sha256="0", label_col="s"), table_reader(PLUGINS))
+    info = table_reader(PLUGINS).describe(UserTableSpec(path=file, sha256="0", label_col="s"))
     assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
     assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardize")
 

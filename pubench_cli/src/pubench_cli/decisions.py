@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import RecordError
-from pubench_core.records.decisions import Decisions, TopRows, decisions_of
+from pubench_core.plugins.registry import provided
 from pubench_core.records.files import read_scores
 from pubench_core.results import Result
 
 from .columns import Column, print_table
 from .console import out
+
+if TYPE_CHECKING:
+    from pubench_datasets_tables.decisions import Decisions, TopRows
 
 _COLUMNS = (
     Column("if the prior is", wraps=True),
@@ -26,8 +30,10 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions |
     """Decisions from the stored scores of a run on a user's table; None if there are none."""
     if folder is None or plan.data.table is None:
         return None
+    decisions_of = provided("run.decisions", "decisions of a user table", "pubench-datasets-tables")
     try:
-        return decisions_of(result, read_scores(folder), int(plan.data.table.labeled.sum()))
+        found: Decisions | None = decisions_of(result, read_scores(folder), int(plan.data.table.labeled.sum()))
+        return found
     except RecordError:  # its scores were not to be kept
         return None
 

@@ -117,7 +117,7 @@ class Given:
 
     def layer(self) -> Layer:
         """The values by field, each with its flag as origin."""
-        from pubench_core.data.table_files import is_table_path
+        from pubench_core.data.table_reader import is_table_path
         from pubench_core.engine.layers import Layer
 
         layer = Layer()

@@ -10,11 +10,9 @@ from pathlib import Path
 from rich.text import Text
 
 from pubench_core.data.labeled import LabeledData
-from pubench_core.data.table_files import is_table_path, sha256_of
-from pubench_core.data.table_reader import A_NUMBER, ColumnUse, table_reader
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse, is_table_path, table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import UserTableSpec
 
 from .columns import Column, print_table
 from .console import out
@@ -59,8 +57,7 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
         candidates = reader.label_candidates(frame)
         _print_unlabeled(path, reader.uses(frame), len(frame), guessed, candidates, as_json=as_json)
         return
-    more = {"test_sha256": sha256_of(own["test"])} if "test" in own else {}
-    spec = UserTableSpec.model_validate({**own, **more, "path": path, "sha256": sha256_of(path)})
+    spec = reader.spec({**own, "path": path})
     table = reader.read(spec)
     uses = reader.uses(frame, spec, table)
     command = _command(path, given)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 #: Public name -> module of this package.
 _HOMES = {
     "InvalidRequest": "field_names",
-    "PUTable": "tables",
     "PubenchWarning": "field_names",
     "RunResult": "running",
     "list_backbones": "listing",
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pubench_advise.advise import advise
     from pubench_advise.answer import Advice
     from pubench_datasets_tables.frames import data
+    from pubench_datasets_tables.pu_table import PUTable
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from .field_names import InvalidRequest, PubenchWarning
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .running import RunResult, run
-    from .tables import PUTable
 
 __all__ = [
     "Advice",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from pubench_core.data.table_files import is_table_path
+from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError, shown, visible
-from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
+from pubench_core.records.files import PREDICTIONS, TRACE
 from pubench_core.results import Result
 from pubench_core.specs.run_fields import run_fields
 
@@ -20,16 +21,14 @@ from .call import given_of, shows_fields
 from .field_names import PubenchWarning, in_words, said
 from .fields import RunFields
 from .openmp import wait_briefly
-from .tables import PUTable
 from .tools import tool
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from pubench_verify.reproduction import Reproduction
+    from pubench_datasets_tables.pu_table import PUTable
 
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.plan import Plan
-    from pubench_core.records.decisions import Decisions
 
 
 @dataclass(frozen=True)
@@ -78,20 +77,6 @@ class RunResult:
         found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
         return found.sort_values("rank", ignore_index=True)
 
-    def decisions(self) -> Decisions:
-        """Decisions of a run on the unlabeled rows of a user table, next to the number that the prior implies, and
-        how that would move if the prior were off by a fifth; the command line prints it below such a result.
-
-        Raises ValueError for a data set, or if the run kept no scores.
-        """
-        from pubench_core.records.decisions import decisions_of
-
-        path = self.folder / SCORES
-        found = decisions_of(self.result, read_scores(self.folder), self.result.labeled) if path.exists() else None
-        if found is None:
-            raise ValueError(f"{self.run_id} has no decisions: they are of user tables, by the stored scores")
-        return found
-
     def trace(self) -> DataFrame:
         """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
         import pandas as pd
@@ -101,58 +86,21 @@ class RunResult:
             raise ValueError(f"{self.run_id} kept no trace; artifacts=['scores', 'trace'] keeps it")
         return pd.read_csv(path)
 
-    def draw_scores(self, path: str | Path, criterion: str | None = None) -> Path:
-        """Writes histograms of the stored scores as PNG or SVG: labeled positives, unlabeled positives and negatives of
-        the validation part, of the training part where ``artifacts`` named ``training-scores``, and of the test part;
-        the path. What ``pubench scores`` draws.
+    def __getattr__(self, name: str) -> Any:
+        """A method that a tool provides: ``decisions``, ``draw_scores``, ``reproduce``."""
+        try:
+            method = None if name.startswith("_") else tool(f"RunResult.{name}")
+        except AttributeError:
+            method = None
+        if method is None:
+            raise AttributeError(f"'RunResult' object has no attribute '{name}'")
 
-        ``criterion``: whose epoch is shown, by default that which names the result.
+        @wraps(method)
+        def called(*given: Any, **named: Any) -> Any:
+            with in_words():
+                return method(self, *given, **named)
 
-        Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
-        one that cannot be written.
-        """
-        draw = tool("RunResult.draw_scores")
-        with in_words():
-            drawn: Path = draw(self.folder, Path(path), criterion)
-        return drawn
-
-    def reproduce(
-        self,
-        *,
-        data: str | Path | PUTable | None = None,
-        test: str | Path | None = None,
-        data_root: str | Path | None = None,
-        device: str | None = None,
-        threads: int | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> Reproduction:
-        """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
-        stays as it is. What ``pubench reproduce`` does.
-
-        ``data``, ``test``: where the files of a user table are now, by default where they were; a table in
-        memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
-        files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
-        another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.
-
-        Raises InvalidRequest where the run cannot be carried out here, RunFailed where it fails.
-
-        >>> import pubench
-        >>> run = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False)
-        >>> run.reproduce().identical
-        True
-        """
-        reproduce = tool("RunResult.reproduce")
-        with in_words():
-            found: Reproduction = reproduce(
-                self.folder,
-                table=_path(data.own["path"] if isinstance(data, PUTable) else data),
-                test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
-                data_root=_path(data_root),
-                device=device,
-                threads=threads,
-                say=_saying(progress),
-            )
-        return found
+        return called
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen
@@ -166,10 +114,6 @@ class RunResult:
 def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
     """Wraps ``progress`` so that messages name arguments instead of spec fields."""
     return lambda text: None if progress is None else progress(said(text))
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
 
 
 @shows_fields(RunFields)
@@ -251,22 +195,22 @@ def _put_config(layer: Layer, config: Any) -> None:
 
 def put_data(layer: Layer, data: str | Path | PUTable) -> None:
     """Adds the section of data. Raises RequestError for what is neither a key nor a table."""
-    if isinstance(data, PUTable):
-        for name, value in data.own.items():
-            layer.put(("data", "own", name), value, f"data ({name})")
-        if data.scheme is not None:
-            layer.put(("data", "scheme"), data.scheme, f"scheme={data.scheme!r}")
-    elif isinstance(data, Path) or (isinstance(data, str) and is_table_path(data)):
+    if isinstance(data, Path) or (isinstance(data, str) and is_table_path(data)):
         raise RequestError(
             f"data: pubench.data({str(data)!r}, labeled=COLUMN) makes a table of a file", field="data.key"
         )
-    elif isinstance(data, str):
+    if isinstance(data, str):
         layer.put(("data", "key"), data, f"data={shown(data)}")
-    else:
+        return
+    if not hasattr(data, "own"):
         raise RequestError(
             f"data must be the key of a data set or a table made by pubench.data, got {type(data).__name__}",
             field="data.key",
         )
+    for name, value in data.own.items():
+        layer.put(("data", "own", name), value, f"data ({name})")
+    if data.scheme is not None:
+        layer.put(("data", "scheme"), data.scheme, f"scheme={data.scheme!r}")
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,10 @@ from pubench_core.plugins.registry import provided, tools
 PACKAGES: Mapping[str, str] = {
     "Advice": "pubench-advise",
     "advise": "pubench-advise",
+    "PUTable": "pubench-datasets-tables",
+    "RunResult.decisions": "pubench-datasets-tables",
     "data": "pubench-datasets-tables",
+    "run.decisions": "pubench-datasets-tables",
     "AuditResult": "pubench-evaluate",
     "AuditSample": "pubench-evaluate",
     "Evaluation": "pubench-evaluate",

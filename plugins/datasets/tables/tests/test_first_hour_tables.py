@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from pubench_datasets_tables import excel as excel_files
 from pubench_datasets_tables.files import read_table
+from pubench_datasets_tables.held import sha256_of
 from pubench_datasets_tables.user_table import read_user_table
 
 from pubench_core.data.labeled import LabeledData
-from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 

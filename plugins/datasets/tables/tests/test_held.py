@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.frames import hold
+from pubench_datasets_tables.held import held_at, sha256_of
 
-from pubench_core.data.table_files import held_at, is_table_path, sha256_of
+from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError
 
 FRAME = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", "y", None], "c": [True, False, True], "d": [1, 2, 3]})

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_datasets_tables.files import read_table
+from pubench_datasets_tables.held import sha256_of
 
-from pubench_core.data.table_files import is_table_path, sha256_of
+from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError
 
 PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_datasets_tables.encoding import MAX_CATEGORIES, encode
+from pubench_datasets_tables.held import sha256_of
 from pubench_datasets_tables.user_table import read_user_table
 
 from pubench_core.data.columns import Column, as_plain
 from pubench_core.data.labeled import LabeledData
-from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import PluginError
-from ..plugins.info import TableInfo
+from ..plugins.info import DatasetInfo, TableInfo
 from ..plugins.registry import Registry, absent, load
 from ..specs import UserTableSpec
 from .columns import Column
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 #: The distribution of this repository that reads users' tables.
 PACKAGE = "pubench-datasets-tables"
+#: Start of the path of a table in memory.
+MEMORY = "memory:"
+#: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
+_ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
+
 #: What most columns become.
 A_NUMBER = "a number"
 
@@ -47,7 +53,7 @@ class ColumnUse:
 class TableReader(ABC):
     """Reads users' tables. ``TableInfo.load`` names a subclass; it is made with the info record.
 
-    Paths name files or tables in memory (:mod:`pubench_core.data.table_files`). Everything raises RequestError for what
+    Paths name files or tables in memory (:data:`MEMORY`). Everything raises RequestError for what
     is wrong with a file or a column.
     """
 
@@ -60,6 +66,21 @@ class TableReader(ABC):
 
         ``say``: called with a line for each thing that was guessed.
         """
+
+    @abstractmethod
+    def checksum(self, path: Path) -> str:
+        """SHA-256 of a file or of a table in memory."""
+
+    @abstractmethod
+    def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
+        """The section ``data.own`` of a request with the checksums of its files.
+
+        ``origins``: where fields were written. RequestError also for files that are not those that it was written for.
+        """
+
+    @abstractmethod
+    def describe(self, own: UserTableSpec) -> DatasetInfo:
+        """Info record of a table, like that of a data set."""
 
     @abstractmethod
     def read(self, own: UserTableSpec) -> LabeledData:
@@ -97,6 +118,21 @@ class TableReader(ABC):
     @abstractmethod
     def label_candidates(self, frame: DataFrame) -> list[str]:
         """Columns that could say who is labeled."""
+
+
+def in_memory(path: Path) -> bool:
+    """Whether a path names a table that is, or was, in memory."""
+    return str(path).startswith(MEMORY)
+
+
+def is_table_path(text: str) -> bool:
+    """Whether a text that names data means a file: the key of a data set has no such character.
+
+    ``disdat/nsw14`` and ``openml:61/class`` are addresses of tasks, unless a file or folder has that name.
+    """
+    if _ADDRESS.fullmatch(text) and not in_memory(Path(text)) and not Path(text).exists():
+        return False
+    return any(character in text for character in "./\\")
 
 
 def table_reader(registry: Registry) -> TableReader:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from ..data.table_files import is_table_path
+from ..data.table_reader import is_table_path
 from ..errors import Hint, RequestError, shortened, shown
 from ..plugins.info import Info
 from ..plugins.registry import InfoT, Registry

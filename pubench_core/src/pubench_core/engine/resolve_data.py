@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from ..data.store import source_of
-from ..data.table_files import is_table_path, sha256_of
-from ..data.table_reader import TableReader, table_reader
+from ..data.table_reader import TableReader, is_table_path, table_reader
 from ..errors import Hint, PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load
-from ..specs import DRAWN_SCHEMES, GIVEN, UserTableSpec
-from .explain import explain
-from .layers import FieldPath, Request
+from ..specs import DRAWN_SCHEMES, GIVEN
+from .layers import Request
 from .plan import DataChoice, MechanismChoice
 
 #: How rows of a user's table can have come about (Wang et al.); the first is the default.
@@ -131,7 +127,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     if data.get("preprocess") == "l2":
         raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
     _refuse_simulation(request, path.name)
-    spec = _table_spec(own, path, request.origins, reader)
+    spec = reader.spec(own, request.origins)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
         raise RequestError(
@@ -140,7 +136,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
             field="data.scheme",
             value=scheme,
         )
-    info = table_info(spec, reader)
+    info = reader.describe(spec)
     section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
     choice = DataChoice(info, None, reader.read(spec))
@@ -180,51 +176,6 @@ def _refuse_simulation(request: Request, name: str) -> None:
 
 def _plain(given: Any) -> Any:
     return list(given) if isinstance(given, (list, tuple)) else given
-
-
-def _table_spec(
-    own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str], reader: TableReader
-) -> UserTableSpec:
-    """The fields of a table with the checksums of its files. Raises RequestError if the files are not those that the
-    spec was written for."""
-    if not own.get("label_col"):
-        columns = list(reader.frame(path).columns)
-        listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
-        raise RequestError(
-            f"{path.name}: say which column holds the labels, data.own.label_col=COLUMN; its columns are {listed}",
-            field="data.own.label_col",
-        )
-    checked = {**own, "path": path, "sha256": sha256_of(path)}
-    if own.get("test") is not None:
-        checked |= {"test": Path(str(own["test"])), "test_sha256": sha256_of(Path(str(own["test"])))}
-    for name, file in (("sha256", path), ("test_sha256", checked.get("test"))):
-        if own.get(name) not in (None, checked.get(name)):
-            raise RequestError(
-                f"{file} is not the file this spec was written for: sha256 {str(checked.get(name))[:16]}, "
-                f"{str(own[name])[:16]} in the spec; leave {name} out to take the file as it is",
-                field=f"data.own.{name}",
-                value=own[name],
-            )
-    try:
-        return UserTableSpec.model_validate(checked)
-    except ValidationError as error:
-        raise explain(error, UserTableSpec, ("data", "own"), origins, owner="data.own") from None
-
-
-def table_info(own: UserTableSpec, reader: TableReader) -> DatasetInfo:
-    """Info record of a user's table, like that of a data set plugin."""
-    return DatasetInfo(
-        key="own",
-        name=own.path.name,
-        summary="a table of the user's own",
-        load=reader.info.load,
-        modality="tabular",
-        classes=("negative", "positive"),
-        positive=(1,),
-        negative=(0,),
-        backbone="mlp",
-        preprocess="standardize",
-    )
 
 
 # -------------------------------------------------------------------- classes

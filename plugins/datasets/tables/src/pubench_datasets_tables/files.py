@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.table_files import held_at, unreadable
 from pubench_core.errors import RequestError
 
 from . import SUFFIXES
@@ -21,6 +20,7 @@ from .arrays import read_npz, read_parquet
 from .cells import Say, each_once, is_nested
 from .delimited import read_delimited
 from .excel import read_excel
+from .held import held_at, unreadable
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

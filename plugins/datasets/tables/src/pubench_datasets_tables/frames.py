@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pubench.field_names import in_words
-from pubench.tables import PUTable
-from pubench_core.data.table_files import HeldTable, held
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
+
+from .held import HeldTable, held
+from .pu_table import PUTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

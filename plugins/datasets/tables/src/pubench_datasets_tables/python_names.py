@@ -5,4 +5,9 @@ from pubench_core import ApiInfo, hookimpl
 
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
-    return [ApiInfo(name="data", load="pubench_datasets_tables.frames:data")]
+    return [
+        ApiInfo(name="PUTable", load="pubench_datasets_tables.pu_table:PUTable"),
+        ApiInfo(name="RunResult.decisions", load="pubench_datasets_tables.decisions:decisions"),
+        ApiInfo(name="data", load="pubench_datasets_tables.frames:data"),
+        ApiInfo(name="run.decisions", load="pubench_datasets_tables.decisions:decisions_of"),
+    ]

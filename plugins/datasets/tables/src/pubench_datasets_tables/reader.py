@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,15 @@ import numpy.typing as npt
 from pubench_core.data.columns import Column
 from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import ColumnUse, Say, TableReader
+from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import UserTableSpec
 
 from .column_uses import column_uses, label_candidates
 from .encoding import encode, gaps_in
 from .files import as_written, read_table
+from .held import sha256_of
 from .labels import LABEL, TRUTH, two_valued
+from .spec import table_info, table_spec
 from .user_table import read_user_table
 
 if TYPE_CHECKING:
@@ -27,6 +30,15 @@ if TYPE_CHECKING:
 class Tables(TableReader):
     def frame(self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
         return read_table(path, texts, say)
+
+    def checksum(self, path: Path) -> str:
+        return sha256_of(path)
+
+    def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
+        return table_spec(own, origins or {})
+
+    def describe(self, own: UserTableSpec) -> DatasetInfo:
+        return table_info(own, self.info.load)
 
     def read(self, own: UserTableSpec) -> LabeledData:
         return read_user_table(own)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pubench_datasets_tables.pu_table import PUTable
 from pubench_study.lines import Lines, to_stderr
 from pubench_study.seeds import seeds_of
 
@@ -14,7 +15,6 @@ from pubench.field_names import PubenchWarning, in_words, said
 from pubench.fields import ComparedFields
 from pubench.openmp import wait_briefly
 from pubench.running import RunResult, plain, put_data, put_fields
-from pubench.tables import PUTable
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError, RequestError, unknown
 from pubench_core.plugins.registry import registry

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows
+from pubench_datasets_tables.pu_table import PUTable
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pubench.field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
-from pubench.tables import PUTable
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import digest_now, located, source_of
-from pubench_core.data.table_files import sha256_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
@@ -78,7 +78,7 @@ class Digests:
 
     def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
         """Data set or table -> why its files are not here, of all that these runs read."""
-        found = _absent_tables(runs)
+        found = _absent_tables(runs, self.registry)
         for key in dict.fromkeys(run.data for run in runs if not run.own_table):
             try:
                 located(source_of(self.registry.find(DatasetInfo, key)), self.root)
@@ -87,7 +87,7 @@ class Digests:
         return found
 
 
-def _absent_tables(runs: Sequence[PlannedRun]) -> dict[str, str]:
+def _absent_tables(runs: Sequence[PlannedRun], registry: Registry) -> dict[str, str]:
     """User table, as the runs name it -> why it is not here as it was planned."""
     found: dict[str, str] = {}
     looked_at: set[tuple[Any, ...]] = set()
@@ -99,7 +99,7 @@ def _absent_tables(runs: Sequence[PlannedRun]) -> dict[str, str]:
                 continue
             looked_at.add((name, path, sha256))
             try:
-                now = sha256_of(Path(path))
+                now = table_reader(registry).checksum(Path(path))
             except RequestError as error:
                 found.setdefault(name, str(error))
                 continue

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pubench_datasets_tables.held import held_at
+from pubench_datasets_tables.pu_table import PUTable
 from pubench_report.comparing import sayer
 from pubench_study.seeds import seeds_of
 
@@ -17,8 +19,6 @@ from pubench.field_names import PubenchWarning, in_words, said
 from pubench.fields import SharedFields
 from pubench.openmp import wait_briefly
 from pubench.running import layer_of
-from pubench.tables import PUTable
-from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 
 from .result import Tuned

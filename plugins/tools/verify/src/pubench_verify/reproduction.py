@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from pubench_report.grouping import by_path
 
+from pubench.field_names import said
 from pubench_core.data.dataset import Progress, silent
-from pubench_core.data.table_files import held_at
+from pubench_core.data.table_reader import in_memory
 from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
@@ -25,7 +26,7 @@ from pubench_core.results import Environment, Result
 from .difference import Apart, alike, with_metrics
 
 if TYPE_CHECKING:
-    pass
+    from pubench import PUTable, RunResult
 
 #: What is said of something that is not there.
 ABSENT = "none"
@@ -209,6 +210,47 @@ def _repeated(result: Result, metrics: Iterable[str], older: Collection[str]) ->
     return {path: value for path, value in by_path(plain).items() if not _UNREPEATED.match(path)}
 
 
+def reproduce_run(
+    run: RunResult,
+    *,
+    data: str | Path | PUTable | None = None,
+    test: str | Path | None = None,
+    data_root: str | Path | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
+    stays as it is. What ``pubench reproduce`` does.
+
+    ``data``, ``test``: where the files of a user table are now, by default where they were; a table in
+    memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
+    files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
+    another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.
+
+    Raises InvalidRequest where the run cannot be carried out here, RunFailed where it fails.
+
+    >>> import pubench
+    >>> run = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False)
+    >>> run.reproduce().identical
+    True
+    """
+    own = getattr(data, "own", {"path": data})
+    return reproduce(
+        run.folder,
+        table=_path(own["path"]),
+        test=_path(own.get("test") if test is None else test),
+        data_root=_path(data_root),
+        device=device,
+        threads=threads,
+        say=lambda text: None if progress is None else progress(said(text)),
+    )
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
 def reproduce(
     folder: Path,
     *,
@@ -284,7 +326,7 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
         if own is None or own.get(role) is None:
             continue
         place = given or Path(own[role])
-        if held_at(place) is None and not place.is_file():
+        if not in_memory(place) and not place.is_file():
             raise RequestError(
                 f"{shortened(str(place))} is not here; the run reads it: data.own.{role}=FILE names where it is now",
                 field=f"data.own.{role}",

@@ -10,11 +10,9 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import in_flags
 from pubench_cli.options import Given
 from pubench_cli.progress import stage_progress
-from pubench_core.data.table_files import sha256_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import UserTableSpec
 
 from ..audit.sheet import answers_of
 from ..prior_estimates import PriorEstimates, estimate_prior
@@ -71,8 +69,8 @@ def print_priors(
 def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
     """Features as a run would have them. Raises RequestError for a table that a run would refuse."""
     own = {option.path[-1]: value for option, value in given.values}
-    spec = UserTableSpec.model_validate({**own, "path": path, "sha256": sha256_of(path)})
-    table = table_reader(registry()).read(spec)
+    reader = table_reader(registry())
+    table = reader.read(reader.spec({**own, "path": path}))
     for note in table.notes:
         err().print(in_flags(note), markup=False)
     return table.x, table.labeled, table.truth

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.held import sha256_of
 
 from pubench_cli.console import err
-from pubench_core.data.table_files import sha256_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.registry import registry

@@ -19,7 +19,7 @@ from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
-from pubench_core.data.table_files import is_table_path
+from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from pubench_core.records.store import RecordStore
 
 from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
 
+if TYPE_CHECKING:
+    from pubench import RunResult
+
 #: Formats of pictures by the end of a file's name.
 FORMATS = (".png", ".svg")
 
@@ -32,6 +36,19 @@ def print_scores(run: str, results: Path, criterion: str | None, out: Path | Non
         print_json({"picture": str(path)})
     else:
         print(path, file=rows_out())
+
+
+def draw_scores_of(run: RunResult, path: str | Path, criterion: str | None = None) -> Path:
+    """Writes histograms of the stored scores as PNG or SVG: labeled positives, unlabeled positives and negatives of
+    the validation part, of the training part where ``artifacts`` named ``training-scores``, and of the test part;
+    the path. What ``pubench scores`` draws.
+
+    ``criterion``: whose epoch is shown, by default that which names the result.
+
+    Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
+    one that cannot be written.
+    """
+    return draw_scores(run.folder, Path(path), criterion)
 
 
 def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:

@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pubench_datasets_tables.decisions import Decisions
 from pubench_study.in_process import carried_out, plans_of, study_of
 from pubench_study.seeds import seeds_of
 
@@ -25,7 +26,6 @@ from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.decisions import Decisions
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pubench_core.data.table_files import in_memory
+from pubench_core.data.table_reader import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pubench.field_names import in_arguments, in_words
 from pubench_core.data.labeled import LabeledData
-from pubench_core.data.table_files import HeldTable, in_memory, sha256_of
-from pubench_core.data.table_reader import table_reader
+from pubench_core.data.table_reader import in_memory, table_reader
 from pubench_core.errors import visible
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import UserTableSpec
 
-from .field_names import in_arguments, in_words
+from .held import HeldTable
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,9 @@ class PUTable:
         return PUTable(own, self.scheme)
 
     def _read(self) -> LabeledData:
-        own = dict(self.own)
-        own["sha256"] = sha256_of(Path(own["path"]))
-        if "test" in own:
-            own["test_sha256"] = sha256_of(Path(own["test"]))
+        reader = table_reader(registry())
         with in_words():
-            return table_reader(registry()).read(UserTableSpec.model_validate(own))
+            return reader.read(reader.spec(self.own))
 
     def __repr__(self) -> str:
         return visible("\n".join((f"PUTable '{self.name}'", *(f"  {note}" for note in self.notes))))

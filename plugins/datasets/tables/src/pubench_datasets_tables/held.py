@@ -8,18 +8,14 @@ table that is saved has the run ids that it had before.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ..errors import RequestError
-from . import cache
+from pubench_core.data import cache
+from pubench_core.data.table_reader import MEMORY, in_memory
+from pubench_core.errors import RequestError
 
-#: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
-_ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
-
-_PREFIX = "memory:"
 _HELD: WeakValueDictionary[str, HeldTable] = WeakValueDictionary()
 
 
@@ -34,7 +30,7 @@ class HeldTable:
     @property
     def path(self) -> Path:
         """``memory:<first digits of the checksum>/<name>``."""
-        return Path(f"{_PREFIX}{self.sha256[:16]}") / self.name
+        return Path(f"{MEMORY}{self.sha256[:16]}") / self.name
 
     def __repr__(self) -> str:
         return f"HeldTable({self.path}, {len(self.content)} bytes)"
@@ -44,11 +40,6 @@ def held(name: str, content: bytes) -> HeldTable:
     """Keeps a parquet file in memory; an equal one that is held already is returned instead."""
     made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
     return _HELD.setdefault(str(made.path), made)
-
-
-def in_memory(path: Path) -> bool:
-    """Whether a path names a table that is, or was, in memory."""
-    return str(path).startswith(_PREFIX)
 
 
 def held_at(path: Path) -> HeldTable | None:
@@ -68,16 +59,6 @@ def held_at(path: Path) -> HeldTable | None:
             value=text,
         )
     return found
-
-
-def is_table_path(text: str) -> bool:
-    """Whether a text that names data means a file: the key of a data set has no such character.
-
-    ``disdat/nsw14`` and ``openml:61/class`` are addresses of tasks, unless a file or folder has that name.
-    """
-    if _ADDRESS.fullmatch(text) and not in_memory(Path(text)) and not Path(text).exists():
-        return False
-    return any(character in text for character in "./\\")
 
 
 def sha256_of(path: Path) -> str:

@@ -8,14 +8,18 @@ of that is luck.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..metric import FloatArray
-from ..results import Result
-from ..specs import is_one_sample, unlabeled_prior
-from .files import Arrays
-from .scores import scores_of
+from pubench_core.metric import FloatArray
+from pubench_core.records.files import SCORES, Arrays, read_scores
+from pubench_core.records.scores import scores_of
+from pubench_core.results import Result
+from pubench_core.specs import is_one_sample, unlabeled_prior
+
+if TYPE_CHECKING:
+    from pubench import RunResult
 
 #: The given prior, and what it would be if it were off by a fifth.
 FACTORS = (0.8, 1.0, 1.2)
@@ -78,6 +82,19 @@ def decisions_of(result: Result, arrays: Arrays, labeled: int) -> Decisions | No
         recalled=int((held_out > 0).sum()),
         top=tuple(_top(unlabeled, held_out, factor, factor * (prior or 0.0), taken) for factor in factors),
     )
+
+
+def decisions(run: RunResult) -> Decisions:
+    """Decisions of a run on the unlabeled rows of a user table, next to the number that the prior implies, and how
+    that would move if the prior were off by a fifth; the command line prints it below such a result.
+
+    Raises ValueError for a data set, or if the run kept no scores.
+    """
+    there = (run.folder / SCORES).exists()
+    found = decisions_of(run.result, read_scores(run.folder), run.result.labeled) if there else None
+    if found is None:
+        raise ValueError(f"{run.run_id} has no decisions: they are of user tables, by the stored scores")
+    return found
 
 
 def _top(unlabeled: FloatArray, held_out: FloatArray, factor: float, prior: float, taken: int) -> TopRows:
