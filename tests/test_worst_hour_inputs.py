@@ -23,6 +23,7 @@ import torch
 from pubench_datasets_tables import encoding
 from pubench_datasets_tables.user_table import read_user_table
 from pubench_mechanisms.posterior import auxiliary_logit
+from pubench_predict.model_file import model_bytes
 from pubench_predict.saved_model import model_of
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
@@ -34,7 +35,6 @@ from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import located, open_dataset, read, source_of
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer, read_yaml
-from pubench_core.engine.model_file import model_bytes
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import PubenchError, RecordError, RequestError

@@ -39,6 +39,7 @@ PACKAGES: Mapping[str, str] = {
     "pulp_scorer": "pubench-sklearn",
     "recovered_auc_scorer": "pubench-sklearn",
     "run.folds": "pubench-crossfit",
+    "run.model": "pubench-predict",
     "run.seeds": "pubench-report",
     "Trial": "pubench-tune",
     "Tuned": "pubench-tune",

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 from pubench_datasets_tables.user_table import read_user_table
+from pubench_predict.model_file import VERSION, model_bytes
 from pubench_predict.saved_model import SavedModel, load_model
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
@@ -20,7 +21,6 @@ from safetensors.torch import load_file, save_file
 from pubench_core.data.columns import Column
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.model_file import VERSION, model_bytes
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve

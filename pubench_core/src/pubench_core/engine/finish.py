@@ -17,8 +17,7 @@ from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of
-from .model_file import model_bytes
-from .plan import Plan
+from .plan import Plan, model_writer
 from .problem import Problem
 from .score import state_name
 from .select import Track
@@ -76,7 +75,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
             snapshot.restore(trained.method)
             for candidate in trained.method.candidates():
                 name = state_model(state_name(epoch, candidate))
-                models[name] = model_bytes(plan, problem, trained.method, candidate)
+                models[name] = model_writer()(plan, problem, trained.method, candidate)
     arrays, part = _arrays(problem, trained), problem.split.train
     training: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
     if problem.truth_train is not None:
@@ -100,7 +99,7 @@ def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None
     """The content of the model's file, or why there is none."""
     candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
     try:
-        return model_bytes(plan, problem, trained.method, candidate), ""
+        return model_writer()(plan, problem, trained.method, candidate), ""
     except PubenchError as error:
         return None, model_warning(str(error))
     # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.

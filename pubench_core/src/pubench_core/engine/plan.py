@@ -14,6 +14,7 @@ from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
+from ..plugins.registry import provided
 from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
@@ -97,6 +98,15 @@ class EstimatorChoice:
 
     info: PriorInfo
     estimator: PriorEstimator
+
+
+def model_writer() -> Callable[..., bytes]:
+    """Writes what a run scores with: (plan, problem, method, candidate) -> content of ``model.safetensors``.
+
+    Raises RequestError if no tool does.
+    """
+    found: Callable[..., bytes] = provided("run.model", "execution.save_model", "pubench-predict")
+    return found
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from .criteria import Installed, choose_evaluation, choose_selection, goal_of, n
 from .explain import explain
 from .identity import code_of
 from .layers import Layer, Request
-from .plan import BackboneChoice, Plan
+from .plan import BackboneChoice, Plan, model_writer
 from .resolve_data import choose_data
 from .resolve_method import choose_method, refuse_missing_truth
 from .resolve_prior import choose_estimator, wanted_prior
@@ -85,6 +85,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
     spec, estimator = choose_estimator(spec, registry, data)
+    if spec.execution.save_model:
+        model_writer()  # refused now, not after training
     found: list[Info] = [method.info, backbone.info]
     if data.mechanism_choice is not None:
         found.append(data.mechanism_choice.info)

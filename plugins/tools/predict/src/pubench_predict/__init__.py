@@ -1,9 +1,9 @@
-"""New rows scored with the model that a run kept.
+"""Saved models: written by runs, read again to score new rows.
 
-``saved_model`` reads a model's file; ``predict`` scores a table with it.
+``model_file`` writes a model's file, ``saved_model`` reads it, ``predict`` scores a table with it.
 """
 
-from pubench_core import CommandInfo, hookimpl
+from pubench_core import ApiInfo, CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
@@ -18,3 +18,8 @@ COMMANDS = [
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
     return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return [ApiInfo(name="run.model", load="pubench_predict.model_file:model_bytes")]

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 from pubench_core.backbone import Backbone
 from pubench_core.data.columns import Column
 from pubench_core.data.preprocess import Preprocessing
-from pubench_core.engine.model_file import PREPROCESS, VERSION
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
 from pubench_core.isolation import tiny_numbers_as_zero
@@ -34,6 +33,8 @@ from pubench_core.specs import RunSpec
 from pubench_core.training.networks import NetworkBuilder
 from pubench_core.training.scoring import score_rows
 from pubench_core.training.views import Features
+
+from .model_file import PREPROCESS, VERSION
 
 #: Values of a row, at most; a real one has thousands.
 MOST_VALUES = 1 << 24
@@ -82,7 +83,7 @@ class SavedModel:
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:
-    """The model in a file of :func:`~pubench_core.engine.model_file.model_bytes`, ready to score on the CPU.
+    """The model in a file of :func:`~.model_file.model_bytes`, ready to score on the CPU.
 
     Raises RequestError if the run kept none, RecordError if the file is damaged or of another version, PluginError if
     it cannot be rebuilt.

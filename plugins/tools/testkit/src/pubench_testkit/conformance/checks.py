@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
+from pubench_predict.model_file import model_bytes
 from pubench_predict.saved_model import load_model
 from pydantic import ValidationError
 
-from pubench_core.engine.model_file import model_bytes
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError
 from pubench_core.method import AnyMethod

@@ -14,13 +14,13 @@ import torch
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from ..backbone import Backbone
-from ..data.columns import as_plain
-from ..errors import PluginError
-from ..method import AnyMethod
-from .plan import Plan
-from .problem import Problem
-from .select import Snapshot
+from pubench_core.backbone import Backbone
+from pubench_core.data.columns import as_plain
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.select import Snapshot
+from pubench_core.errors import PluginError
+from pubench_core.method import AnyMethod
 
 #: Raised when the layout of the file changes.
 VERSION = 2
