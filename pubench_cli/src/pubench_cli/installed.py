@@ -30,6 +30,7 @@ PACKAGES: Mapping[str, str] = {
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
     "predict": "pubench-predict",
+    "track": "pubench-track",
     "study": "pubench-study",
     "compare-methods": "pubench-report",
     "curves": "pubench-report",

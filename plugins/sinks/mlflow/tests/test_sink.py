@@ -14,8 +14,8 @@ from typing import Literal
 import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow.sink import MlflowSink
+from pubench_track.sending import Sent, send_missing
 
-from pubench_cli.tracking import Sent, send_missing
 from pubench_core.errors import RecordError
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.listeners import Listeners

@@ -33,12 +33,6 @@ COMMANDS = [
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(
-        path="track",
-        load="pubench_cli.commands.tracking:track",
-        help="Send to sinks every record that they lack, each exactly once.",
-        example="pubench track --results results",
-    ),
-    CommandInfo(
         path="data",
         help="List, fetch, check, draw and remove data sets.",
     ),

@@ -86,7 +86,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     for error in unreadable:
         say(f"not in the frame: {said(error)}")
     if how.track:
-        from pubench_cli.tracking import track
+        from pubench_track.sending import track
 
         track(request.results, (), None, as_json=False)
     return code

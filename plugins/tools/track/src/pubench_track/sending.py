@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
+from pubench_cli.console import err
+from pubench_cli.installed import PACKAGES
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.visible import show
 from pubench_core.errors import PubenchError, RecordError, RequestError
 from pubench_core.records.store import RecordStore
 from pubench_core.sinks import Sink, SinkError, SinkUnavailable, chosen_sinks, open_sink
 from pubench_core.specs.run import ExecutionSpec, sinks_in
-
-from .console import err
-from .installed import PACKAGES
-from .machine import print_json
-from .messages import said
-from .visible import show
 
 
 @dataclass(frozen=True)

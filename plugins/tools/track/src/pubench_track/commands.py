@@ -1,4 +1,4 @@
-"""The command ``track`` as it is typed. What it does is in :mod:`pubench_cli.tracking`."""
+"""The command ``track`` as it is typed. What it does is in :mod:`pubench_track.sending`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, keys
-from .shared import PrintFormat, Results
+from pubench_cli.choices import Format, keys
+from pubench_cli.commands.shared import PrintFormat, Results
 
 
 def track(
@@ -27,6 +27,6 @@ def track(
     format: PrintFormat = Format.table,
 ) -> None:
     """Send to sinks every record that they lack, each exactly once."""
-    from ..tracking import track as send
+    from .sending import track as send
 
     send(results, to or [], tracking_uri, as_json=format is Format.json)
