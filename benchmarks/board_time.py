@@ -23,7 +23,7 @@ import numpy as np
 from overhead import SCRIPT
 from raw_rows import append
 
-from pubench_core.engine.layers import Layer
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 from pubench_core.results import CriterionResult, Environment, Measure, Result, Seconds
@@ -51,7 +51,7 @@ def results() -> Iterator[Result]:
         for d, data in enumerate(DATA):
             for c in CS:
                 given = {"method.key": method, "data.key": data, "mechanism.c": c, "validation.fraction": 0.01}
-                plan = resolve([Layer.of(*(f"{name}={value}" for name, value in given.items()))], registry())
+                plan = resolve([assigned(*(f"{name}={value}" for name, value in given.items()))], registry())
                 level = 0.6 + 0.3 * ((7 * m + 3 * d) % 17) / 17
                 for seed in SEEDS:
                     spec = plan.spec.model_copy(update={"seed": seed})

@@ -36,8 +36,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import computing
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
@@ -64,7 +64,7 @@ Batch = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 def plan_of(method: str, epochs: int, threads: int, steps: int | None) -> Plan:
     """A run of a method as published, traced on every part."""
-    layer = Layer.of(
+    layer = assigned(
         "data.key=fashion-mnist",
         f"method.key={method}",
         "method.preset=pubench",

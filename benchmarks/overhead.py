@@ -87,8 +87,8 @@ def measured(source: Path, repeats: int) -> Iterator[tuple[str, Seconds]]:
 
 def probe(repeats: int) -> dict[str, Seconds]:
     """what -> seconds, with the code that the import path finds."""
+    from pubench_cli.yaml_layers import assigned
     from pubench_core.engine.execute import execute
-    from pubench_core.engine.layers import Layer
     from pubench_core.engine.plan import Plan
     from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
@@ -97,7 +97,7 @@ def probe(repeats: int) -> dict[str, Seconds]:
 
         def plan(data: str, seed: int, *more: str) -> Plan:
             fixed = ("method.key=nnpu", "method.preset=quick", "epochs=1", f"execution.results={results}")
-            layer = Layer.of(f"data.key={data}", f"seed={seed}", "execution.device=cpu", *fixed, *more)
+            layer = assigned(f"data.key={data}", f"seed={seed}", "execution.device=cpu", *fixed, *more)
             return resolve([layer], registry())
 
         def warm(seed: int) -> float:

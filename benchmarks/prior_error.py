@@ -18,8 +18,8 @@ from pathlib import Path
 import raw_rows
 import torch
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
@@ -36,7 +36,7 @@ def estimated(data: str, c: float, seed: int, key: str, scorer: str) -> dict[str
     empty = dict.fromkeys(("labeled", "unlabeled", "true", "share", "raw", "error", "low", "high", "covered"), "")
     row |= {**empty, "seconds": "", "warnings": "", "refused": ""}
     try:
-        facts = build_problem(resolve([Layer.of(*wanted, f"prior_scorer={scorer}")], registry())).facts()
+        facts = build_problem(resolve([assigned(*wanted, f"prior_scorer={scorer}")], registry())).facts()
     except RequestError as error:
         return {**row, "refused": str(error)}
     found = facts.prior.estimate

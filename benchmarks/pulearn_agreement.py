@@ -22,8 +22,8 @@ import torch
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.plugins.registry import registry
@@ -59,7 +59,7 @@ def main() -> None:
     for data in options.data:
         for seed in options.seeds:
             shared = (f"data.key={data}", "data.scheme=single-training-set", "mechanism.c=0.3", f"seed={seed}")
-            plans = {name: resolve([Layer.of(*shared, *mine)], registry()) for name, mine in OURS.items()}
+            plans = {name: resolve([assigned(*shared, *mine)], registry()) for name, mine in OURS.items()}
             problem = build_problem(plans["bagging"])
             table, truth = problem.view(frozenset()), problem.truth_test
             assert truth is not None

@@ -41,10 +41,10 @@ from pubench_metrics_evaluation.recovered import (
 from scipy import stats
 from torch.nn import functional
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.dataset import ClassData
 from pubench_core.data.paths import data_root
 from pubench_core.data.store import open_dataset
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import PriorInfo
@@ -61,7 +61,7 @@ Array = npt.NDArray[Any]
 
 def opened(key: str) -> ClassData:
     """A data set as it is installed."""
-    plan = resolve([Layer.of(f"data.key={key}", "method.key=upu")], registry())
+    plan = resolve([assigned(f"data.key={key}", "method.key=upu")], registry())
     root = data_root(plan.spec.execution, print)
     assert plan.data.source is not None
     data = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess).data
@@ -71,7 +71,7 @@ def opened(key: str) -> ClassData:
 
 def table_of(key: str) -> tuple[Array, Array]:
     """(n, d) standardized features and (n,) whether each row is positive."""
-    plan, data = resolve([Layer.of(f"data.key={key}", "method.key=upu")], registry()), opened(key)
+    plan, data = resolve([assigned(f"data.key={key}", "method.key=upu")], registry()), opened(key)
     x, y = np.asarray(data.x), np.asarray(data.y)
     if data.x_test is not None:  # the source takes a data set whole
         x, y = np.concatenate([x, data.x_test]), np.concatenate([y, data.y_test])

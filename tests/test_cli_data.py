@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 
@@ -706,7 +706,7 @@ class TestSharing:
         put(tmp_path)
         monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("PUBENCH_DATA", str(root_of(tmp_path)))
-        layer = Layer.of("data.key=acme-screws", "method.key=nnpu", f"data.preprocess={preprocess}", "mechanism.c=0.5")
+        layer = assigned("data.key=acme-screws", "method.key=nnpu", f"data.preprocess={preprocess}", "mechanism.c=0.5")
         problem = build_problem(resolve([layer], registry))
         assert isinstance(problem.data.x, np.memmap)
         pool = np.concatenate([problem.split.train.rows, problem.split.validation.rows])

@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import choose_device
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -36,7 +36,7 @@ def plugins() -> Registry:
 
 
 def plan_of(plugins: Registry, method: str, *sets: str) -> Plan:
-    layer = Layer.of("data.key=digits", f"method.key={method}", "backbone.key=mlp-wang", "execution.threads=1", *sets)
+    layer = assigned("data.key=digits", f"method.key={method}", "backbone.key=mlp-wang", "execution.threads=1", *sets)
     return resolve([layer], plugins)
 
 

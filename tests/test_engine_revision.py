@@ -28,9 +28,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 import pubench_core.training.run as training
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data import generator, sampling
 from pubench_core.engine import execute, identity
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.select import Track
 from pubench_core.plugins.registry import GROUP, Registry
@@ -67,7 +67,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def carried_out(name: str, results: Path) -> dict[str, Any]:
     """One run: the code that it names, and its numbers."""
     plugins = Registry([*entry_points(group=GROUP), EntryPoint("exact", "pubench_exact", GROUP)])
-    layer = Layer.of(*COMMON, *RUNS[name], f"execution.results={results}", "execution.tracking=false")
+    layer = assigned(*COMMON, *RUNS[name], f"execution.results={results}", "execution.tracking=false")
     plan = resolve([layer], plugins)
     outcome = execute.execute(plan)
     criteria = {f"metric {key}": plan.metrics[key].code for key in plan.spec.selection.criteria if key in plan.metrics}

@@ -30,8 +30,8 @@ from pubench_study.study_file import StudyFolder, read_study
 import pubench
 from pubench_cli.main import app
 from pubench_cli.process import Over
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.dataset import DataRoot
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.registry import registry
@@ -310,7 +310,7 @@ def test_options_are_taken_or_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     def use(example: tuple[list[str], list[str], list[str]]) -> None:
         sets, command, arguments = example
         try:
-            resolve([Layer.of("method.key=upu", "data.key=digits", *sets)], registry())
+            resolve([assigned("method.key=upu", "data.key=digits", *sets)], registry())
         except PubenchError as error:
             refuse_other_than_a_line(str(error))
         words = [word.replace("/dev/null", "null") for word in arguments]

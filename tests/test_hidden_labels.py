@@ -13,11 +13,11 @@ from pubench_holding import Holds
 from pubench_testkit.conformance.subject import SAMPLES
 from torch import Tensor
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
@@ -44,7 +44,7 @@ def plugins() -> Registry:
 
 
 def plan_of(plugins: Registry, *sets: str, method: str = "holds") -> Plan:
-    layer = Layer.of(
+    layer = assigned(
         f"method.key={method}",
         "data.key=conformance-tabular",
         "mechanism.c=0.3",
@@ -178,7 +178,7 @@ class TestOtherPlugins:
             ("quiet", ["selection.criteria=[pa, last]", "evaluation.metrics=[accuracy]"], []),
             ("noisy", ["selection.criteria=[pa, noisy, last]", "evaluation.metrics=[accuracy, noisy]"], [Noisy()]),
         ):
-            plan = resolve([Layer.of(*sets, *more, f"execution.results={tmp_path / name}")], plugins)
+            plan = resolve([assigned(*sets, *more, f"execution.results={tmp_path / name}")], plugins)
             outcome = execute(plan, listeners=listeners)
             with np.load(outcome.folder / "scores.npz") as stored:
                 found.append(next(stored[name] for name in stored.files if name.startswith("test_scores")))

@@ -21,9 +21,9 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def plan_of(method: str, *sets: str) -> Plan:
-    layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
+    layer = assigned("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
     return resolve([layer], registry())
 
 

@@ -13,7 +13,7 @@ from pubench_report.pages.recipe import Known, named_fields
 
 import pubench
 from pubench.fields import ComparedFields, RunFields, SharedFields
-from pubench_core.engine.layers import Layer
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
@@ -49,7 +49,7 @@ def test_fields_added_to_a_spec_have_argument_and_help() -> None:
 
 
 def test_fields_added_to_a_spec_are_in_the_recipe_unless_neutral() -> None:
-    spec = resolve([Layer.of("method.key=nnpu", "data.key=digits")], registry()).spec
+    spec = resolve([assigned("method.key=nnpu", "data.key=digits")], registry()).spec
     plain = {name: getattr(spec, name) for name in RunSpec.model_fields}
     longer = Longer(**plain, sharpness=Sharpness(power=4))
     named = {one.name: value for one, value in named_fields(longer, Known())}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pubench
-from pubench_core.engine.layers import Layer
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
@@ -94,7 +94,7 @@ class TestSinksOfARequest:
 
     def test_they_are_no_part_of_the_run_id(self) -> None:
         layers = [("data.key=digits", "method.key=upu", *more) for more in ((), ("execution.sinks={jsonl: x.jsonl}",))]
-        without, with_one = (resolve([Layer.of(*given)], registry()) for given in layers)
+        without, with_one = (resolve([assigned(*given)], registry()) for given in layers)
         assert with_one.spec.execution.sinks == {"jsonl": "x.jsonl"}
         assert with_one.run_id == without.run_id
 

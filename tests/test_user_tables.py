@@ -22,8 +22,8 @@ import yaml
 from pubench_metrics_evaluation import pubench_metrics
 from sklearn.datasets import load_breast_cancer
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class
@@ -376,7 +376,7 @@ def plan_of(home: Path, name: str, *sets: str) -> Plan:
         "execution.threads=1",
         f"execution.results={home / 'in-process'}",
     )
-    return resolve([Layer.of(*assignments, *sets)], registry())
+    return resolve([assigned(*assignments, *sets)], registry())
 
 
 def ran(home: Path, name: str, *sets: str) -> Outcome:

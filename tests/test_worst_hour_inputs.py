@@ -29,12 +29,12 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
 
+from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.data import checksum_cache
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import located, open_dataset, read, source_of
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import PubenchError, RecordError, RequestError
@@ -120,7 +120,7 @@ class TestValues:
     def test_with_set(self, value: str) -> None:
         for field in FIELDS:
             line = line_of(
-                lambda field=field: resolve([Layer.of(*BASE, f"{field}={value}", prefix="--set ")], registry())
+                lambda field=field: resolve([assigned(*BASE, f"{field}={value}", prefix="--set ")], registry())
             )
             assert line is None or "\x1b" not in line
 
@@ -207,7 +207,7 @@ class TestDocuments:
 
     @pytest.mark.parametrize("name", ["." * 20_000, "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"])
     def test_a_name_that_is_none_is_one_line(self, name: str) -> None:
-        assert line_of(lambda: resolve([Layer.of(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None
+        assert line_of(lambda: resolve([assigned(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None
 
 
 # ---------------------------------------------------------------- a saved model
@@ -231,7 +231,7 @@ def saved(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callab
         if method not in made:
             sets = {"puet": ["n_estimators=3"], "nnpu": ["epochs=1"], "pusb": ["epochs=1"]}[method]
             own = [f"data.own.path={path}", "data.own.label_col=s", "prior=0.5", "execution.threads=1"]
-            plan = resolve([Layer.of(f"method.key={method}", *own, *sets)], plugins)
+            plan = resolve([assigned(f"method.key={method}", *own, *sets)], plugins)
             problem = build_problem(plan)
             trained = train(plan, problem)
             candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate

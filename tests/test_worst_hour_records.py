@@ -23,10 +23,10 @@ import pytest
 import torch
 from made_results import RUN, made_result
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import interrupts, machine
 from pubench_core.engine import publish as publishing
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
@@ -61,7 +61,7 @@ def ask(plugins: Registry, results: Path) -> Ask:
 
     def ask(does: str = "nothing", *sets: str) -> Plan:
         own = ("data.key=digits", "method.key=worst", f"does={does}", f"execution.results={results}")
-        return resolve([Layer.of(*own, "execution.threads=1", *sets)], plugins)
+        return resolve([assigned(*own, "execution.threads=1", *sets)], plugins)
 
     return ask
 
@@ -697,5 +697,5 @@ def test_omp_dynamic_is_warned_of(plugins: Registry, monkeypatch: pytest.MonkeyP
     for value, count in (("TRUE", 1), ("false", 0)):
         warned.clear()
         monkeypatch.setenv("OMP_DYNAMIC", value)
-        resolve([Layer.of("data.key=digits", "method.key=worst")], plugins, warn=warned.append)
+        resolve([assigned("data.key=digits", "method.key=worst")], plugins, warn=warned.append)
         assert len([text for text in warned if text.startswith("OMP_DYNAMIC=true is set")]) == count

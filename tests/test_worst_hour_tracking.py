@@ -23,8 +23,8 @@ from pubench_mlflow import sink
 from pubench_mlflow.sink import MlflowSink
 from pubench_track.sending import Sent, send_missing
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RunFailed
 from pubench_core.plugins.events import RunFinished
@@ -231,7 +231,7 @@ def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> N
         order.append("shown")
 
     plan = resolve(
-        [Layer.of("data.key=digits", "method.key=worst", f"execution.results={tmp_path}", "execution.threads=1")],
+        [assigned("data.key=digits", "method.key=worst", f"execution.results={tmp_path}", "execution.threads=1")],
         Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]),
     )
     execute(plan, listeners=[Tracker()], stored=shown)
@@ -270,7 +270,7 @@ def test_a_password_reaches_the_tracker_and_no_file(tmp_path: Path, does: str) -
 
     uri = f"postgresql://ann:{SECRET}@host/db"
     given = ("data.key=digits", "method.key=worst", f"does={does}", "execution.save_model=true", "execution.threads=1")
-    layer = Layer.of(*given, f"execution.results={tmp_path}", f"execution.tracking_uri={uri}")
+    layer = assigned(*given, f"execution.results={tmp_path}", f"execution.tracking_uri={uri}")
     plan = resolve([layer], Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]))
     with nullcontext() if does == "nothing" else pytest.raises(RunFailed):
         execute(plan, listeners=[Tracker()])

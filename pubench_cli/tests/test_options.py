@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pubench_cli.main import app
 from pubench_cli.options import OPTIONS, Given, SpecOption, option, takes
-from pubench_core.engine.layers import Layer
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
@@ -240,7 +240,7 @@ def test_artifacts_are_a_list_or_one_of_two_words(typed: str, kept: tuple[str, .
 
 
 def test_options_win_over_layers_before_them() -> None:
-    before = Layer.of("method.key=upu", "data.key=digits", "mechanism.c=0.5", "seed=3")
+    before = assigned("method.key=upu", "data.key=digits", "mechanism.c=0.5", "seed=3")
     spec = resolve([before, read({"--method": "nnpu", "--c": "0.2"}).layer()], registry()).spec
     assert (spec.method.key, spec.mechanism.c, spec.seed) == ("nnpu", 0.2, 3)
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import coverage as covering
 from pubench_core.engine import execute as execution
 from pubench_core.engine.coverage import answer, coverage, stored_record
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
@@ -52,7 +52,7 @@ def ask(plugins: Registry, tmp_path: Path) -> Ask:
     """``ask("selection.criterion=f1", of=NNPU)``: the plan, with its records in the test's folder."""
 
     def ask(*sets: str, of: tuple[str, ...] = FAST) -> Plan:
-        return resolve([Layer.of(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
+        return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
 
     return ask
 

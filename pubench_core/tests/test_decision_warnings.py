@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from pubench.method import Field, Method, MethodConfig, PUData, Run
+from pubench_cli.yaml_layers import assigned
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.engine.decision_warnings import FAR, STANDARD_ERRORS, _far_from_prior
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 
@@ -60,7 +60,7 @@ def plugins() -> Registry:
 
 
 def warned(plugins: Registry, results: Path, *sets: str) -> tuple[str, ...]:
-    layer = Layer.of("method.key=share", f"execution.results={results}", *sets)
+    layer = assigned("method.key=share", f"execution.results={results}", *sets)
     return execute(resolve([layer], plugins)).result.chosen.warnings
 
 

@@ -19,6 +19,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.paths import data_root
 from pubench_core.engine import execute as execution
@@ -26,7 +27,6 @@ from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
 from pubench_core.engine.execute import execute
 from pubench_core.engine.finish import Finished
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import capture, choose_device
 from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
@@ -132,7 +132,7 @@ def ask(plugins: Registry, tmp_path: Path) -> Ask:
 
     def ask(*sets: str, method: str = "no-network") -> Plan:
         own = (f"method.key={method}", f"execution.results={tmp_path / 'results'}", "execution.threads=1")
-        return resolve([Layer.of("data.key=digits", *own, *sets)], plugins)
+        return resolve([assigned("data.key=digits", *own, *sets)], plugins)
 
     return ask
 

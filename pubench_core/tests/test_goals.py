@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, Undefined
@@ -31,7 +31,7 @@ def ask(tmp_path: Path) -> Ask:
     plugins = Registry([*entry_points(group=GROUP)])
 
     def ask(*sets: str) -> Plan:
-        return resolve([Layer.of(*UPU, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
+        return resolve([assigned(*UPU, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
 
     return ask
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core import MechanismInfo, hookimpl
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.mechanism import Mechanism
@@ -53,7 +53,7 @@ def seeded_by_the_caller() -> Iterator[None]:
 
 def problem(seed: int) -> Problem:
     registry = Registry([*entry_points(group=GROUP), EntryPoint("careless", __name__, GROUP)])
-    layer = Layer.of("data.key=digits", "method.key=nnpu", "mechanism.key=careless", "mechanism.c=0.3", f"seed={seed}")
+    layer = assigned("data.key=digits", "method.key=nnpu", "mechanism.key=careless", "mechanism.c=0.3", f"seed={seed}")
     return build_problem(resolve([layer], registry))
 
 

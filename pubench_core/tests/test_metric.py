@@ -15,10 +15,10 @@ import numpy as np
 import pubench_metrics_evaluation
 import pytest
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core import MetricInfo, hookimpl
 from pubench_core.engine.criteria import Installed
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
@@ -120,7 +120,7 @@ def do(plugins: Registry, tmp_path: Path) -> Do:
     """``do("epochs=3", method="nnpu")``: a run on digits, recorded in the test's folder."""
 
     def do(*sets: str, method: str = "no-network", display: Any = None, data: str = "digits") -> Outcome:
-        layer = Layer.of(
+        layer = assigned(
             *((f"data.key={data}",) if data else ()),
             f"method.key={method}",
             "execution.threads=1",

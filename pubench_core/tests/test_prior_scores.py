@@ -12,9 +12,9 @@ import pytest
 import torch
 from pubench_priors_standard.held_out import ReadsScores
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core import PriorInfo
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import EstimatorChoice
 from pubench_core.engine.priors import given_prior
 from pubench_core.engine.resolve import resolve
@@ -113,7 +113,7 @@ def test_a_run_says_which_scorer_it_had_and_has_an_id_of_its_own(method: str, tm
     ids = set()
     for scorer in ("logistic", "backbone"):
         wanted = ("data.key=breast-cancer", f"method.key={method}", "method.preset=quick", "prior=estimated:bbe")
-        plan = resolve([Layer.of(*wanted, f"prior_scorer={scorer}", f"execution.results={tmp_path}")], registry())
+        plan = resolve([assigned(*wanted, f"prior_scorer={scorer}", f"execution.results={tmp_path}")], registry())
         ids.add(plan.run_id)
         estimate = build_problem(plan).facts().prior.estimate
         assert estimate is not None

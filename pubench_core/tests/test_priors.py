@@ -18,10 +18,10 @@ import pytest
 from pubench_priors_standard import bagged_nets
 from pubench_priors_standard.held_out import ReadsScores
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core import PriorInfo, hookimpl
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.identity import code_of
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.plugins.registry import GROUP, Registry
@@ -114,7 +114,7 @@ def do(plugins: Registry, tmp_path: Path) -> Do:
     """``do("prior=estimated:bbe")``: a fast run, recorded in the test's folder."""
 
     def do(*sets: str) -> Outcome:
-        layer = Layer.of("data.key=digits", "method.key=no-network", f"execution.results={tmp_path / 'results'}", *sets)
+        layer = assigned("data.key=digits", "method.key=no-network", f"execution.results={tmp_path / 'results'}", *sets)
         return execute(resolve([layer], plugins))
 
     return do

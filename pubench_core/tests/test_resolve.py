@@ -18,10 +18,11 @@ import yaml
 from pubench_priors_standard.held_out import ReadsScores
 from pydantic import ValidationError
 
+from pubench_cli.yaml_layers import assigned, parse_assignment, read_yaml
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
 from pubench_core.data.source import DataSource
 from pubench_core.engine.criteria import DEFAULT_CRITERIA
-from pubench_core.engine.layers import Layer, parse_assignment, read_yaml
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, PluginError, RequestError
@@ -145,7 +146,7 @@ def ask(plugins: Registry, write: Write) -> Ask:
     """``ask("lr=1", file="...")``: the plan of a run file (by default the toy data and method) and of assignments."""
 
     def ask(*sets: str, file: str = "data: toy\nmethod: tiny\n") -> Plan:
-        return resolve([write(file), Layer.of(*sets, prefix="--set ")], plugins)
+        return resolve([write(file), assigned(*sets, prefix="--set ")], plugins)
 
     return ask
 
@@ -422,7 +423,7 @@ def test_an_error_carries_the_path_of_its_field_and_what_was_given(
     plugins: Registry, given: str, field: str, value: Any
 ) -> None:
     section, _, raw = given.partition("=")
-    layer = Layer.of("data.key=toy", "method.key=tiny", *([given] if section != "validation" else []))
+    layer = assigned("data.key=toy", "method.key=tiny", *([given] if section != "validation" else []))
     if section == "validation":  # a section is no field: only a file can give it a plain value
         layer.put(("validation",), yaml.safe_load(raw), "run.yaml, line 1")
     with pytest.raises(RequestError) as refused:

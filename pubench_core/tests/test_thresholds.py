@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
@@ -35,7 +35,7 @@ def ask(tmp_path: Path) -> Ask:
     plugins = Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
 
     def ask(*sets: str, of: tuple[str, ...] = NNPU) -> Plan:
-        return resolve([Layer.of(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
+        return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
 
     return ask
 

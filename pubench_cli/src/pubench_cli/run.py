@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.layers import Layer, read_yaml
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
@@ -27,6 +27,7 @@ from .messages import said
 from .options import Given
 from .progress import data_progress, display
 from .results import print_result
+from .yaml_layers import assigned, read_yaml
 
 
 def say(text: str) -> None:
@@ -132,7 +133,7 @@ def layers_of(given: Given, sets: list[str], config: Path | None) -> list[Layer]
     return [
         *([read_yaml(config)] if config is not None else []),
         given.layer(),
-        Layer.of(*sets, prefix="--set "),
+        assigned(*sets, prefix="--set "),
     ]
 
 

@@ -10,8 +10,8 @@ import pytest
 from pubench_datasets_tables import reader
 from pubench_datasets_tables.user_table import read_user_table
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.labeled import LabeledData
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
@@ -22,7 +22,7 @@ from pubench_core.specs import UserTableSpec
 def plan(tmp_path: Path) -> Plan:
     path = tmp_path / "my.csv"
     path.write_text("a,b,s\n" + "".join(f"{k % 7}.5,{'xyz'[k % 3]},{int(k < 9)}\n" for k in range(40)))
-    layer = Layer.of(f"data.own.path={path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
+    layer = assigned(f"data.own.path={path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
     return resolve([layer], registry())
 
 
@@ -61,7 +61,7 @@ def test_a_reader_that_reads_other_numbers_changes_the_code_of_the_run(
     monkeypatch.setattr(reader, "read_user_table", shifted)
     own = plan.spec.data.own
     assert own is not None
-    layer = Layer.of(f"data.own.path={own.path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
+    layer = assigned(f"data.own.path={own.path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
     again = resolve([layer], registry())
     assert again.run_id == plan.run_id
     assert again.code.changed_since(plan.code) == ["table"]

@@ -12,10 +12,11 @@ from pubench_datasets_tabular import pubench_datasets
 from pubench_datasets_tabular.layouts import LAYOUTS
 from pubench_testkit.testing import reference_folder
 
+from pubench_cli.yaml_layers import parse_assignment
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer, parse_assignment
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 

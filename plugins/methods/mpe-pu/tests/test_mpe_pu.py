@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
 from pubench_testkit.testing import LAST, MethodFacts, Trainer, pu_table
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
@@ -165,7 +165,7 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
 def test_too_few_labeled_positives_are_refused_before_the_run_is_announced(
     c: float, n: int, held: int, remedy: str
 ) -> None:
-    layer = Layer.of("data.key=digits", "method.key=mpe-pu", "epochs=1", f"mechanism.c={c}", *LAST)
+    layer = assigned("data.key=digits", "method.key=mpe-pu", "epochs=1", f"mechanism.c={c}", *LAST)
     plan = resolve([layer], registry())
     announced: list[bool] = []
     with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; {remedy}$"):

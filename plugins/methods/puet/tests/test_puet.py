@@ -18,8 +18,8 @@ from pubench_testkit.testing import pu_table, run_on
 from safetensors.torch import load_file
 from scipy import stats
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.scores import scores_name
@@ -435,7 +435,7 @@ def test_a_run_ignores_threads_and_its_saved_forest_scores_the_same(tmp_path: Pa
     registry = Registry(entry_points(group=GROUP))
     results = []
     for threads in (1, 2):
-        layer = Layer.of(
+        layer = assigned(
             "data.key=digits",
             "method.key=puet",
             "n_estimators=20",

@@ -15,10 +15,10 @@ import pytest
 from pubench_predict.saved_model import models_in
 
 import pubench
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.generator import Part, Split, cut
 from pubench_core.engine import execute as execution
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, RunFailed
@@ -43,7 +43,7 @@ def ask(tmp_path: Path) -> Ask:
 
     def ask(*sets: str, of: tuple[str, ...] = NNPU, folds: int | None = 3) -> Plan:
         cut_into = () if folds is None else (f"validation.folds={folds}",)
-        return resolve([Layer.of(*of, f"execution.results={tmp_path / 'results'}", *cut_into, *sets)], plugins)
+        return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *cut_into, *sets)], plugins)
 
     return ask
 

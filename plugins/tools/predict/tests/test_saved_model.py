@@ -18,9 +18,9 @@ from pubench_predict.saved_model import SavedModel, load_model
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.columns import Column
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
@@ -73,7 +73,7 @@ def make(plugins: Registry, table: Path, tmp_path_factory: pytest.TempPathFactor
 
     def do(method: str, *sets: str, data: str | None = None) -> Made:
         given = [f"data.key={data}"] if data else [f"data.own.path={table}", "data.own.label_col=s", "prior=0.5"]
-        plan = resolve([Layer.of(f"method.key={method}", "execution.threads=1", *given, *sets)], plugins)
+        plan = resolve([assigned(f"method.key={method}", "execution.threads=1", *given, *sets)], plugins)
         problem = build_problem(plan)
         trained = train(plan, problem)
         path = tmp_path_factory.mktemp("model") / "model.safetensors"

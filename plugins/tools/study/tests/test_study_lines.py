@@ -7,13 +7,13 @@ from pubench_study import lines as said
 from pubench_study.plan import PlannedRun
 from pubench_study.task import Ended, Progressed
 
-from pubench_core.engine.layers import Layer
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 
 
 def planned(method: str) -> PlannedRun:
-    plan = resolve([Layer.of(f"method.key={method}", "data.key=digits")], registry())
+    plan = resolve([assigned(f"method.key={method}", "data.key=digits")], registry())
     return PlannedRun(run_id=plan.run_id, row=method, facts={}, resolved=plan.spec.model_dump(mode="json"))
 
 

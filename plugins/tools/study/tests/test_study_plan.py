@@ -80,11 +80,11 @@ def test_the_smallest_study_is_every_combination_of_its_lists(frozen: Freeze) ->
 
 
 def test_a_planned_run_is_the_run_that_the_same_request_makes(frozen: Freeze) -> None:
-    from pubench_core.engine.layers import Layer
+    from pubench_cli.yaml_layers import assigned
     from pubench_core.engine.resolve import resolve
 
     run = frozen(seeds=[7]).runs[0]
-    same = resolve([Layer.of("data.key=digits", "method.key=nnpu", "mechanism.c=0.1", "seed=7")], registry())
+    same = resolve([assigned("data.key=digits", "method.key=nnpu", "mechanism.c=0.1", "seed=7")], registry())
     assert run.run_id == same.run_id
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pubench_cli.yaml_layers import read_yaml
 from pubench_core.engine.explain import explain
-from pubench_core.engine.layers import read_yaml
 from pubench_core.errors import RequestError, nearest, shortened
 
 from .spec import StudySpec

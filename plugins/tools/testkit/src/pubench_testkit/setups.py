@@ -26,8 +26,8 @@ import torch
 from torch import Tensor
 
 from pubench.method import Backbone, MethodConfig
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
@@ -65,7 +65,7 @@ class Trainer:
 
     def plan(self, *sets: str, data: str = "digits") -> Plan:
         """The resolved request."""
-        return resolve([Layer.of(f"data.key={data}", f"method.key={self.key}", *self.sets, *sets)], registry())
+        return resolve([assigned(f"data.key={data}", f"method.key={self.key}", *self.sets, *sets)], registry())
 
     def __call__(self, *sets: str, data: str = "digits") -> Trained:
         plan = self.plan(*sets, data=data)

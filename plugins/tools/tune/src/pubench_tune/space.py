@@ -15,8 +15,8 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from pubench_cli.yaml_layers import parse_assignment
 from pubench_core.engine.explain import accepted, explain
-from pubench_core.engine.layers import parse_assignment
 from pubench_core.errors import Hint, RequestError, shortened, shown, unknown
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about

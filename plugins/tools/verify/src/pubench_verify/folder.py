@@ -129,7 +129,7 @@ def wrong_files(
 
 
 def _by_spec_file(folder: Path, result: Result) -> dict[str, Any]:
-    from pubench_core.engine.layers import read_yaml
+    from pubench_cli.yaml_layers import read_yaml
 
     plain = result.spec.model_dump(mode="json")
     written = "".join(_section(name, json.dumps(value)) for name, value in plain.items())

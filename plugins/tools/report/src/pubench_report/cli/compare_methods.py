@@ -19,6 +19,7 @@ from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
@@ -202,7 +203,7 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     """The runs, each under the key of its method. All are resolved before anything is trained."""
     of_tables = {one.path[-1]: value for one, value in given.values if one.flag in TABLE_FLAGS}
     of_runs = Given(tuple((one, value) for one, value in given.values if one.flag not in TABLE_FLAGS))
-    settings = Layer.joined([of_runs.layer(), Layer.of(*asked.sets, prefix="--set ")])
+    settings = Layer.joined([of_runs.layer(), assigned(*asked.sets, prefix="--set ")])
     entries = [{"own": {**of_tables, "path": key}} if is_table_path(key) else {"key": key} for key in data]
     axes = {"methods": [{"key": name} for name in asked.methods], "data": entries, "seeds": seeds}
     if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):

@@ -199,7 +199,7 @@ class _Specs:
 
     def _resolved(self, row: Row) -> tuple[RunSpec, bool, bool]:
         """The spec, whether it is that of another run than the row names, and whether the method is an oracle."""
-        from pubench_core.engine.layers import Layer
+        from pubench_cli.yaml_layers import assigned
         from pubench_core.engine.resolve import resolve  # torch, which records do not need
 
         plain = {
@@ -213,8 +213,8 @@ class _Specs:
             "prior": row["prior"],
             "seed": row["seed"],
         }
-        layer = Layer.of(*(f"{name}={value}" for name, value in plain.items() if value is not None))
-        plan = resolve([layer, Layer.of(*_assignments(row["settings"]))], registry())
+        layer = assigned(*(f"{name}={value}" for name, value in plain.items() if value is not None))
+        plan = resolve([layer, assigned(*_assignments(row["settings"]))], registry())
         return plan.spec, plan.run_id != row["run_id"], _is_oracle(plan.spec)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
@@ -94,7 +94,7 @@ class Subject:
             short["steps_per_epoch"] = STEPS
         return resolve(
             [
-                Layer.of(
+                assigned(
                     f"method.key={self.info.key}",
                     f"data.key=conformance-{modality}",
                     f"data.scheme={scheme}",

@@ -15,7 +15,7 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
-from pubench_core.engine.layers import Layer, read_yaml
+from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
@@ -50,7 +50,7 @@ def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
     flags = given.layer()
     flags.put(("method", "key"), how.method, how.method)
     files = [read_yaml(how.config)] if how.config is not None else []
-    layers = [*files, flags, Layer.of(*how.sets, prefix="--set ")]
+    layers = [*files, flags, assigned(*how.sets, prefix="--set ")]
     if any("seed" in layer.values for layer in layers[-1:]):
         raise RequestError("--set seed: --seeds names the seeds of a search", field="seed")
     asked = SearchRequest(
