@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pubench_report.boards import COLUMNS, MEASURES, problem_of
-from pubench_report.site.rows import read_rows
+from pubench_report.site.rows import each_run
 from pubench_study.plan import read_plan
 from pubench_study.study_file import studies_in
 
@@ -146,17 +145,14 @@ def digest_of(scores: Any) -> str:
 
 
 def _of_file(path: Path, notes: list[str]) -> Iterator[Row]:
-    read = read_rows(path)
-    notes += [note for note in read.notes if "left out" in note]
-    results = {run.run_id: run.result for run in read.runs}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            result = results.get(row["run_id"])
-            if result is not None:
-                more = {name: row.get(name) or "" for name in ("draw", "revision", "commit", "machine", "study")}
-                more |= {"settings": row["settings"], "peak_mib": float(row["peak_mib"]), "scores": ""}
-                more["told_prior"] = float(row["told_prior"]) if row["told_prior"] else None
-                yield _row(result, row["criterion"], result.criteria[row["criterion"]], more)
+    said: list[str] = []
+    for run, rows in each_run(path, said):
+        for row in rows:
+            more: Row = {name: row.get(name) or "" for name in ("draw", "revision", "commit", "machine", "study")}
+            more |= {"settings": row["settings"], "peak_mib": float(row["peak_mib"]), "scores": ""}
+            more["told_prior"] = float(row["told_prior"]) if row["told_prior"] else None
+            yield _row(run.result, row["criterion"], run.result.criteria[row["criterion"]], more)
+    notes += [note for note in said if "left out" in note]
 
 
 # -------------------------------------------------------------------- one row

@@ -43,7 +43,7 @@ _NEEDED = (
     "run_id", "code", "study",
 )  # fmt: skip
 #: Columns that are read; the last ones are missing in older files.
-_READ = (*_NEEDED, "positive_rate", "criterion_value", "draw", "revision")
+_READ = (*_NEEDED, "positive_rate", "criterion_value", "draw", "revision", "commit", "machine")
 #: Columns that say which spec a run had, except for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
 #: Column -> largest number that it may have; and those that may have none.
@@ -91,8 +91,20 @@ def has_rows(path: Path) -> bool:
 
 
 def read_rows(path: Path) -> Rows:
-    """The runs of a file of rows, or of the folder of a dated board. Their specs are what the installed plugins make of
-    method, preset and settings.
+    """The runs of a file of rows, or of the folder of a dated board; raises what ``each_run`` raises."""
+    notes, runs, draws = list[str](), [], set[str]()
+    studies: dict[str, frozenset[str]] = {}
+    for run, rows in each_run(path, notes):
+        runs.append(run)
+        studies[run.run_id] = frozenset(row["study"] for row in rows if row["study"])
+        if rows[0].get("draw"):
+            draws.add(run.run_id)
+    return Rows(tuple(runs), studies, frozenset(draws), tuple(notes))
+
+
+def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row]]]:
+    """Each run of a file of rows, or of the folder of a dated board, with its rows. ``notes`` gets what is to be known
+    of them. Specs are what the installed plugins make of method, preset and settings.
 
     Raises RequestError if the file cannot be read, or is none of rows.
     """
@@ -100,15 +112,10 @@ def read_rows(path: Path) -> Rows:
     for row in _board_rows(path) if path.is_dir() else _rows(path):
         by_run.setdefault(row["run_id"], []).append(row)
     shares = _shares(row for rows in by_run.values() for row in rows)
-    number, older, specs = len(by_run), 0, _Specs()
-    runs, notes, draws, measures = [], [], set(), dict[str, Measure]()
-    studies: dict[str, frozenset[str]] = {}
+    number, read, older, specs, measures = len(by_run), 0, 0, _Specs(), dict[str, Measure]()
     for run_id in list(by_run):
         mine = by_run.pop(run_id)  # the texts of a run are larger than what is made of them
         older += mine[0].get("revision") != str(ENGINE_REVISION)
-        studies[run_id] = frozenset(row["study"] for row in mine if row["study"])
-        if mine[0].get("draw"):
-            draws.add(run_id)
         try:
             spec, oracle = specs.of(mine[0])
         except (RequestError, PluginError) as error:
@@ -116,9 +123,10 @@ def read_rows(path: Path) -> Rows:
             continue
         try:
             result = _result(run_id, mine, spec, shares.get(_test_part(mine[0])), measures, oracle=oracle)
-            runs.append(RunResult(result, path, reused=True))
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
+        read += 1
+        yield RunResult(result, path, reused=True), mine
     notes.append(WHOLE_RUNS)
     if older:
         notes.append(
@@ -130,9 +138,8 @@ def read_rows(path: Path) -> Rows:
             f"{path.name}: what is installed reads {len(specs.other)} of {number} runs under another id; the "
             "commands shown for them are of the installed version"
         )
-    if not runs:
+    if not read:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
-    return Rows(tuple(runs), studies, frozenset(draws), tuple(notes))
 
 
 def _rows(path: Path) -> list[Row]:
