@@ -488,6 +488,18 @@ def test_counted_estimators_that_are_far_apart_disagree() -> None:
     assert disagreement([near, replace(far, left_out="it warns")]) == ""
 
 
+def test_priors_of_repeated_rows_count_those_that_equal_no_labeled_one() -> None:
+    x, labeled = np.tile([[0.0], [1.0], [2.0], [3.0]], (50, 1)), np.arange(200) % 4 == 1
+    labeled[:40] = False
+    with pytest.raises(pubench.InvalidRequest, match=r"at least 2 different labeled rows, .*; got 1"):
+        pubench.estimate_prior(x, labeled, estimators=["bbe"])
+    labeled |= np.arange(200) % 4 == 2
+    assert pubench.estimate_prior(x, labeled, estimators=["bbe"]).estimates
+    labeled |= np.arange(200) % 8 == 3
+    with pytest.raises(pubench.InvalidRequest, match=r"unlabeled rows that equal no labeled one, .*; got 1"):
+        pubench.estimate_prior(x, labeled, estimators=["bbe"])
+
+
 def test_the_range_of_priors_is_that_of_the_intervals_of_the_counted_estimators() -> None:
     one = EstimatedPrior("a", "A", prior=0.2, prior_interval=(0.15, 0.3))
     other = EstimatedPrior("b", "B", prior=0.25)

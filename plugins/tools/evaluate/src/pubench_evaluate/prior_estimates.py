@@ -166,19 +166,22 @@ def _features(values: npt.NDArray[Any]) -> FloatArray:
 def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> FloatArray:
     """(n,) held-out probabilities of being labeled: logistic regression, folds that keep equal rows together.
 
-    Raises RequestError where there are fewer different labeled or unlabeled rows than two folds.
+    Raises RequestError where there are fewer different labeled rows, or others, than two folds.
     """
     from pubench_sklearn.model_selection import PUKFold
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 
+    _, instance = np.unique(features, axis=0, return_inverse=True)
+    has_label = np.bincount(instance.ravel(), weights=labeled) > 0
     different = {
-        name: len(np.unique(features[rows], axis=0)) for name, rows in (("labeled", labeled), ("unlabeled", ~labeled))
+        "labeled rows": int(has_label.sum()),
+        "unlabeled rows that equal no labeled one": int((~has_label).sum()),
     }
     name, fewest = min(different.items(), key=lambda one: one[1])
     if fewest < 2:
         raise RequestError(
-            f"the class prior needs at least 2 different {name} rows, to score each by a model of others; got {fewest}"
+            f"the class prior needs at least 2 different {name}, to score each by a model of others; got {fewest}"
         )
     folds = PUKFold(min(FOLDS, fewest), random_state=seed)
     model = LogisticRegression(max_iter=1000)
