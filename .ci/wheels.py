@@ -7,8 +7,9 @@
    it on an embedded data set. A second method adds its row, and takes it along when it is uninstalled; one made for
    another major version of core says so, and nothing else changes.
 3. There, the tools that read records: they check that record and build a board of it.
-4. In two more environments: core alone, which has no command and imports no torch; and everything, where no plugin and
-   no tool is broken.
+4. In three more environments: core alone, which has no command and imports no torch; evaluation and reports, which
+   judge a table of scores and make pages of that record, without torch and in less than 300 MB; and everything, where
+   no plugin and no tool is broken.
 
 The versions of other packages are the root's pins. Ends with exit code 1 and a line at the first thing that is wrong.
 """
@@ -37,6 +38,8 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 ROOT = Path(__file__).resolve().parent.parent
 METHOD, SECOND = "nnpu", "upu"
 KINDS = ("methods", "datasets", "mechanisms", "metrics", "priors", "backbones", "sinks")
+#: Bytes that evaluation and reports may take.
+LIGHT = 300e6
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -214,6 +217,22 @@ def try_core(env: Environment) -> None:
     env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
 
 
+def try_light(env: Environment, results: Path) -> None:
+    """Evaluation and reports. Byte code is not counted, and this way of installing compiles none: it is 110 MB more."""
+    env.install("pubench-evaluate")  # asks for pubench-report
+    size = sum(path.stat().st_size for path in (env.folder / "env" / "lib").rglob("*") if path.suffix != ".pyc")
+    print(f"          evaluation and reports: {size / 1e6:.0f} MB without byte code")
+    require(size < LIGHT, f"they take {size:,} bytes, more than {LIGHT:,.0f}")
+    require(not list((env.folder / "env").rglob("site-packages/torch")), "they bring torch")
+    rows = "".join(f"{k * 37 % 400 / 400 + k % 2:.4f},{int(k % 4 == 1)}\n" for k in range(400))
+    (env.folder / "scores.csv").write_text("score,labeled\n" + rows)
+    env.pubench("evaluate", "scores.csv", "--label-col", "labeled", "--prior", "0.5")
+    for command in ("prior", "audit"):
+        env.pubench(command, "scores.csv", "--label-col", "labeled")
+    env.pubench("site", str(results), "--out", "site")
+    env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
+
+
 def try_everything(env: Environment) -> None:
     """Every distribution."""
     env.install("pubench")
@@ -240,14 +259,15 @@ def main() -> int:
     check_built(dist)
     with tempfile.TemporaryDirectory() as scratch:
         later = for_another_core(uv, Path(scratch))
-        folders = [Path(scratch, name) for name in ("somebody", "core", "everything")]
+        folders = [Path(scratch, name) for name in ("somebody", "core", "light", "everything")]
         for folder in folders:
             folder.mkdir()
         somebody = Environment(uv, dist, folders[0])
         try_out(somebody, later)
         try_tools(somebody)
         try_core(Environment(uv, dist, folders[1]))
-        try_everything(Environment(uv, dist, folders[2]))
+        try_light(Environment(uv, dist, folders[2]), somebody.folder / "results")
+        try_everything(Environment(uv, dist, folders[3]))
     print(f"{time.perf_counter() - start:6.1f} s  in all")
     return 0
 
