@@ -583,7 +583,7 @@ class TestDrawnTestPart:
         refused, _ = self.facts(data, "data.test=drawn", key="acme-screws", code=2)
         assert refused["error"] == (
             "data.test drawn: acme-screws has no test part of its own, so its test rows are always drawn; "
-            "leave data.test away"
+            "leave data.test out"
         )
 
     def test_another_word_is_refused(self, data: Run, tmp_path: Path) -> None:

@@ -77,9 +77,9 @@ MACHINE = {
     "c of a scheme that draws": (("--scheme", "two-sample", "--c", "0.1"), ("--c", "--positive-rate", "takes no --c")),
     "positive rate of a scheme that labels a share": (
         ("--positive-rate", "0.2"),
-        ("--positive-rate: schemes one-sample and two-sample take that", "case-control takes --c"),
+        ("--positive-rate: needs scheme one-sample or two-sample", "case-control takes --c"),
     ),
-    "total of a scheme that takes all": (("--total", "200"), ("--total: schemes one-sample and two-sample take that",)),
+    "total of a scheme that takes all": (("--total", "200"), ("--total: needs scheme one-sample or two-sample",)),
     "a positive rate of 1": (("--scheme", "one-sample", "--positive-rate", "1"), ("--positive-rate", "in (0, 1)")),
     "device": (("--device", "foo"), ("--device", "'foo'", "auto", "cpu", "cuda")),
     "seed no number": (("--seed", "x"), ("--seed", "'x'", "a whole number of at least 0")),
@@ -103,7 +103,7 @@ DATA = {
     "c that labels nobody": (("--c", "0.0001"), ("c = 0.0001 labels nobody", "570 positives")),
     "more than half labeled": (
         ("--scheme", "one-sample", "--positive-rate", "0.7"),
-        ("--positive-rate 0.7", "half of the rows drawn are positive"),
+        ("--positive-rate must be at most 0.5, where all positives are labeled, got 0.7",),
     ),
     "more rows than there are": (
         ("--scheme", "one-sample", "--total", "100000"),
@@ -337,7 +337,7 @@ def test_a_gpu_that_is_not_there(pubench: Run) -> None:
     line = line_of(pubench(*SOUND, "--device", f"cuda:{there}"))
     assert f"--device cuda:{there}" in line
     if there:
-        assert f"this machine has {there} CUDA device(s)" in line
+        assert f"expected cuda:0{f' to cuda:{there - 1}' if there > 1 else ''} on this machine" in line
         return
     assert "use cpu or auto" in line
     assert "no CUDA device is available" in line_of(pubench(*SOUND, "--device", "cuda"))

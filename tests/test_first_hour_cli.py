@@ -471,7 +471,7 @@ class TestUnderstood:
         for words in (("data", "check", "leak.csv"), (*OWN[:3], "--data", "leak.csv", "--prior", "0.6")):
             done = here(*words, "--label-col", "s")
             assert (done.returncode, done.stdout) == (2, "")
-            assert "'copy' says of every row what 's' says" in done.stderr
+            assert "'copy' says the same as 's' in every row" in done.stderr
             assert done.stderr.rstrip().endswith("--drop copy")
 
     def test_of_many_columns_of_numbers_a_few_are_listed(self, here: Run, home: Path) -> None:
@@ -513,7 +513,7 @@ class TestPredictOut:
         before = (home / "my.csv").read_bytes()
         done = here("predict", folder, "my.csv", "--out", "my.csv")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "--out my.csv is the file of the rows to score" in done.stderr
+        assert "--out my.csv would replace the rows to score" in done.stderr
         assert (home / "my.csv").read_bytes() == before
 
     @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "PARQUET"])
@@ -532,7 +532,7 @@ class TestPredictOut:
     ) -> None:
         done = here("predict", folder, "my.csv", "--out", name)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "predictions are written as .csv, .json, .parquet" in done.stderr
+        assert "--out must end in .csv, .json, .parquet" in done.stderr
         assert not (home / name).exists()
 
     def test_json_is_a_list_of_rows(self, here: Run, folder: Path) -> None:
@@ -540,7 +540,7 @@ class TestPredictOut:
         assert len(rows) == N
         assert set(rows[0]) == {"row", "Nr", "score", "rank", "decision", "decision_at_prior"}
         assert (
-            "is written to a file that ends in .json"
+            "--out must end in .json for --format json, got p.csv"
             in here("predict", folder, "my.csv", "--format", "json", "--out", "p.csv").stderr
         )
 
@@ -616,8 +616,8 @@ class TestSeeds:
             (("--seeds", "0"), "a number from 1 to 10000"),
             (("--seeds", "many"), "got 'many'"),
             (("--seeds", "2,2"), "a list of different seeds"),
-            (("--seeds", "3", "--seed", "4"), "--seed names one seed"),
-            (("--seeds", "3", "--dry-run"), "--dry-run prints one run"),
+            (("--seeds", "3", "--seed", "4"), "--seeds 3 and --seed exclude each other"),
+            (("--seeds", "3", "--dry-run"), "--seeds 3 and --dry-run exclude each other"),
         ],
     )
     def test_what_contradicts_itself_is_refused(self, here: Run, more: tuple[str, ...], words: str) -> None:

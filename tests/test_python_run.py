@@ -77,7 +77,7 @@ class TestRun:
             ({"settings": {"validation.fractoin": 0.1}}, "no field 'fractoin'; did you mean 'fraction'"),
             ({"data": pd.DataFrame({"a": [1]})}, "a table made by pubench.data, got DataFrame"),
             ({"device": "tpu"}, "device='tpu'"),
-            ({"data": "nowhere.csv"}, "pubench.data\\('nowhere.csv', labeled=COLUMN\\) makes a table"),
+            ({"data": "nowhere.csv"}, "pubench.data\\('nowhere.csv', labeled=COLUMN\\)"),
         ],
     )
     def test_what_is_wrong_is_a_value_error_in_the_callers_words(self, given, message, tmp_path):
@@ -108,7 +108,7 @@ class TestData:
         found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK).predictions()
         assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
         assert found["rank"].tolist() == list(range(1, len(found) + 1))
-        with pytest.raises(ValueError, match="kept for user tables"):
+        with pytest.raises(ValueError, match="only runs on user tables"):
             pubench.run("upu", "digits", results=tmp_path, **QUICK).predictions()
 
     @pytest.mark.parametrize("kind", ["pair", "frame", "file"])
@@ -144,13 +144,16 @@ class TestData:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({}, "labeled is missing: an array or a column .*; there is mean radius"),
+            ({}, "labeled is missing: give an array, or the column .*; columns are mean radius"),
             ({"labeled": [1, 0]}, "labeled: expected 569 values, one per row of x; given shape \\(2,\\)"),
             ({"labeled": "nope"}, "unknown column of data \\(labeled\\) 'nope'"),
             ({"labeled": np.zeros(569)}, "column 'labeled' labels no row"),
             ({"labeled": np.arange(569)}, "1 and 0, 1 and -1, true and false"),
-            ({"labeled": "labeled", "x": "my.txt"}, "my.txt: a table is a file ending in"),
-            ({"labeled": [1, 0], "x": "my.csv"}, "labeled: for a file it is the name of a column, given list"),
+            ({"labeled": "labeled", "x": "my.txt"}, "my.txt: expected a file that ends in"),
+            (
+                {"labeled": [1, 0], "x": "my.csv"},
+                "labeled must be the name of a column if the table is a file, got list",
+            ),
             ({"labeled": [1, 0], "x": [1.0, 2.0]}, "array of shape \\(n, d\\), got shape \\(2,\\)"),
             ({"labeled": "mean area", "test": (1, 2, 3)}, "a pair \\(x_test, truth_test\\), got 3"),
         ],
@@ -165,9 +168,7 @@ class TestData:
         found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path / "r", **QUICK)
         done = pubench_in(tmp_path)("run", "--config", found.folder / "spec.yaml")
         assert done.returncode == 2
-        assert (
-            "was a table in the memory of another process; save it as a file and name that one: --data" in done.stderr
-        )
+        assert "was in the memory of another process; save the table as a file and name that: --data" in done.stderr
 
 
 class TestImport:

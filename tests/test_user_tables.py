@@ -221,7 +221,7 @@ class TestWithoutTruth:
             (("--mech", "scar"), ("--mech: my.csv comes with its own labels",)),
             (("--c", "0.3"), ("--c: my.csv comes with its own labels",)),
             (("--positive", "1,2"), ("--positive: my.csv comes with its own labels",)),
-            (("--scheme", "case-control"), ("one-sample (all of them one draw", "two-sample (the unlabeled")),
+            (("--scheme", "case-control"), ("--scheme must be one-sample (all rows of", "two-sample (the unlabeled")),
             (("--label-col", "labelled"), ("(--label-col) 'labelled'", "did you mean 'labeled'?")),
             (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, true and false, or two texts")),
             (("--test", "my.csv"), ("--test my.csv needs --truth-col",)),
@@ -261,7 +261,7 @@ class TestWithoutTruth:
     def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, here: Run) -> None:
         for none in ((), ("--prior", "unknown")):
             line = line_of(here(*NNPU, "--data", "my.csv", *none))
-            assert "nnpu needs the class prior, which nobody knows here; give what you believe (--prior 0.3)" in line
+            assert "nnpu needs the class prior, which is not known here; give what you believe (--prior 0.3)" in line
         assert "prior true: without true labels" in line_of(here(*NNPU, "--data", "my.csv", "--prior", "true"))
 
     def test_a_method_that_needs_no_prior_runs_without_one(self, here: Run, home: Path) -> None:
@@ -277,11 +277,11 @@ class TestWithoutTruth:
 
     def test_columns_of_a_file_are_refused_with_a_data_set(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "digits", "--label-col", "s", "--test", "my.csv"))
-        assert "--label-col, --test: only a table of your own has columns to name; --data my.csv names it" in line
+        assert "--label-col, --test: only a table of your own has such columns; name it with --data my.csv" in line
 
     def test_without_a_label_column_the_columns_are_said(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "my.csv"))
-        assert "say which column holds the labels, --label-col COLUMN; its columns are mean radius, " in line
+        assert "--label-col COLUMN must name the column of labels; columns are mean radius, " in line
         assert line.endswith(", labeled")
 
     def test_the_first_line_warns_of_decisions_that_are_all_alike(self, here: Run) -> None:
@@ -524,8 +524,8 @@ class TestPredict:
         after = pubench("predict", folder, home / "my.csv")
         assert (after.returncode, after.stdout) == (0, before.stdout)
         assert after.stderr == (
-            f"the model is of {result.chosen.snapshot}, the result of {result.criteria[other].snapshot}, which {other} "
-            f"chose; run it again with --select {other} --save-model to have its model\n"
+            f"the stored model is that of {result.chosen.snapshot}, not of {result.criteria[other].snapshot}, which "
+            f"{other} chose; to get that one, run again with --select {other} --save-model\n"
         )
         folder_of(pubench(*request, "--select", other, "--save-model"), tmp_path)
         now = pubench("predict", folder, home / "my.csv")
@@ -648,8 +648,8 @@ class TestPredictOfADataSet:
             np.save(file, np.zeros((2, 30)))
         for name, words in {
             "my.csv": "my.csv has 31 columns; the model was trained on 30 features",
-            "narrow.npz": "rows of shape (29); expected finite ones of (30)",
-            "gap.npz": "expected finite ones of (30)",
+            "narrow.npz": "expected rows of finite numbers in shape (30), found (29)",
+            "gap.npz": "expected rows of finite numbers in shape (30), found (30)",
             "other.npz": "is not an npz with an array 'x' of shape (n, 30)",
             "cut.npz": "is not an npz with an array 'x'",
             "array.npz": "is not an npz with an array 'x'",
@@ -718,8 +718,12 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "too-many-fields": ("bad.csv", b"a,labeled\n0,1,1\n1,2,0\n", "name every column"),
     "twice": ("bad.csv", b"a,a,labeled\n1,2,0\n", "column 'a' appears twice"),
     "no-encoding": ("bad.csv", TABLE.encode().replace(b"a,", b"\xe4\x81,"), "is not UTF-8 text"),
-    "excel-as-csv": ("bad.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00!\x00\xff\xfe", "is not UTF-8 text"),
-    "another-kind": ("bad.xls", b"PK\x03\x04", "a table is a file ending in .csv"),
+    "excel-as-csv": (
+        "bad.csv",
+        b"PK\x03\x04\x14\x00\x06\x00\x08\x00!\x00\xff\xfe",
+        "is a zip archive or an Excel file, not text",
+    ),
+    "another-kind": ("bad.xls", b"PK\x03\x04", "expected a table that ends in .csv"),
     "truncated-gzip": ("bad.csv.gz", gzip.compress(TABLE.encode() * 99)[:-12], "is damaged"),
     "no-gzip": ("bad.csv.gz", TABLE.encode(), "Not a gzipped file"),
     "no-parquet": ("bad.parquet", TABLE.encode() * 9, "is not a parquet file"),

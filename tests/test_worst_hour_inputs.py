@@ -137,8 +137,11 @@ class TestDocuments:
             ("data: " + "{a: " * 3000 + "}" * 3000, "nested more than 50 deep"),
             ("- x\n" * 300_000, "more than"),
             ("#" * 2_000_000, "more than 1,048,576 characters"),
-            ("seed: 2020-13-45\n", "line 1: not valid YAML: '2020-13-45' is no timestamp (in quotes it is a text)"),
-            ("seed: !!bool foo\n", "line 1: not valid YAML: 'foo' is no bool"),
+            (
+                "seed: 2020-13-45\n",
+                "line 1: not valid YAML: '2020-13-45' is not a valid timestamp; put a text in quotes",
+            ),
+            ("seed: !!bool foo\n", "line 1: not valid YAML: 'foo' is not a valid bool"),
             ("seed: " + "9" * 5000, "a number of 5000 characters"),
         ],
         ids=["flow", "list", "size", "date", "bool", "digits"],

@@ -567,7 +567,7 @@ def test_a_result_that_cannot_be_printed_is_recorded_and_said(
     (err := tmp_path / "err").touch()
     assert pubench_into(tmp_path, FULL, err, *WORST, env={**site, "OMP_NUM_THREADS": "1"}) == 1
     assert err.read_text().splitlines()[-1] == (
-        "error: the output could not be written: No space left on device; what was recorded is there"
+        "error: cannot write the output: No space left on device; records are complete"
     )
     assert len(records(tmp_path / "results")) == 1
 

@@ -366,7 +366,7 @@ class TestThePage:
             port = used.getsockname()[1]
             done = subprocess.run(self.command(port), cwd=folder, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"error: port {port} cannot be used (Address already in use); --port names another\n"
+        assert done.stderr == f"error: port {port} cannot be used (Address already in use); name another with --port\n"
 
     def test_a_server_that_ends_by_itself_is_an_error(self, folder: Path) -> None:
         (folder / "fake" / "mlflow" / "__main__.py").write_text("")

@@ -190,7 +190,7 @@ def test_the_test_part_is_split_off_first_where_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"positive_rate": 0.6}, "half of the rows drawn are positive, so 0.5 labels them all"),
+        ({"positive_rate": 0.6}, "must be at most 0.5, where all positives are labeled, got 0.6"),
         ({"total": 5000}, "data.total 5000: sizes allows 400 rows of P and U"),
         ({"positive_rate": 0.001}, "labels nobody: floor(0.001 x 400 rows) = 0; it must be at least 0.0025"),
         ({"positive_rate": 0.6, "scheme": "two-sample", "total": 400}, "allows 251 rows"),

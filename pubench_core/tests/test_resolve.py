@@ -501,7 +501,7 @@ def test_a_flag_that_overrides_a_line_of_a_file_is_named(ask: Ask) -> None:
 
 @pytest.mark.parametrize("text", ["", "- data\n- method\n", "toy\n", "3\n"])
 def test_a_file_that_is_no_mapping_is_refused(write: Write, text: str) -> None:
-    with pytest.raises(RequestError, match=r"run\.yaml: a run file is a mapping of data, mechanism"):
+    with pytest.raises(RequestError, match=r"run\.yaml: expected a run file, a mapping of data, mechanism"):
         write(text)
 
 

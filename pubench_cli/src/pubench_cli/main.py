@@ -60,7 +60,7 @@ def main() -> None:
     sys.stdout.flush()
     if lost and not code:
         if lost[0].errno != errno.EPIPE:  # a reader that has seen enough (| head) gets no message
-            complain(f"the output could not be written: {lost[0].strerror}; what was recorded is there")
+            complain(f"cannot write the output: {lost[0].strerror}; records are complete")
         code = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; Ctrl-C would be a traceback of the interpreter's end
     sys.exit(code)

@@ -23,10 +23,10 @@ def refuse_unwritable(out: Path, *, device: bool = True) -> None:
     if isdir(out):
         raise RequestError(f"--out {out} is a folder; name a file in it")
     if exists(out) and not isfile(out) and not device:
-        raise RequestError(f"--out {out} is no regular file; name one that is, or a new one")
+        raise RequestError(f"--out {out} is not a regular file; name a file")
     replaced = not exists(out) or isfile(out)  # and not /dev/stdout, say
     if replaced and not os.access(folder, os.W_OK):
-        raise RequestError(f"--out {out}: nothing can be written to {out.parent}")
+        raise RequestError(f"--out {out}: no permission to write in {out.parent}")
 
 
 def form_of(out: Path | None, asked: str | None, by_suffix: Mapping[str, str]) -> str:
@@ -36,10 +36,10 @@ def form_of(out: Path | None, asked: str | None, by_suffix: Mapping[str, str]) -
     """
     ending = "" if out is None else out.suffix.lower()
     if ending and not asked and ending not in by_suffix:
-        raise RequestError(f"--out {out}: its ending says no format; {', '.join(by_suffix)} do, or --format")
+        raise RequestError(f"--out {out}: expected a name that ends in {', '.join(by_suffix)}, or --format")
     form = asked or by_suffix.get(ending, "table")
     if by_suffix.get(ending, form) != form:
-        raise RequestError(f"--out {out}: --format {form} is written to a file that ends in {endings(form, by_suffix)}")
+        raise RequestError(f"--out must end in {endings(form, by_suffix)} for --format {form}, got {out}")
     return form
 
 

@@ -37,7 +37,7 @@ def is_table(key: str, given: Given) -> bool:
     for option, _ in given.values:
         if option.flag in TABLE_FLAGS:
             raise RequestError(
-                f"{option.flag}: {key} is a data set; only a table of your own has columns to name",
+                f"{option.flag} needs a table of your own (my.csv); {key} is a data set",
                 field=option.field.name,
             )
     return False

@@ -74,8 +74,8 @@ def run_once(
     """
     if seeds is not None:
         if given.get("--seed") is not None or dry_run:
-            other = "--dry-run prints one run" if dry_run else "--seed names one seed"
-            raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
+            other = "--dry-run" if dry_run else "--seed"
+            raise RequestError(f"--seeds {seeds} and {other} exclude each other; leave one out", field="seed")
         provided("run.seeds", "--seeds", "pubench-report")(given, seeds, sets, config, force=force, as_json=as_json)
         return
     plan = plan_of(given, sets, config)

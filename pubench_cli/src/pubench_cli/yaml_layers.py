@@ -68,7 +68,7 @@ def read_yaml(
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise RequestError(f"{path}{line}: not valid YAML: {_problem(error)}") from error
     if not isinstance(values, dict):
-        raise RequestError(f"{path}: {what} is a mapping of {', '.join(fields)}")
+        raise RequestError(f"{path}: expected {what}, a mapping of {', '.join(fields)}")
     layer = Layer(values)
     _record_lines(root, (), str(path), layer.origins, ())
     return layer
@@ -89,7 +89,7 @@ def _parsed(text: str, aliases: bool = True) -> tuple[Any, Any]:
             raise yaml.YAMLError(f"more than {MOST_VALUES:,} values, with those that aliases repeat")
         return node, None if node is None else loader.construct_document(node)
     except RecursionError:
-        raise yaml.YAMLError("values in values without end") from None
+        raise yaml.YAMLError("nested too deep") from None
     finally:
         loader.dispose()
 
@@ -136,7 +136,7 @@ class _Loader(yaml.SafeLoader):
         # what PyYAML lets out where a value is none of its type: 2020-13-45, !!bool maybe
         except (ValueError, LookupError, AttributeError, OverflowError, TypeError) as error:
             value = shown(node.value) if isinstance(node, yaml.ScalarNode) else "this"
-            raise _refusal(f"{value} is no {kind} (in quotes it is a text)", node) from error
+            raise _refusal(f"{value} is not a valid {kind}; put a text in quotes", node) from error
 
 
 def _refusal(problem: str, at: Any) -> yaml.MarkedYAMLError:

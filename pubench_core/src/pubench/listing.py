@@ -29,7 +29,7 @@ def list_methods() -> tuple[MethodInfo, ...]:
 
 
 def list_datasets() -> tuple[DatasetInfo, ...]:
-    """Every installed data set."""
+    """Every installed data set: key, classes, source, license, reference."""
     return _installed(DatasetInfo)
 
 

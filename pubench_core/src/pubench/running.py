@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResult:
-    """A finished run. ``result``: everything that is recorded; ``folder``: its record.
+    """A finished run. ``result``: everything that is recorded. ``folder``: its record.
 
     ``reused``: nothing was trained, because a stored result of the same run and the same code answers it.
     """
@@ -49,7 +49,7 @@ class RunResult:
 
     @property
     def test(self) -> dict[str, float | None]:
-        """metric -> value on the test part, under the criterion that names the result; empty without true labels.
+        """Metric -> value on the test part, under the selected criterion; empty without true labels.
 
         ``METRIC-at-prior``: by the decision at the prior.
         """
@@ -57,7 +57,7 @@ class RunResult:
 
     @property
     def validation(self) -> dict[str, float | None]:
-        """metric -> value on the validation part, PU-only ones included."""
+        """Metric -> value on the validation part, PU-only metrics included."""
         return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
 
     def predictions(self) -> DataFrame:
@@ -71,7 +71,7 @@ class RunResult:
 
         path = self.folder / PREDICTIONS
         if not path.exists():
-            raise ValueError(f"{self.run_id} has no predictions: they are kept for user tables (pubench.data)")
+            raise ValueError(f"run {self.run_id} has no predictions; only runs on user tables (pubench.data) keep them")
         numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}
         found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
         found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
@@ -83,7 +83,7 @@ class RunResult:
 
         path = self.folder / TRACE
         if not path.exists():
-            raise ValueError(f"{self.run_id} kept no trace; artifacts=['scores', 'trace'] keeps it")
+            raise ValueError(f"run {self.run_id} kept no trace; run it again with artifacts=['scores', 'trace']")
         return pd.read_csv(path)
 
     def __getattr__(self, name: str) -> Any:
@@ -176,7 +176,7 @@ def put_fields(layer: Layer, given: Mapping[str, Any], settings: Mapping[str, An
         names = [name for name in (field.argument, field.also) if name in given and not field.of_table]
         if len(names) > 1:
             both = " and ".join(f"{name}={shown(given[name])}" for name in names)
-            raise RequestError(f"{both} are two names of one argument; give one", field=field.name)
+            raise RequestError(f"{both} set the same argument; give one", field=field.name)
         for name in names:
             if field.name == "method.config":
                 _put_config(layer, given[name])
@@ -197,7 +197,7 @@ def put_data(layer: Layer, data: str | Path | PUTable) -> None:
     """Adds the section of data. Raises RequestError for what is neither a key nor a table."""
     if isinstance(data, Path) or (isinstance(data, str) and is_table_path(data)):
         raise RequestError(
-            f"data: pubench.data({str(data)!r}, labeled=COLUMN) makes a table of a file", field="data.key"
+            f"data must be a table made of the file: pubench.data({str(data)!r}, labeled=COLUMN)", field="data.key"
         )
     if isinstance(data, str):
         layer.put(("data", "key"), data, f"data={shown(data)}")

@@ -25,7 +25,7 @@ class Normalize(nn.Module):
 
 
 class Backbone(nn.Module):
-    """``head(neck(stage_m(... stage_0(normalize(x)))))``.
+    """A network: ``head(neck(stage_m(... stage_0(normalize(x)))))``.
 
     ``stages`` are the places where hidden representations may be mixed; ``features`` is what the head reads,
     (B, feature_dim). With one output, ``forward`` returns (B,).
@@ -61,7 +61,7 @@ class Backbone(nn.Module):
         return self._readout(self.neck(hidden))
 
     def features(self, x: Tensor) -> Tensor:
-        """(B, feature_dim)."""
+        """Input of the head, (B, feature_dim)."""
         hidden: Tensor = self.neck(self.until(x, len(self.stages) - 1))
         return hidden
 

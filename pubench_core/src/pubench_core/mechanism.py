@@ -35,7 +35,7 @@ class Mechanism(ABC):
         n: int,
         rng: np.random.Generator,
     ) -> IntArray:
-        """``n`` distinct positions among the positives ``x_pos`` (m, *shape).
+        """Draws ``n`` distinct positions among the positives ``x_pos`` (m, *shape): who gets a label.
 
         ``posterior_logit``: (m,) of :meth:`posterior_logit`, given to mechanisms whose info says ``needs_posterior``.
         """
@@ -50,7 +50,7 @@ class Mechanism(ABC):
         *,
         preprocess: str,
     ) -> FloatArray:
-        """(len(rows),) log-odds of the positive class under an auxiliary posterior, which no method sees.
+        """Log-odds of the positive class, (len(rows),), under an auxiliary posterior that no method sees.
 
         ``x``: (n, *shape) features after ``preprocess``. ``y``: (n,) true labels. ``pool``: the training pool, to fit
         on. ``cache``: folder for what was fitted. The one of PU-Bench is ``ByPosterior`` of the standard mechanisms.
@@ -58,5 +58,5 @@ class Mechanism(ABC):
         raise PluginError(f"{type(self).__name__} needs an auxiliary posterior and defines no posterior_logit")
 
     def mislabel(self, x_neg: npt.NDArray[Any], n: int, rng: np.random.Generator) -> IntArray:
-        """``n`` distinct positions among the negatives ``x_neg`` (m, *shape) that get a label by mistake: at random."""
+        """Draws ``n`` distinct positions among the negatives ``x_neg`` (m, *shape) that get a label by mistake."""
         return rng.choice(len(x_neg), size=n, replace=False)

@@ -81,7 +81,7 @@ class Method(ABC, Generic[ConfigT]):
 
     @abstractmethod
     def decision_function(self, x: Tensor) -> Tensor:
-        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff above 0. Scoring changes no state."""
+        """Scores rows: (B, *shape) -> (B,) real numbers; above 0 is decided positive. Scoring changes no state."""
 
     def finalize(self, data: PUData, run: Run[ConfigT]) -> None:
         """Refreshes stored numbers (thresholds, normalizers) before an epoch is scored."""
@@ -100,14 +100,14 @@ class Method(ABC, Generic[ConfigT]):
         return {}
 
     def feature_importances(self) -> npt.NDArray[np.float64] | None:
-        """(d,) how much each of the d features of a vector mattered to the scores; None where nothing says so.
+        """How much each of the d features of a vector mattered to the scores, (d,); None if the method cannot say.
 
         It reads only what ``scored_by`` names.
         """
         return None
 
     def samples(self, n: int, run: Run[ConfigT]) -> dict[str, Tensor]:
-        """Rows drawn from what the method generates with, by name, (n, *shape) each; empty where it generates nothing.
+        """Rows that the method generates, by name, (n, *shape) each; empty if it generates nothing.
 
         They are recorded where ``execution.artifacts`` names ``samples``, as they are after the last epoch.
         """

@@ -83,7 +83,9 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Scored:
-    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > threshold (decided by the engine, once).
+    """Scores of one part, with their decisions.
+
+    ``scores``: (n,) one per instance. ``decisions``: (n,) True iff score > threshold (decided by the engine, once).
 
     What several metrics need of both is computed once, when the first of them asks.
     """
@@ -274,7 +276,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class MetricPlugin:
-    """``code``: hash of the function and of what it refers to."""
+    """An installed metric. ``code``: hash of the function and of what it refers to."""
 
     info: MetricInfo
     function: Metric

@@ -36,7 +36,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class PriorEstimate:
-    """``share``: share of positives among the unlabeled rows; ``interval`` where the estimator gives one."""
+    """The estimate of one estimator.
+
+    ``share``: share of positives among the unlabeled rows, in [0, 1]. ``interval``: if the estimator gives one.
+    """
 
     share: float
     interval: tuple[float, float] | None = None
@@ -50,7 +53,10 @@ class PriorEstimator(ABC):
     def estimate(
         self, positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
     ) -> PriorEstimate:
-        """``positive``: (n_P, d) features or (n_P,) scores; ``unlabeled`` likewise."""
+        """Estimates the share of positives in U.
+
+        ``positive``: (n_P, d) features or (n_P,) scores; ``unlabeled`` likewise.
+        """
 
     def held_out_scores(
         self,
@@ -59,7 +65,7 @@ class PriorEstimator(ABC):
         scorer: PriorScorer = "logistic",
         network: Callable[[], Backbone] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """(n_P,) and (n_U,) held-out probabilities of being labeled, for an estimator whose info says ``scores``.
+        """Held-out probabilities of being labeled, (n_P,) and (n_U,), for an estimator whose info says ``scores``.
 
         No model may have seen a row of the instance that it scores: a labeled positive's copy in U has the opposite
         label. ``scorer``: which classifier the run asks for; ``network``: makes an untrained one, for ``backbone``.

@@ -47,7 +47,7 @@ class TestARequest:
                 "data.key must name one, disdat/SPECIES",
             ),
             ("pu-bagging", {"data": {"key": "digits/4"}}, "digits is one data set without tasks, got digits/4"),
-            ("nnpu", {}, "nnpu needs the class prior, which nobody knows here"),
+            ("nnpu", {}, "nnpu needs the class prior, which is not known here"),
             ("nnpu", {"prior": "true"}, "without true labels the true class prior is not known"),
             ("pn", {}, "pn needs true labels of rows to train on and disdat/nsw14 has none"),
             (
@@ -109,7 +109,7 @@ class TestAStudy:
             ({"key": "disdat", "tasks": {"min_presences": 10_000}}, "226 tasks of disdat meets"),
             (
                 {"key": "disdat", "tasks": {"min_region": 3}},
-                "min_region must be a number for a fact that is one",
+                "min_region must be a number, of a fact that is a number",
             ),
             ({"key": "disdat", "tasks": "nsw"}, "data.tasks must be a mapping"),
             ({"key": "digits", "tasks": {"min_presences": 3}}, "'digits' has no tasks to choose from"),

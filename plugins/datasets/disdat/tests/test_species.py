@@ -176,5 +176,5 @@ class TestFetch:
             source("disdat").fetch(DataRoot(tmp_path, "a test"))
 
     def test_offline_touches_no_network(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError, match=r"not downloaded with execution\.offline"):
+        with pytest.raises(RequestError, match=r"is not here, and execution\.offline forbids a download"):
             source("disdat").fetch(replace(DataRoot(tmp_path, "a test"), offline=True))

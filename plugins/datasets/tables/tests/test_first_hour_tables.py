@@ -145,7 +145,7 @@ class TestCopies:
         if of == "y":
             given["s"] = (np.arange(N) < 3).astype(int)
         line = refused(lambda: table(**given))
-        assert line.startswith(f"my.csv: 'copy' says of every row what '{of}' says")
+        assert line.startswith(f"my.csv: 'copy' says the same as '{of}' in every row")
         assert line.endswith("data.own.drop=copy")
         assert table(**{**given, "_drop": ("copy",)}).labeled.any()
 
@@ -154,7 +154,7 @@ class TestCopies:
         test.to_csv(tmp_path / "test.csv", index=False)
         more = {"_test": tmp_path / "test.csv", "_test_sha256": sha256_of(tmp_path / "test.csv"), "_truth_col": "y"}
         line = refused(lambda: table(late=np.arange(N) % 3, **more))
-        assert line.startswith("test.csv: 'late' says of every row what 'y' says")
+        assert line.startswith("test.csv: 'late' says the same as 'y' in every row")
 
     @pytest.mark.parametrize(
         "column",
@@ -283,7 +283,7 @@ class TestGuesses:
         assert "ja = labeled positive, blank = unlabeled" in notes[2]
 
     def test_a_file_of_another_kind_is_named(self, written: Written) -> None:
-        assert "is not UTF-8 text but gzip data" in refused(lambda: read_table(written(gzip.compress(b"a,b\n1,2\n"))))
+        assert "is gzip data, not text" in refused(lambda: read_table(written(gzip.compress(b"a,b\n1,2\n"))))
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_the_index_and_a_change_of_the_frame_afterwards_do_not_matter():
 def test_it_is_gone_with_its_object():
     path = hold(FRAME.assign(e=5), "gone").path
     gc.collect()
-    with pytest.raises(RequestError, match="in the memory of another process; save it as a file"):
+    with pytest.raises(RequestError, match="in the memory of another process; save the table as a file"):
         held_at(path)
 
 

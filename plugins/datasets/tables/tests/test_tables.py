@@ -200,8 +200,11 @@ class TestDelimitedText:
             (b"gr\x81\xf6\xdfe,b\n1,2\n", "is not UTF-8 text, nor in a known encoding; save it as UTF-8"),
             (b"gr\xf6\xdfe,b\n1,\x02\n", "is not UTF-8 text, nor in a known encoding"),
             (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1], "is not UTF-8 text, nor in a known encoding"),
-            (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xb4\xfc,\xff\xfe\n,\n", "is not UTF-8 text"),
-            (gzip.compress(b"a,b\n1,2\n"), "is not UTF-8 text"),
+            (
+                b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xb4\xfc,\xff\xfe\n,\n",
+                "is a zip archive or an Excel file, not text",
+            ),
+            (gzip.compress(b"a,b\n1,2\n"), "is gzip data, not text"),
         ],
         ids=[
             "one-column",
@@ -447,7 +450,7 @@ class TestUnreadable:
 
     @pytest.mark.parametrize("name", ["my.xls", "my.txt", "my", "csv", "my.csv.zip"])
     def test_a_file_of_another_kind(self, written: Written, name: str) -> None:
-        assert "a table is a file ending in .csv, .csv.gz" in complaint(written(PLAIN, name))
+        assert "expected a table that ends in .csv, .csv.gz" in complaint(written(PLAIN, name))
 
     def test_a_file_that_may_not_be_read(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
         path = written(PLAIN)

@@ -150,7 +150,7 @@ class TestLabels:
         assert "has the values yes, no; data.own.positive_value must name exactly one of two" in line
 
     def test_a_positive_value_that_no_column_has_is_refused(self, read: Read) -> None:
-        assert "data.own.positive_value=malignant is no value of 's'" in complaint(read, _positive_value="malignant")
+        assert "data.own.positive_value=malignant is not a value of 's'" in complaint(read, _positive_value="malignant")
 
     def test_each_column_of_texts_has_its_own_positive_value(self, read: Read) -> None:
         truth = np.where(np.arange(N) < 10, "malignant", "benign")
@@ -208,7 +208,9 @@ class TestTruth:
         assert "data.own.features=y matches no column; columns are a, b" in line
 
     def test_naming_the_labels_as_truth_is_refused(self, read: Read) -> None:
-        assert "'s' is named as the labels and as the truth" in complaint(read, _truth_col="s")
+        assert "data.own.label_col and data.own.truth_col must name two columns, got 's' for both" in complaint(
+            read, _truth_col="s"
+        )
 
     def test_a_gap_in_it_is_refused(self, read: Read) -> None:
         line = complaint(read, y=np.where(np.arange(N) == 4, np.nan, 1.0), _truth_col="y")
@@ -526,7 +528,7 @@ class TestTestFile:
     @pytest.mark.parametrize(
         ("test", "more", "words"),
         [
-            (TEST, {}, ("data.own.test=my_test.csv needs data.own.truth_col", "scored with a saved model")),
+            (TEST, {}, ("data.own.test=my_test.csv needs data.own.truth_col", "save the model and predict")),
             (TEST, {"_truth_col": "z"}, ("column of my_test.csv (data.own.truth_col) 'z'",)),
             ({**TEST, "y": [1, 3]}, {"_truth_col": "y"}, ("my_test.csv: column 'y'", "has the values 1, 3")),
             ({"a": [1, 2], "y": [1, 0]}, {"_truth_col": "y"}, ("my_test.csv lacks 'b'",)),

@@ -97,7 +97,7 @@ class TestFetch:
         self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
     ) -> None:
         monkeypatch.setitem(sys.modules, "openml", None)  # importing it fails
-        with pytest.raises(RequestError, match=r"connect-4 is not downloaded with execution\.offline"):
+        with pytest.raises(RequestError, match=r"connect-4 is not here, and execution\.offline forbids a download"):
             source("connect-4").fetch(replace(root, offline=True))
 
     @pytest.mark.parametrize("key", ["bank", "concrete", "housing", "landsat", "pendigit", "shuttle", "wine"])

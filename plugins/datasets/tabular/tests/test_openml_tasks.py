@@ -111,7 +111,8 @@ class TestWhatIsWrong:
         [
             (
                 "openml:77/length",
-                "'length' is no nominal column with two values or more; openml:77/TARGET names one: color, kind",
+                "'length' is not a nominal column with at least two values; name a "
+                "target with openml:77/TARGET: color, kind",
             ),
             ("openml:77/colour", "unknown column of openml:77 'colour'; did you mean 'color'?"),
             ("openml:78", "openml:78 is not on this machine"),

@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "5 labeled": (lambda: table(labeled=5), {}, "5 labeled rows cannot train"),
     "1 labeled": (lambda: table(labeled=1), {}, "1 labeled row cannot train"),
     "20 unlabeled": (lambda: table(n=60, labeled=30).query("labeled == 1 or b > 0.4").head(45), {}, "too few to rank"),
-    "a copy of the labels": (lambda: changed("c", lambda f: f["labeled"] * 7), {}, "says of every row"),
+    "a copy of the labels": (lambda: changed("c", lambda f: f["labeled"] * 7), {}, "says the same as"),
     "free text alone": (of_texts, {}, "as a feature"),
     "dates alone": (
         lambda: pd.DataFrame({"d": pd.date_range("2020", periods=N), "labeled": table()["labeled"]}),
@@ -79,7 +79,7 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "ends of the prior in the wrong order": (table, {"prior": (0.4, 0.2)}, "or a low and a high one"),
     "prior the wrong way round": (table, {"prior": (0.5, 0.3)}, "a low and a high one"),
     "goal of words": (table, {"goal": "win"}, "must be rank, classify or review:200"),
-    "a review of all rows": (table, {"goal": "review:260"}, "name fewer"),
+    "a review of all rows": (table, {"goal": "review:260"}, "expected fewer rows than the"),
     "no time": (table, {"time": "soon"}, "must be a time such as"),
     "a sheet that is not there": (table, {"audited": "nowhere.csv"}, "nowhere.csv"),
     "an unknown column to drop": (table, {"drop": "agee"}, "agee"),

@@ -157,7 +157,10 @@ def test_a_budget_of_a_run_counts_all_unlabeled_rows_of_its_table(command: Run, 
     says = f"Review the top 60 of {n} unlabeled rows (estimated from {found['decision']['rows']} of {held_out} that "
     assert found["headline"].startswith(says)
     over = command("evaluate", own_run, *FAST[2:], "--budget", str(n + 1))
-    assert (over.returncode, f"between 1 and {n} rows" in over.stderr) == (2, True)
+    assert (over.returncode, f"--budget must be from 1 to {n}, the number of unlabeled rows" in over.stderr) == (
+        2,
+        True,
+    )
 
 
 def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -> None:
@@ -177,19 +180,22 @@ def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: st
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("scores.csv",), "--label-col is missing: which column of scores.csv?"),
+        (("scores.csv",), "--label-col is missing: name a column of scores.csv: "),
         (("scores.csv", "--label-col", "lable"), "did you mean 'labeled'?"),
         (("scores.csv", *LABELS, "--score-col", "said"), "expected numbers"),
         (("scores.csv", *LABELS, "--compare-col", "said"), "of column 'said' (--compare-col) is "),
         (("scores.csv", *LABELS, "--truth-col", "x_1"), "--truth-col"),
         (("scores.csv", *FAST, "--prior", "0.01"), "--prior 0.01: "),
         (("scores.csv", *FAST, "--prior", "1..2"), "--prior must be "),
-        (("scores.csv", *FAST, "--beta", "0"), "--beta 0.0: "),
-        (("scores.csv", *FAST, "--recall", "2"), "--recall 2.0: "),
-        (("scores.csv", *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given too"),
+        (
+            ("scores.csv", *FAST, "--beta", "0"),
+            "--beta must be in (0, 1], the share of true positives among the labeled rows, got 0.0",
+        ),
+        (("scores.csv", *FAST, "--recall", "2"), "--recall must be in (0, 1], got 2.0"),
+        (("scores.csv", *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given as well"),
         (("scores.csv", *LABELS, "--resamples", "999999999999"), "--resamples"),
-        (("scores.csv", *FAST, "--compare", "short.csv"), "two models are compared on the same rows"),
-        (("scores.csv", *FAST, "--html", "card.txt"), "--html card.txt: a page ends in .html"),
+        (("scores.csv", *FAST, "--compare", "short.csv"), "with the same labels in the same order, found"),
+        (("scores.csv", *FAST, "--html", "card.txt"), "--html must end in .html, got card.txt"),
         (("absent.csv", *FAST), "cannot read absent.csv"),
         (("nosuchrun",), "no finished run 'nosuchrun'"),
     ],
@@ -207,7 +213,7 @@ def test_a_wrong_request_is_one_line_with_a_flag_and_exit_code_2(
 def test_a_run_has_no_columns_to_name(command: Run, run_id: str) -> None:
     done = command("evaluate", run_id, *LABELS)
     assert done.returncode == 2
-    assert "--label-col: " in done.stderr
+    assert "--label-col needs a table (.csv, .parquet ...)" in done.stderr
 
 
 # -------------------------------------------------------------------- audit
@@ -236,7 +242,7 @@ def test_a_sheet_that_is_there_is_never_replaced(command: Run, home: Path) -> No
     (home / "mine.csv").write_text("answers of a day\n")
     done = command("audit", "scores.csv", *LABELS, "--out", "mine.csv")
     assert done.returncode == 2
-    assert "mine.csv is there already" in done.stderr
+    assert "mine.csv exists already" in done.stderr
     assert (home / "mine.csv").read_text() == "answers of a day\n"
 
 
@@ -303,9 +309,9 @@ def test_the_sheet_of_a_run_shows_the_columns_that_are_named(command: Run, home:
     sheet = pd.read_csv(home / "named.csv")
     assert list(sheet.columns) == ["audit", "row", "said", "x_1", "x_2", "answer"]
     for words, says in (
-        (("--ids", "labeled"), "--ids labeled: it holds labels"),
+        (("--ids", "labeled"), "--ids labeled is a column of labels"),
         (("--ids", "nobody"), "column of scores.csv (--ids) 'nobody'"),
-        (("--label-col", "labeled"), "is a run, which has no columns to name"),
+        (("--label-col", "labeled"), "--label-col needs a table (.csv, .parquet ...); "),
     ):
         refused = command("audit", own_run, *words, "--out", "none.csv")
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
@@ -323,13 +329,13 @@ def test_a_run_whose_table_was_edited_still_names_its_rows(command: Run, home: P
     table.iloc[::-1].to_csv(home / "edited.csv", index=False)
     drawn = command("audit", run, "--n", "10", "--out", "edited-sheet.csv")
     assert drawn.returncode == 0, drawn.stderr
-    assert "edited.csv was edited since: the sheet has no features" in drawn.stderr
+    assert "edited.csv was changed since: the sheet has no features" in drawn.stderr
     sheet = pd.read_csv(home / "edited-sheet.csv", dtype=str)
     assert list(sheet.columns) == ["audit", "row", "id", "answer"]
     assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
     refused = command("audit", run, "--ids", "id", "--out", "none.csv")
     assert refused.returncode == 2
-    assert "was edited since" in refused.stderr
+    assert "was changed since" in refused.stderr
 
 
 def test_a_row_that_is_no_whole_number_is_refused(command: Run, home: Path) -> None:
@@ -357,8 +363,8 @@ def test_a_sheet_without_answers_or_without_its_design_says_what_is_missing(comm
     [
         ((), "takes a table or a run"),
         (("scores.csv", *LABELS, "--part", "all", "--out", "b.csv"), "--part all: scores.csv is a table"),
-        (("scores.csv", *LABELS, "--n", "1", "--out", "b.csv"), "--n 1: between 2 and"),
-        (("scores.csv", *LABELS, "--out", "b.txt"), "--out b.txt: a sheet ends in .csv"),
+        (("scores.csv", *LABELS, "--n", "1", "--out", "b.csv"), "--n must be from 2 to "),
+        (("scores.csv", *LABELS, "--out", "b.txt"), "--out must end in .csv, got b.txt"),
         (("scores.csv", *LABELS, "--ids", "name", "--out", "b.csv"), "column of scores.csv (--ids) 'name'"),
         (("--answers", "scores.csv"), "there is no column 'audit'"),
         (("--answers", "absent.csv"), "cannot read absent.csv"),
@@ -413,13 +419,19 @@ def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, ho
     ("words", "says"),
     [
         (("scores.csv",), "--label-col is missing"),
-        (("scores.csv", *LABELS, "--drop", "said", "--thorough", "--estimators", "bbe"), "--thorough: --estimators"),
+        (
+            ("scores.csv", *LABELS, "--drop", "said", "--thorough", "--estimators", "bbe"),
+            "--thorough and --estimators exclude each other",
+        ),
         (("scores.csv", *LABELS, "--drop", "said", "--estimators", "nobody"), "unknown prior estimator 'nobody'"),
         (
             ("scores.csv", *LABELS, "--score-col", "score", "--estimators", "tice"),
-            "--estimators tice: tice reads features",
+            "--estimators tice: it reads features, not",
         ),
-        (("scores.csv", *LABELS, "--score-col", "score", "--drop", "id"), "--drop: --score-col score is read"),
+        (
+            ("scores.csv", *LABELS, "--score-col", "score", "--drop", "id"),
+            "--drop names features, and --score-col score reads none",
+        ),
     ],
 )
 def test_a_wrong_request_for_priors_is_one_line_and_exit_code_2(

@@ -231,7 +231,7 @@ def rewritten(nnpu: Made, tmp_path: Path) -> Callable[..., Path]:
 class TestDamage:
     def test_an_absent_one_names_the_field_that_keeps_it(self, plugins: Registry, tmp_path: Path) -> None:
         line = complaint(tmp_path / "model.safetensors", plugins, RequestError)
-        assert "the run did not keep its model; execution.save_model=true keeps it" in line
+        assert "the run kept no model; run it again with execution.save_model=true" in line
 
     @pytest.mark.parametrize("damage", ["empty", "half", "head", "text", "folder"])
     def test_a_damaged_one_is_named(self, plugins: Registry, nnpu: Made, tmp_path: Path, damage: str) -> None:

@@ -78,14 +78,17 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
     ("words", "error"),
     [
         (("nnpu", "vpuu", "--data", "digits"), "unknown method 'vpuu'; did you mean 'vpu'? (pubench list methods)"),
-        (("nnpu", "--data", "digits"), "two methods at least are compared"),
-        (("nnpu", "nnpu", "--data", "digits"), "nnpu: nnpu is there twice"),
+        (("nnpu", "--data", "digits"), "expected at least two methods"),
+        (("nnpu", "nnpu", "--data", "digits"), "nnpu is given twice"),
         (("nnpu", "vpu", "--data", "digits,digitz"), "unknown dataset 'digitz'; did you mean 'digits'?"),
         (("nnpu", "vpu", "--data", "my.csv", "--label-col", "s"), "cannot read my.csv: No such file or directory"),
-        (("nnpu", "vpu", "--data", "digits", "--label-col", "s"), "--label-col: digits is a data set; only a table"),
+        (
+            ("nnpu", "vpu", "--data", "digits", "--label-col", "s"),
+            "--label-col needs a table of your own (my.csv); digits",
+        ),
         (("nnpu", "vpu", "--data", ","), "--data must name data sets, with commas between"),
         (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
-        (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: its ending says no format; .html"),
+        (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: expected a name that ends in .html"),
         (
             ("nnpu", "vpu", "--data", "digits", "--seeds", "x"),
             "seeds must be a number from 1 to 10000 or a list of different seeds (2,25,42, or 42, for one), got 'x'",
@@ -96,7 +99,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),
         (
             ("nnpu", "puet", "--data", "digits", "--set", "lr=0.1"),
-            "here it counts for every method, a study gives each",
+            "here it holds for every method; a study can give each",
         ),
     ],
 )
@@ -179,7 +182,7 @@ def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: C
     words = ("compare-methods", "nnpu", "upu", "--data", "breast-cancer", "--c", "0.006", "--seeds", "1")
     done = pubench_in(tmp_path)(*words, "--no-tracking", "--select", "last")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "error: no run has a result, so there is nothing to compare; the first: nnpu on" in done.stderr
+    assert "error: no run has a result, so nothing can be compared; the first failure: nnpu on" in done.stderr
 
 
 def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(

@@ -104,7 +104,7 @@ def test_what_cannot_be_drawn_is_one_line(results: Path, only: str | None, name:
 
 def test_a_run_without_a_trace_is_named(results: Path) -> None:
     (lacking,) = {path.parent.name for path in results.glob("*/result.json")} - set(runs(results))
-    with pytest.raises(RequestError, match=f"{lacking} kept no trace; a run whose artifacts name trace keeps it"):
+    with pytest.raises(RequestError, match=f"{lacking} has no trace; run it again with trace among its artifacts"):
         curves([lacking], results, None, None, as_json=False)
 
 

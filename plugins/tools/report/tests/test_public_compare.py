@@ -107,7 +107,7 @@ def test_everything_that_run_takes_can_be_given() -> None:
 def test_select_is_another_name_of_the_criterion(small: Compare) -> None:
     results = small(["nnpu", "upu"], data="digits", seeds=1, select="last")
     assert {one.result.selected for one in results} == {"last"}
-    both = r"criterion='pa' and select='last' are two names of one argument; give one"
+    both = r"criterion='pa' and select='last' set the same argument; give one"
     with pytest.raises(InvalidRequest, match=both):
         small(["nnpu", "upu"], data="digits", seeds=1, criterion="pa", select="last")
 
@@ -208,11 +208,15 @@ def test_files_that_are_not_there_are_said_once_before_anything_is_trained(small
         (["nnpu"], {"seeds": True}, "seeds must be .*, got True"),
         (["nnpu"], {"seeds": [1, 1]}, r"seeds must be .* list of different seeds .*, got \[1, 1\]"),
         (["nnpu"], {"seeds": []}, "seeds must be .* list of different seeds"),
-        (["nnpu", "nnpu"], {}, "methods: 'nnpu' is there twice"),
+        (["nnpu", "nnpu"], {}, "methods: 'nnpu' is given twice"),
         ([], {}, "methods must be .*, got nothing"),
         (3, {}, "methods must be .*, got 3"),
         (["nnpu"], {"data": np.zeros((3, 2))}, "data must be .*, got ndarray"),
-        (["nnpu"], {"data": ["my.csv"]}, r"data: pubench.data\('my.csv', labeled=COLUMN\) makes a table of a file"),
+        (
+            ["nnpu"],
+            {"data": ["my.csv"]},
+            r"data must be a table made of the file: pubench.data\('my.csv', labeled=COLUMN\)",
+        ),
         (["nnpu"], {"data": []}, "data: .* given none"),
         ({"a": {"method": "nnpu", "c": 0.2}}, {}, r"methods\['a'\]: unknown setting 'c'; known: backbone"),
         ({"a": 3}, {}, r"methods\['a'\] must be a key or a mapping with .*, got 3"),

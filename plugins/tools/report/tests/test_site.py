@@ -511,11 +511,11 @@ def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is not there; expected a folder of records, a file of rows (.csv) or a dated board"),
+        (["nowhere"], "nowhere does not exist; expected a folder of records, a file of rows (.csv) or a dated board"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
-        (["empty"], "no finished run is in empty"),
-        (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
-        (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
+        (["empty"], "found no finished run to publish in empty"),
+        (["rows"], "to publish in rows; files of rows must be named themselves: rows/study-one.csv and 1 more"),
+        (["results", "--out", "taken"], "taken exists and is not a site of pubench"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),

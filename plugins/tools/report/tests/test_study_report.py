@@ -106,7 +106,7 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
         (
             ["--format", "html", "--out", "a.csv"],
-            "--out a.csv: --format html is written to a file that ends in .html or",
+            "--out must end in .html or .htm for --format html, got a.csv",
         ),
         (["results", "--out", "nowhere/x.md", "--format", "md"], "cannot write nowhere/x.md"),
     ],
@@ -233,9 +233,9 @@ def test_a_call_writes_figures_beside_the_report(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("a.pdf",), r"a\.pdf: the file's name says no format; format is one of html, md, csv, latex, table"),
+        (("a.pdf",), r"a\.pdf: expected a name that ends in .*, or format: html, md, csv, latex, table"),
         (("a.md", "htm"), "unknown format 'htm'; did you mean 'html'?"),
-        (("a.csv", "html"), "a.csv: format html is written to a file that ends in .html or .htm"),
+        (("a.csv", "html"), "path must end in .html or .htm for format html, got a.csv"),
         (("nowhere/a.md",), "cannot write nowhere/a.md"),
     ],
 )

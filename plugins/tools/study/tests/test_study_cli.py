@@ -186,7 +186,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         changed.write_text(changed.read_text() + "\n1,1,1")
         refused = here("study", "run", "short.yaml")
         assert refused.returncode == 2
-        assert f"{changed.name} is another file than the one that was planned" in refused.stderr
+        assert f"{changed.name} changed since the plan was frozen" in refused.stderr
     assert "no run failed" in here("study", "failures", "short").stdout
 
 
@@ -206,13 +206,13 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
             ["run", "short.yaml", "--max-time", "soon"],
             "--max-time must be a time such as 90s, 10m or 1h30m",
         ),
-        (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
-        (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
+        (["run", "short.yaml", "--gpus", "a"], "--gpus must be numbers with commas between (0,1), got a"),
+        (["run", "short.yaml", "--gpus", "0", "-j", "2"], "--jobs and --gpus exclude each other"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),
         (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
-        (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
+        (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu, cuda or cuda:NUMBER, got 'x'"),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
-        (["run", "a" * 5000], "no study file and no shipped protocol"),
+        (["run", "a" * 5000], "is neither a study file (.yaml) nor a shipped protocol"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),
         (["failures", "."], "holds no study"),

@@ -277,7 +277,7 @@ def test_a_study_with_both_kinds_of_schemes_has_both_numbers_of_labeled_rows(fro
         ({"settings": {"sharpness": 3}}, "a run has no field 'sharpness'; known: backbone, data"),
         (
             {"priors": ["unknown"]},
-            r"nnpu needs the class prior, and prior unknown tells it none; the true one is known here "
+            r"nnpu needs the class prior, and priors: \[unknown\] gives none; take the true one "
             r"\(priors: \[true\]\), or give what you believe \(priors: \[0.3\]\)",
         ),
     ],
@@ -359,9 +359,9 @@ def test_protocols_say_what_they_are() -> None:
         ({"seeds": [2, 2]}, "is the same run as"),
         ({"methods": ["nnpu", "nnpu"]}, "is the same run as"),
         ({"priors": [1.5]}, "1.5 is outside (0, 1)"),
-        ({"exclude": [{"method": "vpu"}]}, "fits no run"),
+        ({"exclude": [{"method": "vpu"}]}, "matches no run"),
         ({"exclude": [{"metod": "upu"}]}, "there is no 'metod'"),
-        ({"exclude": [{"data": "digits"}]}, "everything is excluded"),
+        ({"exclude": [{"data": "digits"}]}, "exclude leaves no run"),
         ({"metods": ["nnpu"]}, "has no field 'metods'; did you mean 'methods'?"),
         ({"name": "My Study"}, "lower-case letters"),
         ({"name": None}, "study.yaml: name is missing; name must be lower-case letters"),

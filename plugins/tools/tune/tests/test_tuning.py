@@ -292,7 +292,7 @@ def test_another_criterion_code_or_other_data_are_another_search(monkeypatch: py
 
 
 def test_runs_are_not_given_up_without_their_traces() -> None:
-    with pytest.raises(pubench.InvalidRequest, match="keeps trace, or nothing is given up"):
+    with pytest.raises(pubench.InvalidRequest, match="pruning needs the trace of every run; add trace to artifacts"):
         tuned(1, artifacts=["scores"])
     assert tuned(1, artifacts=["scores"], prune=False).trials[0].state == "done"
 
@@ -358,7 +358,7 @@ def test_a_table_in_memory_without_truth_is_tuned_by_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"criterion": "last"}, "criterion last is no measure"),
+        ({"criterion": "last"}, "criterion last has no value to compare trials by"),
         ({"criterion": "paa"}, "did you mean 'pa'"),
         ({"space": ["lrr=0.1..1"]}, "did you mean 'lr'"),
         ({"space": ["epochs=1..2"]}, "epochs is set as well"),
@@ -368,11 +368,11 @@ def test_a_table_in_memory_without_truth_is_tuned_by_what_it_says() -> None:
         ({"search_seed": -1}, "search_seed must be a whole number from 0"),
         ({"seeds": []}, "seeds"),
         ({"c": 2.0}, "c"),
-        ({"max_seconds": -1}, "max_seconds must be a number from 0"),
-        ({"max_seconds": "soon"}, "max_seconds must be a number from 0"),
+        ({"max_seconds": -1}, "max_seconds must be a number of at least 0"),
+        ({"max_seconds": "soon"}, "max_seconds must be a number of at least 0"),
         ({"prune": "no"}, "prune must be True or False"),
         ({"space": 5}, "name=low..high"),
-        ({"settings": {"seed": 5}}, "seeds names the seeds"),
+        ({"settings": {"seed": 5}}, "a search takes seeds"),
     ],
 )
 def test_what_cannot_be_met_is_refused_before_anything_is_made(more: dict[str, Any], said: str) -> None:
@@ -423,11 +423,11 @@ def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
     [
         (("tune", "nnpu"), "no data given"),
         (("tune", "nnpuu", "--data", "digits"), "did you mean 'nnpu'"),
-        ((*WORDS, "--criterion", "last"), "criterion last is no measure"),
+        ((*WORDS, "--criterion", "last"), "criterion last has no value to compare trials by"),
         ((*WORDS, "--space", "gama=0..1"), "--space gama=0..1: unknown hyper-parameter of nnpu 'gama'"),
         ((*WORDS, "--out", "no/best.yaml"), "there is no folder no"),
         ((*WORDS, "--out", "."), "--out . names no file"),
-        ((*WORDS, "--set", "seed=3"), "--seeds names the seeds"),
+        ((*WORDS, "--set", "seed=3"), "--set seed: a search takes --seeds"),
         (("tune", "puet", "--data", "digits"), "declares no ranges to tune"),
         ((*WORDS, "--max-time", "soon"), "--max-time must be a time such as 90s, 10m or 1h30m, got 'soon'"),
     ],

@@ -254,7 +254,7 @@ def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[P
     pubench = pubench_in(elsewhere)
     gone = pubench("reproduce", record)
     assert gone.returncode == 2
-    assert "people.csv is not here; the run reads it: --data FILE names where it is now" in " ".join(
+    assert "people.csv, which the run read, is not here; name its new place with --data FILE" in " ".join(
         gone.stderr.split()
     )
     (elsewhere / "moved.csv").write_text(TABLE)
@@ -287,7 +287,7 @@ def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
     saved = table.save(tmp_path / "rows.parquet")
     del table
     gc.collect()
-    with pytest.raises(pubench.InvalidRequest, match="was a table in the memory of another process"):
+    with pytest.raises(pubench.InvalidRequest, match="was in the memory of another process"):
         made.reproduce()
     for place in (saved, tmp_path / "rows.parquet"):
         assert made.reproduce(data=place).identical

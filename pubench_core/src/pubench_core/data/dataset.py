@@ -126,7 +126,7 @@ def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDatas
         if loaded.x_test is None:
             raise RequestError(
                 f"data.test drawn: {info.key} has no test part of its own, so its test rows are always drawn; "
-                "leave data.test away",
+                "leave data.test out",
                 field="data.test",
                 value=problem.test,
             )

@@ -101,7 +101,7 @@ def _sizes(data: PNDataset, pool: IntArray, scheme: Scheme, rate: float, total: 
     """(rows of P and U together, labeled rows). Raises RequestError for what the data cannot give."""
     if scheme == "one-sample" and rate > 0.5:
         raise RequestError(
-            f"mechanism.positive_rate {rate:g}: half of the rows drawn are positive, so 0.5 labels them all",
+            f"mechanism.positive_rate must be at most 0.5, where all positives are labeled, got {rate:g}",
             field="mechanism.positive_rate",
             value=rate,
         )

@@ -1,4 +1,4 @@
-"""The contract of a data set plugin: where its files lie, how they are downloaded, how they are read."""
+"""The contract of a data set plugin: where its files are, how they are downloaded, how they are read."""
 
 from __future__ import annotations
 

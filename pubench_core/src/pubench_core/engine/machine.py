@@ -129,9 +129,10 @@ def device_here(wanted: str) -> torch.device:
         raise RequestError(
             f"execution.device={wanted}: no CUDA device is available here; use cpu or auto", field=_DEVICE, value=wanted
         )
-    if (device.index or 0) >= torch.cuda.device_count():
+    last = torch.cuda.device_count() - 1
+    if (device.index or 0) > last:
         raise RequestError(
-            f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
+            f"execution.device={wanted}: expected cuda:0{f' to cuda:{last}' if last else ''} on this machine",
             field=_DEVICE,
             value=wanted,
         )

@@ -94,14 +94,14 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
             )
         rate = given["positive_rate"]
         return {"c": None, "positive_rate": USUAL_POSITIVE_RATE if rate is None else rate}
-    drawn = " and ".join(DRAWN_SCHEMES)
+    drawn = " or ".join(DRAWN_SCHEMES)
     for path, value, instead in (
         (("mechanism", "positive_rate"), given["positive_rate"], "takes mechanism.c"),
         (("data", "total"), data.get("total"), "takes every row of the data set"),
     ):
         if value is not None:
             raise RequestError(
-                f"{request.where(*path)}: schemes {drawn} take that; {scheme} {instead}",
+                f"{request.where(*path)}: needs scheme {drawn}; {scheme} {instead}",
                 field=".".join(path),
                 value=value,
             )
@@ -116,7 +116,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     data, mechanism = request.sections["data"], request.sections["mechanism"]
     if not isinstance(own, dict) or "path" not in own:
         named = ", ".join(f"data.own.{name}" for name in own) if isinstance(own, dict) else "data.own"
-        raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
+        raise RequestError(f"{named}: only a table of your own has such columns; name it with data.own.path=my.csv")
     path = Path(str(own["path"]))
     if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
         raise RequestError(
@@ -125,14 +125,16 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
             value=data["key"],
         )
     if data.get("preprocess") == "l2":
-        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+        raise RequestError(
+            f"data.preprocess must be standardize or none for {path.name}, got l2", field="data.preprocess"
+        )
     _refuse_simulation(request, path.name)
     spec = reader.spec(own, request.origins)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
         raise RequestError(
-            f"scheme {scheme}: the rows of {path.name} are one-sample (all of them one draw, some labeled) or "
-            "two-sample (the unlabeled rows alone are a draw, the labeled come from elsewhere)",
+            f"data.scheme must be one-sample (all rows of {path.name} are one draw) or two-sample (the unlabeled "
+            f"rows are a draw, the labeled ones come from elsewhere), got {scheme}",
             field="data.scheme",
             value=scheme,
         )

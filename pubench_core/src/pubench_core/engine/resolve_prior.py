@@ -29,14 +29,14 @@ def wanted_prior(request: Request, method: MethodChoice, data: DataSections, reg
     wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
     if needed and wanted == UNKNOWN and not hidden:
         raise RequestError(
-            f"{method.info.key} needs the class prior, and prior unknown tells it none; the true one is known here "
+            f"{method.info.key} needs the class prior, and prior=unknown gives none; take the true one "
             f"(prior=true), or {_ways_to_a_prior(registry)}",
             field="prior",
             value=wanted,
         )
     if needed and (wanted == UNKNOWN or (hidden and "prior" not in request.rest)):
         raise RequestError(
-            f"{method.info.key} needs the class prior, which nobody knows here; {_ways_to_a_prior(registry)}",
+            f"{method.info.key} needs the class prior, which is not known here; {_ways_to_a_prior(registry)}",
             field="prior",
             value=wanted,
         )
@@ -49,7 +49,7 @@ def choose_estimator(spec: RunSpec, registry: Registry, data: DataSections) -> t
     if word == TEST and (data.choice.truth_in_pool or not data.choice.can_be_tested):
         why = "the true prior is known (prior=true)" if data.choice.truth_in_pool else "there is no test part"
         raise RequestError(
-            f"prior test is for data of which only the test part has true labels; here {why}", field="prior", value=TEST
+            f"prior=test needs data with true labels in the test part only; here {why}", field="prior", value=TEST
         )
     if word in ("true", "scaled") and not data.choice.truth_in_pool:
         raise RequestError(

@@ -17,7 +17,9 @@ from ..specs import RunSpec
 
 @dataclass(frozen=True)
 class RunStarted:
-    """``spec``: resolved; ``code``: hash of the code that runs; ``labeled``, ``unlabeled``: rows of the training table.
+    """A run starts to train.
+
+    ``spec``: resolved; ``code``: hash of the code that runs; ``labeled``, ``unlabeled``: rows of the training table.
 
     ``data``: counts and priors, some of which need true labels; None where listeners get this event.
     """
@@ -37,7 +39,9 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class EpochFinished:
-    """``epoch`` counts from 1 over all stages, ``in_stage`` within the stage; ``criteria``: value or None (undefined).
+    """An epoch was trained and, if selectable, scored.
+
+    ``epoch`` counts from 1 over all stages, ``in_stage`` within the stage; ``criteria``: value or None (undefined).
 
     ``seconds``: training only; ``evaluation_seconds``: scoring for selection and tracing. ``values``: reported
     losses (means over the epoch) and traced measures. ``needs_truth``: names of criteria and values that were measured
@@ -70,7 +74,9 @@ class EpochFinished:
 
 @dataclass(frozen=True)
 class RunFinished:
-    """``record``: the run's folder, or that of its failure. Either ``result`` or ``failure`` is there.
+    """A run ended, and its record is on disk.
+
+    ``record``: the run's folder, or that of its failure. Either ``result`` or ``failure`` is there.
 
     ``epochs``: every epoch with all that was measured.
     """

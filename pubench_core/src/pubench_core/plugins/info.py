@@ -101,7 +101,9 @@ class Info:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodInfo(Info):
-    """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
+    """A PU learning method.
+
+    ``needs``: what the default configuration requires (prior, truth). ``devices``: what its tensors may live on.
 
     ``role``: a ``baseline`` is what methods have to beat. Tables show it as such, and never as best or ranked.
     ``out_of_sample``: while it trains, it scores unlabeled rows by members that did not see them (out of bag), so that
@@ -121,12 +123,14 @@ class MethodInfo(Info):
     def __post_init__(self) -> None:
         super().__post_init__()
         if extra := sorted(self.needs - {"prior", "truth"}):
-            raise ValueError(f"method '{self.key}' needs {extra}; prior and truth are what a method can be granted")
+            raise ValueError(f"method '{self.key}': needs must be of prior and truth, got {', '.join(extra)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo(Info):
-    """``classes`` in index order; ``positive`` and ``negative`` are the default binarization, as class indices.
+    """A data set, or a source of many tasks.
+
+    ``classes``: in index order. ``positive``, ``negative``: the default binarization, as class indices.
 
     ``binarizations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
     ``license``: license or terms of use.
@@ -170,7 +174,10 @@ class DatasetInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismInfo(Info):
-    """``assumption``: SCAR or SAR; ``variants``: named readings of the mechanism, the first is the default."""
+    """A labeling mechanism.
+
+    ``assumption``: SCAR or SAR. ``variants``: named readings of the mechanism; the first is the default.
+    """
 
     kind: ClassVar[str] = "mechanism"
     deciding: ClassVar[tuple[str, ...]] = ("needs_posterior",)
@@ -186,7 +193,9 @@ class MechanismInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricInfo(Info):
-    """``needs``: the fields of the view that the metric reads, besides scores and decisions.
+    """A measure of scores and decisions.
+
+    ``needs``: the fields of the view that the metric reads, besides scores and decisions.
 
     ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
     ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.
@@ -207,9 +216,12 @@ class MetricInfo(Info):
         super().__post_init__()
         extra = set(self.needs) - {"truth", "labeled", "prior", "scheme"}
         if extra:
-            raise ValueError(f"metric '{self.key}' needs {sorted(extra)}; a view has truth, labeled, prior and scheme")
+            raise ValueError(
+                f"metric '{self.key}': needs must be of truth, labeled, prior and scheme, got "
+                f"{', '.join(sorted(extra))}"
+            )
         if strange := sorted(set(self.assumes) - {"prior", "SCAR"}):
-            raise ValueError(f"metric '{self.key}' assumes {strange}; prior and SCAR are what can be assumed")
+            raise ValueError(f"metric '{self.key}': assumes must be of prior and SCAR, got {', '.join(strange)}")
         if "prior" in self.needs and "prior" not in self.assumes:
             raise ValueError(f"metric '{self.key}' reads the prior and must say that it assumes it")
 
@@ -221,7 +233,9 @@ class MetricInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class PriorInfo(Info):
-    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier.
+    """A class-prior estimator.
+
+    ``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier.
 
     ``slow``: whether a few thousand rows take it longer than half a minute; then it runs only on request. ``error``:
     mean absolute error of its share on data with known shares and SCAR labels, over estimates without a warning (over
@@ -237,7 +251,7 @@ class PriorInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class BackboneInfo(Info):
-    """``inputs``: vector for (d,) rows, image for (channels, height, width) rows."""
+    """A network that methods train. ``inputs``: vector for (d,) rows, image for (channels, height, width) rows."""
 
     kind: ClassVar[str] = "backbone"
     inputs: Literal["vector", "image"]

@@ -77,7 +77,7 @@ class RecordStore:
             raise RequestError(f"{shortened(run)} is no record; did you mean {given / 'model'}?")
         ids = ", ".join(sorted(p.name for p in folders))
         raise RequestError(
-            f"several runs start with '{shortened(run)}': {ids}"
+            f"several runs start with '{shortened(run)}': {ids}; give more digits"
             if folders
             else f"no finished run '{shortened(run)}' in {self.root}; name another folder (execution.results)",
             field="execution.results",

@@ -19,7 +19,10 @@ Tail = Literal["span", "keep", "drop"]
 
 
 class Batch(NamedTuple):
-    """``x``: (B, *shape) float32. ``labeled``: (B,) bool. ``row``: (B,) positions in the training table LP ‖ U."""
+    """Rows of one step.
+
+    ``x``: (B, *shape) float32. ``labeled``: (B,) bool. ``row``: (B,) positions in the training table LP ‖ U.
+    """
 
     x: Tensor
     labeled: Tensor

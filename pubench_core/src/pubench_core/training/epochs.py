@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Epoch:
-    """``in_stage`` and ``total`` count finished epochs before this one: both start at 0."""
+    """One turn of a training loop. ``in_stage`` and ``total`` count finished epochs before it, from 0."""
 
     stage: str
     in_stage: int
@@ -38,7 +38,7 @@ class EpochEnd(Protocol):
         selectable: bool,
         patience: int | None,
     ) -> None:
-        """``values``: means of the reported losses."""
+        """Ends an epoch. ``values``: means of the reported losses."""
 
 
 class _NoEngine:

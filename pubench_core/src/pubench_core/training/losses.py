@@ -20,7 +20,7 @@ class LossWatch:
         self.start("train", 1)
 
     def start(self, stage: str, epoch: int) -> None:
-        """A new epoch, counted from 1 over all stages."""
+        """Starts a new epoch, counted from 1 over all stages."""
         self._stage, self._epoch = stage, epoch
         self._recent: dict[str, list[tuple[int, Tensor]]] = {}
         self._sums: dict[str, float] = {}
@@ -28,7 +28,7 @@ class LossWatch:
         self._steps = 0
 
     def add(self, values: dict[str, Tensor]) -> None:
-        """The values that one step reported, by name."""
+        """Adds the values that one step reported, by name."""
         self._steps += 1
         for name, value in values.items():
             self._recent.setdefault(name, []).append((self._steps, value.detach()))

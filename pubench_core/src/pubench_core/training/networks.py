@@ -12,7 +12,9 @@ from .views import channels_last_module
 
 @dataclass(frozen=True)
 class NetworkBuilder:
-    """``shape``: of one row as the network gets it. ``mean``, ``std``: per channel; None: nothing is normalized."""
+    """Makes networks for one data set.
+
+    ``shape``: of one row as the network gets it. ``mean``, ``std``: per channel; None: nothing is normalized."""
 
     key: str
     factory: Callable[[tuple[int, ...], int], Backbone]

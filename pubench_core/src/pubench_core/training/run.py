@@ -111,7 +111,7 @@ class Run(Generic[ConfigT]):
 
     @contextmanager
     def evaluation(self, *modules: nn.Module) -> Iterator[None]:
-        """These modules are in evaluation mode; gradients pass through them. Modes are restored afterwards."""
+        """A block in which these modules are in evaluation mode; gradients pass. Modes are restored afterwards."""
         training = [m for module in modules for m in module.modules() if m.training]
         for m in training:
             m.training = False
@@ -123,7 +123,7 @@ class Run(Generic[ConfigT]):
 
     @contextmanager
     def inference(self, *modules: nn.Module) -> Iterator[None]:
-        """A teacher's pass: :meth:`evaluation`, and no gradient is recorded for anything.
+        """A block for a teacher's pass: :meth:`evaluation`, and no gradient is recorded for anything.
 
         What is computed here may be a target of a loss.
         """
@@ -132,7 +132,7 @@ class Run(Generic[ConfigT]):
 
     @contextmanager
     def frozen_statistics(self, *modules: nn.Module) -> Iterator[None]:
-        """A virtual step: batch norm normalizes by the batch as in training, and its running statistics stay."""
+        """A block for a virtual step: batch norm uses the batch's statistics and keeps its running ones."""
         tracking = [
             m for module in modules for m in module.modules() if isinstance(m, _BatchNorm) and m.track_running_stats
         ]
@@ -348,7 +348,7 @@ class Run(Generic[ConfigT]):
     def scores(
         self, fn: Callable[[Tensor], Tensor], rows: Tensor | None = None, *, part: PUPart | None = None
     ) -> Tensor:
-        """``fn`` over rows of the training table (or of ``part``): fixed order, evaluation mode, clean views.
+        """Applies ``fn`` to rows of the training table (or of ``part``): fixed order, evaluation mode, clean views.
 
         Every module that ``fn`` calls is in evaluation mode.
         """
@@ -357,18 +357,18 @@ class Run(Generic[ConfigT]):
         return score_rows(fn, source, rows)
 
     def augment(self, view: Callable[..., Tensor], x: Tensor, **options: Any) -> Tensor:
-        """``view(x, generator, **options)`` with the run's stream for views on its device.
+        """Calls ``view(x, generator, **options)`` with the run's stream for views on its device.
 
         ``view``: takes and gives rows (B, *shape), such as those of :mod:`pubench_formulas.augmentation`.
         """
         return channels_last(view(x, self._augmentation, **options))
 
     def permutation(self, n: int) -> Tensor:
-        """(n,) the numbers below n in random order, on the device, from the run's stream as all draws here."""
+        """The numbers below n in random order, (n,), on the device, from the run's stream as all draws here."""
         return torch.randperm(n, generator=self._draws, device=self.device)
 
     def integers(self, high: int, n: int) -> Tensor:
-        """(n,) independent uniform integers in [0, high)."""
+        """Independent uniform integers in [0, high), (n,)."""
         return torch.randint(high, (n,), generator=self._draws, device=self.device)
 
     def uniform(self, *shape: int) -> Tensor:

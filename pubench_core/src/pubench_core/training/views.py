@@ -34,7 +34,7 @@ class Features:
         return tuple(self.values.shape[1:])
 
     def take(self, rows: Tensor) -> Tensor:
-        """(len(rows), *shape) float32; images in the memory format ``channels_last``, which trains faster."""
+        """Features of these rows, (len(rows), *shape) float32; images in the memory format ``channels_last``."""
         chosen = self.values.index_select(0, rows)
         if chosen.dtype != torch.uint8:
             return channels_last(chosen)
@@ -92,11 +92,11 @@ class PUPart:
 
     @cached_property
     def x(self) -> Tensor:
-        """(n, *shape) float32: every row of the table. Batches do not need it; methods without batches do."""
+        """Features of every row, (n, *shape) float32. Batches do not need it; methods without batches do."""
         return self.take(torch.arange(len(self), device=self.instance.device))
 
     def take(self, rows: Tensor) -> Tensor:
-        """(len(rows), *shape) float32 features of the given rows of this table."""
+        """Features of the given rows of this table, (len(rows), *shape) float32."""
         return self._features.take(self.instance[rows])
 
     def located(self, rows: Tensor) -> tuple[Features, Tensor]:
@@ -174,7 +174,7 @@ class PUData(PUPart):
 
     @property
     def truth(self) -> Tensor:
-        """(n,) float32 true labels of the training table, for methods that were granted them (oracles)."""
+        """True labels, (n,) float32, of the training table, for methods that were granted them (oracles)."""
         return _granted("truth", self._truth)
 
     def held_out_labeled(self, fraction: float) -> int:
@@ -182,7 +182,7 @@ class PUData(PUPart):
         return _held_out(self.n_labeled, fraction)
 
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(kept rows, held-out rows): a share of the labeled and of the other *instances*, at least one of each
+        """Splits rows into (kept, held out): a share of the labeled and of the other *instances*, at least one of each
         on both sides (a single labeled positive is kept).
 
         A labeled positive and its unlabeled copy go to the same side.

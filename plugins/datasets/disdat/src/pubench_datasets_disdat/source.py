@@ -114,8 +114,8 @@ class Species(DataSource):
         folder = root.path / FOLDER
         if root.offline:
             raise RequestError(
-                f"{self.info.key} is not downloaded with execution.offline: leave that out, or get it from "
-                f"{self.info.source} and put it into {folder}",
+                f"{self.info.key} is not here, and execution.offline forbids a download; leave that out, or get it "
+                f"from {self.info.source} and put it into {folder}",
                 field="execution.offline",
                 value=True,
             )

@@ -93,7 +93,7 @@ def decisions(run: RunResult) -> Decisions:
     there = (run.folder / SCORES).exists()
     found = decisions_of(run.result, read_scores(run.folder), run.result.labeled) if there else None
     if found is None:
-        raise ValueError(f"{run.run_id} has no decisions: they are of user tables, by the stored scores")
+        raise ValueError(f"run {run.run_id} has no decisions; they need a user table (pubench.data) and stored scores")
     return found
 
 

@@ -121,7 +121,7 @@ def _encoding(path: Path) -> str:
         return "utf-16"
     for magic, what in _NO_TEXT.items():
         if head.startswith(magic):
-            raise RequestError(f"{path} is not UTF-8 text but {what}; give it the ending of what it is")
+            raise RequestError(f"{path} is {what}, not text; rename it so that its ending says so")
     zeros = [head[k::2].count(0) / max(len(head[k::2]), 1) for k in (0, 1)]
     if max(zeros) > 0.4 and min(zeros) < 0.1:  # UTF-16 without a mark: every other byte of plain letters is 0
         return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"

@@ -73,7 +73,7 @@ def _is_delimited(path: Path) -> bool:
 def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
-        raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}")
+        raise RequestError(f"{path}: expected a table that ends in {', '.join(SUFFIXES)}")
     try:
         if path.stat().st_size == 0:
             raise RequestError(f"{path} is empty")

@@ -86,7 +86,9 @@ def data(
             own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
         if "label_col" not in own:
             columns = ", ".join(table_reader(registry()).frame(Path(own["path"])).columns[:12])
-            raise RequestError(f"labeled is missing: an array or a column that says who is labeled; there is {columns}")
+            raise RequestError(
+                f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
+            )
     return PUTable(own, scheme, tuple(tables))
 
 
@@ -120,13 +122,13 @@ def _file(given: str | Path) -> Path:
     path = Path(given)
     suffixes = table_reader(registry()).info.suffixes
     if not path.name.lower().endswith(suffixes):
-        raise RequestError(f"{path}: a table is a file ending in {', '.join(suffixes)}, a frame or an array")
+        raise RequestError(f"{path}: expected a file that ends in {', '.join(suffixes)}, a frame or an array")
     return path
 
 
 def _name(given: Any, what: str) -> str:
     if not isinstance(given, str):
-        raise RequestError(f"{what}: for a file it is the name of a column, given {type(given).__name__}")
+        raise RequestError(f"{what} must be the name of a column if the table is a file, got {type(given).__name__}")
     return given
 
 
@@ -155,7 +157,7 @@ def _test_frame(test: Any, truth: str) -> DataFrame:
     if not isinstance(test, tuple):
         return frame_of(test, "test")
     if len(test) != 2:
-        raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} things")
+        raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} values")
     refuse_other_rows(*test, ("x_test", "truth_test"))
     frame = frame_of(test[0], "test")
     values = np.asarray(test[1])

@@ -53,8 +53,7 @@ def held_at(path: Path) -> HeldTable | None:
     found = _HELD.get(text)
     if found is None:
         raise RequestError(
-            f"{path} was a table in the memory of another process; save it as a file and name that one: "
-            "data.own.path=FILE",
+            f"{path} was in the memory of another process; save the table as a file and name that: data.own.path=FILE",
             field="data.own.path",
             value=text,
         )

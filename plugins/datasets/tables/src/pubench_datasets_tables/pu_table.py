@@ -48,10 +48,10 @@ class PUTable:
         Runs on it have the run ids that they have on this one. Raises ValueError if there is nothing in memory.
         """
         if not self._held:
-            raise ValueError(f"{self.name} is a file already")
+            raise ValueError(f"{self.name} is already a file; only a table in memory can be saved")
         path = Path(path)
         if path.suffix != ".parquet":
-            raise ValueError(f"{path}: a saved table ends in .parquet")
+            raise ValueError(f"path must end in .parquet, got {path}")
         files = {"path": path, "test": path.with_name(f"{path.stem}-test.parquet")}
         own = dict(self.own)
         in_no_file = [role for role in files if role in own and in_memory(Path(own[role]))]

@@ -27,7 +27,7 @@ def table_spec(own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str]) -
         columns = list(read_table(path).columns)
         listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
         raise RequestError(
-            f"{path.name}: say which column holds the labels, data.own.label_col=COLUMN; its columns are {listed}",
+            f"{path.name}: data.own.label_col=COLUMN must name the column of labels; columns are {listed}",
             field="data.own.label_col",
         )
     checked = {**own, "path": path, "sha256": sha256_of(path)}

@@ -100,7 +100,7 @@ def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
             raise unknown(f"column of {file} ({path})", name, known, field=path)
     if spec.truth_col == spec.label_col:
         raise RequestError(
-            f"{file}: '{spec.label_col}' is named as the labels and as the truth; they are two columns",
+            f"{file}: data.own.label_col and data.own.truth_col must name two columns, got '{spec.label_col}' for both",
             field="data.own.truth_col",
             value=spec.truth_col,
         )
@@ -127,8 +127,8 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
     file = spec.test.name
     if spec.truth_col is None:
         raise RequestError(
-            f"data.own.test={file} needs data.own.truth_col: the column of true labels to measure against "
-            "(rows without true labels are scored with a saved model)",
+            f"data.own.test={file} needs data.own.truth_col, the column of true labels to measure with (to score rows "
+            "without true labels, save the model and predict)",
             field=TRUTH.field,
         )
     notes: list[str] = []
@@ -167,8 +167,8 @@ def _refuse_copies(
             two_values = like_positive[k] and like_other[k] and len(column.categories) <= 2
             if two_values or fewest >= _NO_CHANCE:
                 raise RequestError(
-                    f"{file}: '{column.name}' says of every row what '{of}' says, so a method would learn it and "
-                    f"nothing else; leave it out: data.own.drop={column.name}",
+                    f"{file}: '{column.name}' says the same as '{of}' in every row, so a method would learn nothing "
+                    f"else; leave it out: data.own.drop={column.name}",
                     field="data.own.drop",
                     value=column.name,
                 )
@@ -184,7 +184,8 @@ def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[TwoValued]) -> N
     used = {word for column in columns for word in column.words}
     if unused := [word for word in spec.positive_value if word not in used]:
         raise RequestError(
-            f"{spec.path.name}: data.own.positive_value={unused[0]} is no value of '{spec.label_col}' or of the truth",
+            f"{spec.path.name}: data.own.positive_value={unused[0]} is not a value of '{spec.label_col}' or of the "
+            "true labels",
             field="data.own.positive_value",
             value=spec.positive_value,
         )

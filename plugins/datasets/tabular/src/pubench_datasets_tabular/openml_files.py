@@ -71,7 +71,7 @@ def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
     elsewhere = f"get it from {info.source} and put it into {place}"
     if root.offline:
         raise RequestError(
-            f"{info.address} is not downloaded with execution.offline: leave that out, or {elsewhere}",
+            f"{info.address} is not here, and execution.offline forbids a download; leave that out, or {elsewhere}",
             field="execution.offline",
             value=True,
         )

@@ -95,7 +95,7 @@ class OpenMLTable(DataSource):
             paths = downloaded(root)
             if not paths:
                 raise RequestError(
-                    f"no table of {self.info.key} is here; name one to download, {self.info.tasks}",
+                    f"no table of {self.info.key} is here; name one to download: {self.info.tasks}",
                     hint=Hint("fetch", f"{self.info.key}:ID"),
                 )
         else:
@@ -208,9 +208,11 @@ def _classes_of(address: str, target: str, attributes: Mapping[str, str | list[s
         return nominal[target]
     if target and target not in attributes:
         raise unknown(f"column of {address}", target, nominal, field="data.key")
-    wrong = f"'{target}' is no nominal column with two values or more" if target else "OpenML names no default target"
+    wrong = (
+        f"'{target}' is not a nominal column with at least two values" if target else "OpenML names no default target"
+    )
     named = ", ".join(list(nominal)[:8]) or "there is none"
-    raise RequestError(f"{address}: {wrong}; {address}/TARGET names one: {named}", field="data.key")
+    raise RequestError(f"{address}: {wrong}; name a target with {address}/TARGET: {named}", field="data.key")
 
 
 def _remedy(number: int | str) -> Remedy:

@@ -81,8 +81,8 @@ class TextSource(DataSource):
     def fetch(self, root: DataRoot) -> None:
         if root.offline:
             raise RequestError(
-                f"{self.info.key} is not downloaded with execution.offline: leave that out, or get it from "
-                f"{self.info.source} and put it in {root.folders(self.info)[0]}",
+                f"{self.info.key} is not here, and execution.offline forbids a download; leave that out, or get it "
+                f"from {self.info.source} and put it in {root.folders(self.info)[0]}",
                 field="execution.offline",
                 value=True,
             )

@@ -23,8 +23,8 @@ def fetch_into_root(info: DatasetInfo, root: DataRoot, download: Callable[[Path]
     folder = root.path / info.key
     if root.offline:
         raise RequestError(
-            f"{info.key} is not downloaded with execution.offline: leave that out, or get it from {info.source} and "
-            f"put it into {folder}",
+            f"{info.key} is not here, and execution.offline forbids a download; leave that out, or get it from "
+            f"{info.source} and put it into {folder}",
             field="execution.offline",
             value=True,
         )

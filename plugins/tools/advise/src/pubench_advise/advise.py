@@ -498,7 +498,7 @@ def _key_of(design: Path) -> str:
 def _refuse_budget(goal: AdviceGoal, look: Look) -> None:
     if goal.budget is not None and goal.budget >= look.unlabeled:
         raise RequestError(
-            f"goal=review:{goal.budget}: there are {look.unlabeled:,} unlabeled rows; name fewer than that",
+            f"goal=review:{goal.budget}: expected fewer rows than the {look.unlabeled:,} unlabeled ones",
             field="goal",
             value=str(goal),
         )

@@ -76,8 +76,7 @@ def infos_of(inputs: str, keys: Sequence[str] | None, *, thorough: bool = False)
         if known[key] not in fitting:
             names = ", ".join(info.key for info in fitting) or "none is installed"
             raise RequestError(
-                f"estimators={key}: {key} reads {known[key].inputs}, and here are {inputs}; those that read {inputs}: "
-                f"{names}",
+                f"estimators={key}: it reads {known[key].inputs}, not {inputs}; those that read {inputs}: {names}",
                 field="estimators",
                 value=key,
             )

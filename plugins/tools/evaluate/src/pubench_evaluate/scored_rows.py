@@ -90,11 +90,11 @@ def scored_rows(
         )
     if scheme not in get_args(Scheme):
         raise RequestError(
-            f"scheme={shown(scheme)}: expected one of {', '.join(get_args(Scheme))}", field="scheme", value=scheme
+            f"scheme must be one of {', '.join(get_args(Scheme))}, got {shown(scheme)}", field="scheme", value=scheme
         )
     if not _is_number(purity) or not 0 < purity <= 1:
         raise RequestError(
-            f"purity={shown(purity)}: the share of true positives among the labeled rows, above 0 and at most 1",
+            f"purity must be in (0, 1], the share of true positives among the labeled rows, got {shown(purity)}",
             field="purity",
             value=purity,
         )

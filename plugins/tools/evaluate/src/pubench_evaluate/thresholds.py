@@ -196,21 +196,23 @@ class Cuts:
             name for name, v in (("threshold", threshold), ("budget", budget), ("recall", recall)) if v is not None
         ]
         if len(asked_for) > 1:
-            raise RequestError(f"{asked_for[1]}: {asked_for[0]} is given too; give one of the two", field=asked_for[1])
+            raise RequestError(
+                f"{asked_for[1]}: {asked_for[0]} is given as well; leave one of the two out", field=asked_for[1]
+            )
         if budget is not None:
             return self._budget(budget)
         if recall is not None:
             return self._recall(recall)
         value = 0.0 if threshold is None else threshold
         if not np.isfinite(value):
-            raise RequestError(f"threshold={value}: expected a finite number", field="threshold", value=value)
+            raise RequestError(f"threshold must be a finite number, got {value}", field="threshold", value=value)
         return self._at(float(value))
 
     def _budget(self, budget: int) -> Cut:
         n = self.n_all or len(self.rows.unlabeled)
         if not 1 <= budget <= n:
             raise RequestError(
-                f"budget={shown(budget)}: between 1 and {n} rows, which are all unlabeled ones",
+                f"budget must be from 1 to {n}, the number of unlabeled rows, got {shown(budget)}",
                 field="budget",
                 value=budget,
             )
@@ -233,7 +235,7 @@ class Cuts:
 
     def _recall(self, target: float) -> Cut:
         if not 0 < target <= 1:
-            raise RequestError(f"recall={shown(target)}: expected above 0 and at most 1", field="recall", value=target)
+            raise RequestError(f"recall must be in (0, 1], got {shown(target)}", field="recall", value=target)
         found = threshold_of_recall(self.rows, target, self.shares)
         if found is None:
             why = "purity below 1 needs a prior below it" if not self.shares.identified else "no threshold reaches it"

@@ -39,7 +39,7 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     """
     form = _form(out, form)
     if out is not None and out.exists() and file.exists() and out.samefile(file):
-        raise RequestError(f"--out {out} is the file of the rows to score; name another file")
+        raise RequestError(f"--out {out} would replace the rows to score; name another file")
     if out is not None:
         refuse_unwritable(out)
     folder = RecordStore(results).locate(run)
@@ -85,11 +85,9 @@ def _form(out: Path | None, asked: str | None) -> str:
         return asked or "csv"
     form = ENDINGS.get(out.suffix.lower())
     if form is None:
-        raise RequestError(
-            f"--out {out}: predictions are written as {', '.join(ENDINGS)}; give it one of these endings"
-        )
+        raise RequestError(f"--out must end in {', '.join(ENDINGS)}, got {out}")
     if asked not in (None, form):
-        raise RequestError(f"--out {out}: --format {asked} is written to a file that ends in .{asked}")
+        raise RequestError(f"--out must end in .{asked} for --format {asked}, got {out}")
     return form
 
 
@@ -116,8 +114,8 @@ def _threshold_of(folder: Path) -> float | None:
         return None
     if result.model is not None and result.model.snapshot != result.chosen.snapshot:
         err().print(
-            f"the model is of {result.model.snapshot}, the result of {result.chosen.snapshot}, which "
-            f"{result.selected} chose; run it again with --select {result.selected} --save-model to have its model",
+            f"the stored model is that of {result.model.snapshot}, not of {result.chosen.snapshot}, which "
+            f"{result.selected} chose; to get that one, run again with --select {result.selected} --save-model",
             markup=False,
         )
     snapshot = result.model.snapshot if result.model is not None else ""
@@ -165,7 +163,9 @@ def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
             raise RequestError(f"{file} has {x.shape[1]} columns; the model was trained on {shape[0]} features")
         x = x.reshape(len(x), *shape) if x.shape[1] == np.prod(shape) else x
     if x.shape[1:] != shape or not np.isfinite(x).all():
-        raise RequestError(f"{file}: rows of shape ({_text(x.shape[1:])}); expected finite ones of ({_text(shape)})")
+        raise RequestError(
+            f"{file}: expected rows of finite numbers in shape ({_text(shape)}), found ({_text(x.shape[1:])})"
+        )
     return np.asarray(x if x.dtype == np.uint8 else x.astype(np.float32))
 
 

@@ -92,7 +92,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise RequestError(
-            f"no {path}: the run did not keep its model; execution.save_model=true keeps it",
+            f"{path} is missing: the run kept no model; run it again with execution.save_model=true",
             field="execution.save_model",
         ) from error
     except OSError as error:

@@ -91,7 +91,7 @@ def runs_of(
     from pubench_study.in_process import plans_of, refuse_absent, study_of
 
     if "seed" in settings.values:
-        raise RequestError("seed names the seed of one run; a comparison has seeds", field="seed")
+        raise RequestError("a comparison takes seeds=[2, 25] or a number of seeds, not seed", field="seed")
     said_before: set[str] = set()
 
     def once(text: str) -> None:
@@ -135,7 +135,7 @@ def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]
     if not isinstance(methods, Mapping):
         keys = list(methods)
         if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise RequestError(f"methods: {twice!r} is there twice")
+            raise RequestError(f"methods: {twice!r} is given twice; name different methods")
         methods = {key: key for key in keys}
     if not methods:
         raise RequestError("methods must be keys, or a mapping from names to settings, got nothing")

@@ -73,10 +73,10 @@ def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None)
     for condition in study.exclude:
         kept = [cell for cell in cells if not _fits(cell.facts, condition)]
         if len(kept) == len(cells):
-            raise RequestError(f"exclude {shown(condition)} fits no run; leave it out or mend it")
+            raise RequestError(f"exclude {shown(condition)} matches no run; correct it or leave it out")
         cells = kept
     if not cells:
-        raise RequestError("everything is excluded, no run is left")
+        raise RequestError("exclude leaves no run; exclude less")
     return cells
 
 

@@ -146,8 +146,7 @@ def read_plan(folder: StudyFolder) -> FrozenPlan | None:
     plan = _read(folder)
     if plan is not None and plan.name != folder.path.name:
         raise RecordError(
-            f"{folder.plan} is the plan of study '{plan.name}', and its folder is called '{folder.path.name}'; "
-            "give the folder its name back"
+            f"{folder.plan} is the plan of study '{plan.name}'; rename its folder '{folder.path.name}' to '{plan.name}'"
         )
     return plan
 

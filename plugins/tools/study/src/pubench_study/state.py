@@ -105,8 +105,8 @@ def _absent_tables(runs: Sequence[PlannedRun], registry: Registry) -> dict[str, 
                 continue
             if now != sha256:
                 planned = f"sha256 {now[:16]}, planned {str(sha256)[:16]}"
-                said = f"{path} is another file than the one that was planned ({planned})"
-                found.setdefault(name, f"{said}; put that back, or freeze the plan again")
+                said = f"{path} changed since the plan was frozen ({planned})"
+                found.setdefault(name, f"{said}; restore it, or freeze the plan again")
     return found
 
 

@@ -111,8 +111,7 @@ def find_study(given: str) -> StudyFile:
     if path.suffix.lower() in _SUFFIXES or isfile(path):  # False for a name that is too long
         return read_study(path)
     raise RequestError(
-        f"no study file and no shipped protocol '{shortened(given)}'; a file ends in .yaml, and of the protocols: "
-        f"{nearest(given, shipped)}"
+        f"'{shortened(given)}' is neither a study file (.yaml) nor a shipped protocol; {nearest(given, shipped)}"
     )
 
 
@@ -139,7 +138,7 @@ def folder_of(results: Path, given: str | None) -> StudyFolder:
         raise RequestError(
             f"{results} holds several studies ({listed}); name one of them"
             if found
-            else f"{results} holds no study; name the folder that does (execution.results)",
+            else f"{results} holds no study; name a folder that holds one (execution.results)",
             field="execution.results",
         )
     name = find_study(given).spec.name if not is_name(given) else given

@@ -62,7 +62,7 @@ def _meets(task: Task, chosen: Any, info: DatasetInfo) -> bool:
             met = value in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
         elif isinstance(value, str) or not isinstance(wanted, (int, float)):
             raise RequestError(
-                f"data.tasks.{name} must be a number for a fact that is one, got {shown(wanted)}", field="data"
+                f"data.tasks.{name} must be a number, of a fact that is a number, got {shown(wanted)}", field="data"
             )
         else:
             met = value >= wanted if bound == "min_" else value <= wanted

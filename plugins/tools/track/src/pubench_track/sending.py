@@ -58,7 +58,7 @@ def track(results: Path, to: Sequence[str], uri: str | None, *, as_json: bool) -
         raise RequestError(f"no results folder {results}; name one with --results")
     sinks = sinks_in(to) or chosen_sinks(ExecutionSpec(tracking_uri=uri))
     if not sinks:
-        raise RequestError(f"no sink gets every run: name one with --to, or pip install {PACKAGES['ui']}")
+        raise RequestError(f"no sink is set up for every run; name one with --to, or pip install {PACKAGES['ui']}")
     done = []
     for sink in [open_sink(key, results, address) for key, address in sinks.items()]:
         sent = send_missing(sink, results)

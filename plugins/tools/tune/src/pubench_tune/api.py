@@ -90,7 +90,7 @@ def tune(
         if not isinstance(prune, bool):
             raise RequestError(f"prune must be True or False, got {shown(prune)}", field="prune")
         if "seed" in (settings or {}):
-            raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
+            raise RequestError("settings.seed: a search takes seeds, such as seeds=[2, 25]", field="seed")
         layer = layer_of(method, data, same, settings or {})
         asked = SearchRequest(
             criterion=criterion,

@@ -78,7 +78,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
             raise RequestError(f"{name} must be a whole number from {least} to {most}, got {given!r}", field=name)
     limit = asked.max_seconds
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0):
-        raise RequestError(f"max_seconds must be a number from 0, got {shown(limit)}", field="max_seconds")
+        raise RequestError(f"max_seconds must be a number of at least 0, got {shown(limit)}", field="max_seconds")
     aim, plan = _objective(layers, asked, registry, say)
     results = plan.spec.execution.results
     store = RecordStore(results)
@@ -144,19 +144,19 @@ def _objective(
     criterion = plan.spec.selection.criterion
     if criterion == "last":
         raise RequestError(
-            "criterion last is no measure, so no trial would be better than another; expected pa or pauc",
+            "criterion last has no value to compare trials by; expected pa or pauc",
             field="selection.criterion",
         )
     pruned = asked.pruned and not plan.spec.validation.joint  # the course of one fold is not that of their mean
     if pruned and "trace" not in plan.spec.execution.artifacts:
         raise RequestError(
-            "runs are given up by how the criterion went, which trace.csv holds; execution.artifacts keeps trace, or "
-            "nothing is given up (--no-prune, prune=False)",
+            "pruning needs the trace of every run; add trace to execution.artifacts, or do not prune (--no-prune, "
+            "prune=False)",
             field="execution.artifacts",
         )
     info = plan.metrics[criterion].info if criterion in plan.metrics else None
     if info is not None and info.oracle:
-        say(f"warning: {criterion} reads true labels; what is found by it is an oracle's choice and is marked so")
+        say(f"warning: {criterion} reads true labels; its result is marked as an oracle's")
     if info is None:
         say(f"warning: {criterion} is the method's own score; trials compare only where no value changes its scale")
     fixed = {name for layer in layers[asked.files :] for name in _config_in(layer)}
@@ -215,7 +215,7 @@ def _held(folder: Path) -> Iterator[None]:
         lock.acquire(timeout=0)
     except filelock.Timeout:
         raise RequestError(
-            f"another process carries this search out ({folder}); wait for it, or end it and go on with this command"
+            f"another process runs this search ({folder}); wait for it, or stop it and start this command again"
         ) from None
     except OSError as error:
         raise RequestError(

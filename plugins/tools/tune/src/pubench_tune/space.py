@@ -129,8 +129,8 @@ def space_of(given: Given | None, subject: TunedMethod) -> dict[str, Dimension]:
         found[name] = _dimension(name, value, said, field, subject)
     if not found and (ranged := sorted(default_space(replace(subject, fixed=())))):
         raise RequestError(
-            f"all that {subject.method} declares ranges of is set ({', '.join(ranged)}); {subject.word}{DEFAULT} tunes "
-            "what a file sets, from its values on"
+            f"nothing is left to tune: {', '.join(ranged)} of {subject.method} are set; {subject.word}{DEFAULT} "
+            "tunes what a file sets, starting from its values"
         )
     if not found:
         raise RequestError(
@@ -176,14 +176,14 @@ def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: Tune
         raise RequestError(f"{said}: {_FORMS}")
     values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in _plain(value, said)))
     if len(values) < 2:
-        raise RequestError(f"{said}: expected a list of two different values or more; one value is set, not tuned")
+        raise RequestError(f"{said}: expected at least two different values; one value is set, not tuned")
     return Options(values)
 
 
 def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | str | None]:
     for value in values:
         if value is not None and not isinstance(value, (bool, int, float, str)):
-            raise RequestError(f"{said}: {shown(value)} cannot be listed; numbers, texts, true, false and null can")
+            raise RequestError(f"{said}: expected numbers, texts, true, false or null, got {shown(value)}")
         yield value
 
 
@@ -199,7 +199,7 @@ def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subje
     if not low < high:
         raise RequestError(f"{said}: the bounds are in the wrong order or equal; expected low..high with low < high")
     if log and low <= 0:
-        raise RequestError(f"{said}: a range on a logarithmic scale starts above 0")
+        raise RequestError(f"{said}: a range on a logarithmic scale must start above 0")
     for end in (low, high):
         _checked(name, int(end) if whole else end, said, subject)
     return Range(low, high, log, whole)

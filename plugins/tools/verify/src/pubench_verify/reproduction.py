@@ -295,7 +295,7 @@ def reproduce(
         }
         plan = resolve([Layer(spec)], registry(), warn=say)
         if plan.run_id != result.run_id:
-            say(f"the spec of {result.run_id} is that of run {plan.run_id} now: a field means another thing")
+            say(f"the spec of {result.run_id} now has run id {plan.run_id}: a field changed its meaning")
         done = execute(plan, display=display, force=True, say=say, progress=progress)
         after = read_scores(done.folder) if before else {}
         return compared(record, Record(done.folder, done.result), before, after)
@@ -328,7 +328,8 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
         place = given or Path(own[role])
         if not in_memory(place) and not place.is_file():
             raise RequestError(
-                f"{shortened(str(place))} is not here; the run reads it: data.own.{role}=FILE names where it is now",
+                f"{shortened(str(place))}, which the run read, is not here; name its new place with "
+                f"data.own.{role}=FILE",
                 field=f"data.own.{role}",
                 value=str(place),
             )
@@ -342,11 +343,13 @@ def _device_of(result: Result, say: Callable[[str], None]) -> str:
     import torch
 
     if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", result.device):
-        raise RecordError(f"the record says that it was computed on {shortened(result.device)}, which is no device")
+        raise RecordError(
+            f"the record names an unknown device, {shortened(result.device)}; expected cpu or cuda:NUMBER"
+        )
     wanted = torch.device(result.device)
     if wanted.type == "cpu" or (torch.cuda.is_available() and (wanted.index or 0) < torch.cuda.device_count()):
         return result.device
-    say(f"the record was computed on {result.device}, which is not here; taking what is")
+    say(f"the record was computed on {result.device}, which is not here; using the device that is")
     return "auto"
 
 

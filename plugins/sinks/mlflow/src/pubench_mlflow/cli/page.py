@@ -79,7 +79,7 @@ def _refuse_used(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise RequestError(f"port {port} cannot be used ({error.strerror}); --port names another") from error
+            raise RequestError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:

@@ -198,7 +198,9 @@ def audit_sample(
         population = np.flatnonzero(~scored.labeled)
         if not isinstance(n, (int, np.integer)) or not 2 <= n <= len(population):
             raise RequestError(
-                f"n={shown(n)}: between 2 and {len(population)} rows, which are all unlabeled ones", field="n", value=n
+                f"n must be from 2 to {len(population)}, the number of unlabeled rows, got {shown(n)}",
+                field="n",
+                value=n,
             )
         cut = Cuts(scored, Shares(None, None, scored.purity), seed).chosen(threshold, budget, recall).threshold
         return _drawn(scored, population, int(n), cut, _numbers_of(rows, len(scored.scores)), name, seed, n_labeled)

@@ -40,13 +40,13 @@ def read_sheet(
         )
     keys = sorted(set(frame["audit"].dropna().astype(str)))
     if len(keys) != 1:
-        raise RequestError(f"{where}: column 'audit' has {len(keys)} values; a sheet is of one audit", field=field)
+        raise RequestError(f"{where}: expected one audit in column 'audit', found {len(keys)}", field=field)
     row = frame["row"]
     if row.dtype.kind not in "iuf" or row.isna().any() or (row % 1 != 0).any() or row.duplicated().any():
         raise RequestError(f"{where}: column 'row' must name every row once, by its whole number", field=field)
     sample = AuditSample.load(design) if design is not None else _found(sheet, keys[0], folders, where)
     if sample.key != keys[0]:
-        raise RequestError(f"design={design}: it is of audit {sample.key}, and the sheet is of {keys[0]}")
+        raise RequestError(f"design={design}: expected the design of audit {keys[0]}, found that of {sample.key}")
     return sample, dict(zip(row.astype(int).tolist(), frame["answer"].tolist(), strict=True))
 
 

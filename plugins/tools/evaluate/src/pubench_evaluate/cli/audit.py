@@ -46,10 +46,10 @@ def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, res
     """Writes the sheet and, next to it, what its answers are to be read with. Neither replaces a file."""
     design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
-        raise RequestError(f"--out {target}: a sheet ends in .csv")
+        raise RequestError(f"--out must end in .csv, got {target}")
     for path in (target, design):
         if path.exists():
-            raise RequestError(f"{path} is there already, perhaps with answers; name another sheet with --out")
+            raise RequestError(f"{path} exists already, perhaps with answers; name another sheet with --out")
     subject = _subject(given, columns, asked, results)
     with flags_for_arguments():
         sample = audit_sample(

@@ -52,7 +52,7 @@ def print_card(
 ) -> None:
     """Evaluates a table or a run, writes the page if one is wanted, and prints the rest."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise RequestError(f"--html {html}: a page ends in .html")
+        raise RequestError(f"--html must end in .html, got {html}")
     subject = subject_of(given, columns, results)
     other = _other(given, subject, columns, asked, results)
     card = _card_of(subject, other, asked)
@@ -107,12 +107,12 @@ def _other(
     if asked.compare_col is not None:
         named = replace(named, score=asked.compare_col, score_flag="--compare-col")
     if is_table(source) != is_table(given):
-        raise RequestError(f"--compare {source}: two tables or two runs are compared; {given} is of the other kind")
+        raise RequestError(f"--compare must be a {'table' if is_table(given) else 'run'} as {given} is, got {source}")
     other = subject_of(source, named if is_table(source) else Columns(), results)
     if not np.array_equal(other.rows, subject.rows) or not np.array_equal(other.labeled, subject.labeled):
         raise RequestError(
-            f"--compare {source}: its {len(other.rows)} rows are not the {len(subject.rows)} of {given} with the same "
-            "labels in the same order; two models are compared on the same rows"
+            f"--compare {source}: expected the {len(subject.rows)} rows of {given} with the same labels in the same "
+            f"order, found {len(other.rows)} other rows"
         )
     name = f"{other.name}: {asked.compare_col}" if asked.compare_col else other.name
     return replace(other, name=name)

@@ -36,14 +36,14 @@ def print_priors(
 ) -> None:
     """Estimates the class prior from the features of a table, or from a column of scores, and prints the estimates."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise RequestError(f"--html {html}: a page ends in .html")
+        raise RequestError(f"--html must end in .html, got {html}")
     if given.get("--label-col") is None:
         raise RequestError(
             "--label-col is missing: it names the column that says who is labeled", field="data.own.label_col"
         )
     x, labeled, truth = _of_features(path, given) if score_col is None else _of_scores(path, given, score_col)
     if thorough and estimators is not None:
-        raise RequestError("--thorough: --estimators names all that run; leave one of the two out")
+        raise RequestError("--thorough and --estimators exclude each other; leave one out")
     with flags_for_arguments(), stage_progress() as progress:
         found = estimate_prior(
             x,
@@ -79,7 +79,9 @@ def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
 def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:
     for flag in ("--drop", "--features"):
         if given.get(flag) is not None:
-            raise RequestError(f"{flag}: --score-col {score_col} is read, and no feature; leave one of the two out")
+            raise RequestError(
+                f"{flag} names features, and --score-col {score_col} reads none; leave one of the two out"
+            )
     words = given.get("--positive-value")
     positive = tuple(word.strip() for word in words.split(",")) if words else ()
     columns = Columns(score_col, given.get("--label-col"), given.get("--truth-col"), positive)

@@ -37,7 +37,7 @@ def columns_of_run(
             raise RequestError(f"--ids {named[0]}: run {result.run_id} is on {result.spec.data.key}, not on a table")
         return {}
     if not own.path.is_file() or sha256_of(own.path) != own.sha256:
-        state = "was edited since" if own.path.is_file() else "is not there any more"
+        state = "was changed since" if own.path.is_file() else "no longer exists"
         if named:
             raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
         err().print(f"{own.path} {state}: the sheet has no features", markup=False)
@@ -50,7 +50,7 @@ def columns_of_run(
         if name not in frame:
             raise unknown(f"column of {own.path.name} (--ids)", name, list(frame.columns))
         if name in (own.label_col, own.truth_col):
-            raise RequestError(f"--ids {name}: it holds labels, which the person who checks rows must not see")
+            raise RequestError(f"--ids {name} is a column of labels, which the person who checks rows must not see")
     return {name: texts[rows] for name, texts in reader.as_written(own.path, frame, shown).items()}
 
 

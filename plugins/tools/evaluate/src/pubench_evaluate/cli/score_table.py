@@ -127,7 +127,7 @@ def refuse_columns_of_run(given: str, columns: Columns) -> None:
     """RequestError if columns of scores or labels are named, which a run does not have."""
     if columns.given:
         flag = next(iter(columns.given))
-        raise RequestError(f"{flag}: {given} is a run, which has no columns to name (a table ends in .csv or .parquet)")
+        raise RequestError(f"{flag} needs a table (.csv, .parquet ...); {given} is a run")
 
 
 def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
@@ -157,7 +157,7 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
 def _column(given: str | None, flag: str, path: Path, known: list[str]) -> str:
     if given is None:
         shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-        raise RequestError(f"{flag} is missing: which column of {path.name}? There is {shown}")
+        raise RequestError(f"{flag} is missing: name a column of {path.name}: {shown}")
     if given not in known:
         raise unknown(f"column of {path.name} ({flag})", given, known)
     return given

@@ -84,7 +84,7 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     with redirect_stdout(sys.stderr):
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
-        raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
+        raise RunFailed(f"no run has a result, so nothing can be compared; the first failure: {results.failures[0]}")
     preset = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
     compared = list(_compared(results, asked, baseline, preset)) if len(keys) > 1 else []
     standing = None if board is None else beside_board(results, board, measure=asked.measure)
@@ -207,17 +207,17 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     entries = [{"own": {**of_tables, "path": key}} if is_table_path(key) else {"key": key} for key in data]
     axes = {"methods": [{"key": name} for name in asked.methods], "data": entries, "seeds": seeds}
     if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):
-        raise RequestError(f"{twice}: {twice} is there twice; the rows of a comparison are different methods")
+        raise RequestError(f"{twice} is given twice; name different methods")
     try:
         runs = runs_of(axes, settings, lambda text: _say(f"warning: {said(text)}"))
     except RequestError as error:
         if not error.field.startswith("method.config."):
             raise
-        words = f"{error}; here it counts for every method, a study gives each its own"
+        words = f"{error}; here it holds for every method; a study can give each its own"
         raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
     if len(asked.methods) < 2 and asked.other is None:
         raise RequestError(
-            "two methods at least are compared (pubench compare-methods nnpu vpu --data digits), or one with a board "
+            "expected at least two methods (pubench compare-methods nnpu vpu --data digits), or one and a board "
             "(--with board@NAME)"
         )
     return [replace(run, name=run.plan.spec.method.key) for run in runs]

@@ -64,7 +64,7 @@ def _curves(run: str, results: Path) -> list[EpochCurve]:
     folder = RecordStore(results).locate(run)
     result, trace = read_record(folder).result, read_trace(folder)
     if not trace:
-        raise RequestError(f"{folder} kept no trace; a run whose artifacts name trace keeps it")
+        raise RequestError(f"{folder} has no trace; run it again with trace among its artifacts")
     name = f"{result.spec.method.key} on {result.spec.data.key}, seed {result.spec.seed} ({result.run_id[:8]})"
     return [
         EpochCurve(name, key.removeprefix(CRITERION), trace[key], chosen_epoch(result, key.removeprefix(CRITERION)))

@@ -46,7 +46,7 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
     mechanism = given.get("--mech", "scar")
     path = out if out is not None else Path(f"{key.replace('/', '-')}-{mechanism}.png")
     if path.suffix.lower() != ".png":
-        raise RequestError(f"--out {path}: the picture is a PNG; give a name that ends in .png")
+        raise RequestError(f"--out must end in .png, got {path}")
     refuse_unwritable(path)
     from .data_figures import plain_style, write_png
     from .gaussian import toy_figure

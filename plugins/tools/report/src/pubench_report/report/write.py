@@ -47,10 +47,12 @@ def write_report(
     form = format or BY_SUFFIX.get(path.suffix.lower())
     if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
         if form is None:
-            raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
+            raise RequestError(
+                f"{path}: expected a name that ends in {', '.join(BY_SUFFIX)}, or format: {', '.join(known)}"
+            )
         raise unknown("format", form, known)
     if BY_SUFFIX.get(path.suffix.lower(), form) != form:
-        raise RequestError(f"{path}: format {form} is written to a file that ends in {endings(form, BY_SUFFIX)}")
+        raise RequestError(f"path must end in {endings(form, BY_SUFFIX)} for format {form}, got {path}")
     with collection_off():
         model, tests = compared(gathered, measure, criterion, baseline)
         drawn = write_figures_of(model, tests, figures, say=False)

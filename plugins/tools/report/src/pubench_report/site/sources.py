@@ -120,14 +120,14 @@ def _collected(given: Sequence[Path], study: str | None, criterion: str | None) 
             studies = _rows(found, path, study, criterion)
         else:
             raise RequestError(
-                f"{shortened(str(path))} is not there; expected a folder of records, a file of rows (.csv) or a dated "
-                "board"
+                f"{shortened(str(path))} does not exist; expected a folder of records, a file of rows (.csv) or a "
+                "dated board"
             )
         found.sources.append(SiteSource(path, studies, len(found.done) - before, kind))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
-        raise RequestError(f"no finished run is in {places}, so there is nothing to publish{files_of_rows(given)}")
+        raise RequestError(f"found no finished run to publish in {places}{files_of_rows(given)}")
     return found
 
 

@@ -97,7 +97,7 @@ def _check_place(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise RequestError(f"{out} is not a folder; --out names another one")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
-        raise RequestError(f"{out} is there and is no site of pubench, so it is left alone; --out names another folder")
+        raise RequestError(f"{out} exists and is not a site of pubench; name another folder with --out")
 
 
 def _put(aside: Path, out: Path) -> None:

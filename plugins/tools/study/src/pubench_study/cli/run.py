@@ -153,17 +153,15 @@ def _devices(how: RunOptions) -> list[str]:
             ExecutionSpec(device=how.device)
         except ValidationError:
             raise RequestError(
-                f"--device must be auto, cpu or cuda, the last with a number if wanted (cuda:0), got {how.device!r}",
+                f"--device must be auto, cpu, cuda or cuda:NUMBER, got {how.device!r}",
                 field="execution.device",
                 value=how.device,
             ) from None
         return [how.device] * how.jobs
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
-        raise RequestError(f"--gpus {how.gpus}: expected numbers joined by commas (--gpus 0,1)")
+        raise RequestError(f"--gpus must be numbers with commas between (0,1), got {how.gpus}")
     if how.jobs > 1:
-        raise RequestError(
-            "--jobs and --gpus: with GPUs, --slots-per-gpu says how many runs share each; leave out --jobs"
-        )
+        raise RequestError("--jobs and --gpus exclude each other; --slots-per-gpu says how many runs share a GPU")
     numbers = list(dict.fromkeys(how.gpus.split(",")))
     return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
 

@@ -52,7 +52,7 @@ def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
     files = [read_yaml(how.config)] if how.config is not None else []
     layers = [*files, flags, assigned(*how.sets, prefix="--set ")]
     if any("seed" in layer.values for layer in layers[-1:]):
-        raise RequestError("--set seed: --seeds names the seeds of a search", field="seed")
+        raise RequestError("--set seed: a search takes --seeds, such as --seeds 2,25", field="seed")
     asked = SearchRequest(
         criterion=how.criterion,
         trials=how.trials,
