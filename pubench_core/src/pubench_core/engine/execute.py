@@ -105,7 +105,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Work:
-    """What a run is carried out with, all of it there before anything is trained, and the two steps that train.
+    """All that a run needs, made before anything is trained, and the two steps that train.
 
     A run that joins folds is the work of a subclass (``Plan.joined_by``).
     """
