@@ -21,7 +21,7 @@ from pubench_cgenpu.method import (
     prior_divergence,
 )
 from pubench_testkit.conformance import Subject
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, watch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
@@ -87,14 +87,7 @@ def test_the_weight_of_the_divergences_is_also_that_of_pu_benchs_term() -> None:
 
 def classifier_batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, ...]]]:
     """A run, and the rows of P and of both generated classes in each of the classifier's steps."""
-    sizes: list[tuple[int, ...]] = []
-    original = CGenPU._classifier_loss
-
-    def watched(self: CGenPU, p: Tensor, g_p: Tensor, g_n: Tensor, data: Any) -> Tensor:
-        sizes.append((len(p), len(g_p), len(g_n)))
-        return original(self, p, g_p, g_n, data)
-
-    monkeypatch.setattr(CGenPU, "_classifier_loss", watched)
+    sizes = watch(monkeypatch, CGenPU, "_classifier_loss", lambda method, *parts: tuple(map(len, parts[:3])))
     return trained(*sets), sizes
 
 
@@ -209,15 +202,9 @@ def test_who_sees_which_rows_and_who_moves(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_step_of_the_generator_has_new_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Tensor] = []
-    uniform = Run.uniform
-
-    def noted(self: Run[Any], *shape: int) -> Tensor:
-        drawn.append(uniform(self, *shape))
-        return drawn[-1]
-
-    monkeypatch.setattr(Run, "uniform", noted)
+    draws = watch(monkeypatch, Run, "uniform")
     trained("epochs=1", "steps_per_epoch=1", "latent=5", "batch_size=8")
+    drawn = [call.result for call in draws]
     assert [tuple(noise.shape) for noise in drawn] == [(8, 5)] * 4
     assert len({noise.numpy().tobytes() for noise in drawn}) == 4
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pubench_cvir import method as cvir
 from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.train import train
@@ -47,21 +48,14 @@ def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
 def test_as_many_rows_are_ignored_as_u_has_positives_or_as_pi_says(
     scheme: str, calibrate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ignored: list[int] = []
-
-    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
-        kept = provisional_negatives(scores, share)
-        ignored.append(int((~kept).sum()))
-        return kept
-
-    monkeypatch.setattr("pubench_cvir.method.provisional_negatives", watched)
+    chosen = watch(monkeypatch, cvir, "provisional_negatives")
     result = trained.shortly(f"data.scheme={scheme}", f"method.calibrate={calibrate}")
     data = result.evaluator.problem.view(frozenset({"prior", "truth"}))
     in_u = int(data.truth[data.unlabeled_rows].sum())
     if scheme == "single-training-set" and calibrate == "off":  # U lacks the labeled positives, and π is believed
         assert n_ignored(data.n_unlabeled, data.prior) > in_u
         in_u = n_ignored(data.n_unlabeled, data.prior)
-    assert ignored == [in_u] * 2  # once per epoch after the warm-up
+    assert [int((~call.result).sum()) for call in chosen] == [in_u] * 2  # once per epoch after the warm-up
 
 
 def test_a_batch_of_which_nothing_is_kept_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,11 +101,7 @@ def test_official_scripts_take_equal_mnist_batches_and_no_decay_on_imdb() -> Non
 @pytest.mark.parametrize("labeled", [True, False])
 def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
     scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
-    loss = cvir_loss(scores, torch.full((3,), labeled))
-    loss.backward()
-    assert loss.isfinite()
-    assert scores.grad is not None
-    assert scores.grad.isfinite().all()
+    check_finite(cvir_loss(scores, torch.full((3,), labeled)), scores)
 
 
 @pytest.mark.parametrize(("n", "share", "ignored"), [(17, 0.35, 5), (100, 0.29, 29), (9, 1.0, 9), (9, 0.0, 0)])

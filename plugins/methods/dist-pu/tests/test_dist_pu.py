@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from pubench_dist_pu.method import DistPU, clipped, distribution_risk, mixup_loss, stored_targets
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite
 
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import masked_mean
@@ -78,10 +78,7 @@ def test_a_batch_of_one_kind_has_a_finite_loss_and_gradient(labeled: bool, size:
         + masked_mean(binary_entropy(logits), ~mask)
         + mixup_loss(logits, targets, torch.arange(6, -1, -1), 0.4)
     )
-    loss.backward()
-    assert loss.isfinite()
-    assert logits.grad is not None
-    assert logits.grad.isfinite().all()
+    check_finite(loss, logits)
 
 
 def test_u_has_no_gradient_at_the_prior_nor_beyond_the_clipped_logits() -> None:

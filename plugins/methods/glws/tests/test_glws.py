@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 from pubench_glws.method import GLWS, Posterior, glws_loss, parameter_groups, posteriors
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
-from torch.optim import Optimizer
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, watch
 
 from pubench.method import Run
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
@@ -84,14 +83,7 @@ def test_the_posteriors_come_from_another_view_than_what_learns_them(monkeypatch
 
 
 def test_the_learning_rate_follows_half_a_cosine_over_all_steps_or_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: list[float] = []
-    step = Run.step
-
-    def watched(self: Run[GLWS.Config], loss: torch.Tensor, optimizer: Optimizer) -> None:
-        rates.append(optimizer.param_groups[0]["lr"])
-        step(self, loss, optimizer)
-
-    monkeypatch.setattr(Run, "step", watched)
+    rates = watch(monkeypatch, Run, "step", lambda run, loss, optimizer: optimizer.param_groups[0]["lr"])
     trained.last("lr=0.01", "final_lr=1e-6", "steps_per_epoch=10")
     expected = 1e-6 + (0.01 - 1e-6) * (1 + np.cos(np.pi * np.arange(20) / 20)) / 2
     np.testing.assert_allclose(rates, expected, rtol=1e-9)
@@ -142,15 +134,9 @@ def test_official_has_the_rate_and_decay_of_each_released_configuration(
 def test_biases_and_normalization_are_spared_from_decay_on_request(
     decay_biases: str, of_vectors: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decays: set[tuple[bool, float]] = set()
-    step = Run.step
-
-    def watched(self: Run[GLWS.Config], loss: torch.Tensor, optimizer: Optimizer) -> None:
-        decays.update((p.dim() > 1, group["weight_decay"]) for group in optimizer.param_groups for p in group["params"])
-        step(self, loss, optimizer)
-
-    monkeypatch.setattr(Run, "step", watched)
+    groups = watch(monkeypatch, Run, "step", lambda run, loss, optimizer: optimizer.param_groups)
     trained.last("weight_decay=0.1", f"decay_biases={decay_biases}")
+    decays = {(p.dim() > 1, group["weight_decay"]) for of in groups for group in of for p in group["params"]}
     assert decays == {(True, 0.1), (False, of_vectors)}
 
 

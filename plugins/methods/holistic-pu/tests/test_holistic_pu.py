@@ -13,7 +13,6 @@ from pubench_holistic_pu import method as holistic
 from pubench_holistic_pu.method import (
     Config,
     HolisticPU,
-    Views,
     lr_factor,
     natural_break,
     ordinary_trends,
@@ -22,7 +21,16 @@ from pubench_holistic_pu.method import (
     trend,
     trend_loss,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, accuracy, pu_table, run_on
+from pubench_testkit.testing import (
+    MethodFacts,
+    Trainer,
+    ViewsAsked,
+    accuracy,
+    check_finite,
+    pu_table,
+    run_on,
+    watch,
+)
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
@@ -126,44 +134,20 @@ def fitted(**options: Any) -> tuple[HolisticPU, PUData]:
 
 def test_pseudo_labels_of_unlabeled_rows_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the order of the batches, each row brings the label that its own trend gave it."""
-    labels: list[Tensor] = []
-    used: list[tuple[Tensor, Tensor]] = []
-    rows: list[Tensor] = []
-    label, losses, batch = holistic.pseudo_labels, holistic.pseudo_label_losses, Run._batch
-
-    def kept(*args: Any) -> Tensor:
-        labels.append(label(*args))
-        return labels[-1]
-
-    def noted(p: Tensor, weak: Tensor, strong: Tensor | None, pseudo: Tensor, *args: Any) -> Any:
-        used.append((rows[-1], pseudo))
-        return losses(p, weak, strong, pseudo, *args)
-
-    def batched(run: Run[Config], of: Tensor) -> Any:
-        rows.append(of)
-        return batch(run, of)
-
-    monkeypatch.setattr(holistic, "pseudo_labels", kept)
-    monkeypatch.setattr(holistic, "pseudo_label_losses", noted)
-    monkeypatch.setattr(Run, "_batch", batched)
+    rows = watch(monkeypatch, Run, "_batch", lambda run, of: of)
+    used = watch(monkeypatch, holistic, "pseudo_label_losses", lambda p, weak, strong, pseudo, *_: (rows[-1], pseudo))
+    drawn = watch(monkeypatch, holistic, "pseudo_labels")
     _, data = fitted()
-    assert len(labels) == 1
-    assert labels[0].shape == (data.n_unlabeled,)
-    assert 0 < labels[0].sum() < data.n_unlabeled
+    (labels,) = (call.result for call in drawn)
+    assert labels.shape == (data.n_unlabeled,)
+    assert 0 < labels.sum() < data.n_unlabeled
     for of, pseudo in used:
         assert not data.labeled[of].any()
-        np.testing.assert_array_equal(pseudo, labels[0][of - LABELED])
+        np.testing.assert_array_equal(pseudo, labels[of - LABELED])
 
 
 def test_trends_are_of_the_average_network_after_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Tensor] = []
-    found = holistic.trend
-
-    def noted(history: Tensor) -> Tensor:
-        seen.append(history)
-        return found(history)
-
-    monkeypatch.setattr(holistic, "trend", noted)
+    seen = watch(monkeypatch, holistic, "trend", lambda history: history)
     _, data = fitted()
     assert seen[0].shape == (3, data.n_unlabeled)
     assert ((seen[0] > 0) & (seen[0] < 1)).all()
@@ -192,14 +176,7 @@ def test_the_average_starts_from_the_initial_parameters(monkeypatch: pytest.Monk
 
 
 def test_pseudo_labels_count_from_nothing_upwards_by_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    shares: list[float] = []
-    losses = holistic.pseudo_label_losses
-
-    def noted(*args: Any) -> Any:
-        shares.append(args[4])
-        return losses(*args)
-
-    monkeypatch.setattr(holistic, "pseudo_label_losses", noted)
+    shares = watch(monkeypatch, holistic, "pseudo_label_losses", lambda *args: args[4])
     fitted()
     np.testing.assert_allclose(shares, np.repeat((np.arange(4) / 4) ** 0.8, 5))
     shares.clear()
@@ -209,14 +186,9 @@ def test_pseudo_labels_count_from_nothing_upwards_by_epoch(monkeypatch: pytest.M
 
 def rates(monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[float]:
     """Factor of the learning rate in each step of a short training."""
-    found: list[float] = []
-    step = Run.step
-
-    def noted(run: Run[Config], loss: Tensor, optimizer: Any, **more: Any) -> None:
-        found.append(optimizer.param_groups[0]["lr"] / Config().lr)
-        step(run, loss, optimizer, **more)
-
-    monkeypatch.setattr(Run, "step", noted)
+    found = watch(
+        monkeypatch, Run, "step", lambda run, loss, optimizer, **_: optimizer.param_groups[0]["lr"] / Config().lr
+    )
     fitted(**options)
     return found
 
@@ -246,17 +218,10 @@ def test_the_rate_is_above_0_within_the_first_stage(steps: int, schedule: float,
 
 
 def test_only_weights_decay(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups: list[Any] = []
-    optimizer = Run.optimizer
-
-    def noted(run: Run[Config], parameters: Any, **options: Any) -> Any:
-        groups.append((parameters, options))
-        return optimizer(run, parameters, **options)
-
-    monkeypatch.setattr(Run, "optimizer", noted)
+    made = watch(monkeypatch, Run, "optimizer")
     method, _ = fitted()
-    assert len(groups) == 2
-    (weights, rest), options = groups[1]
+    assert len(made) == 2
+    (_, (weights, rest)), options, _ = made[1]
     assert options == {"nesterov": True}
     assert rest["weight_decay"] == 0
     assert {id(p) for p in weights["params"]} == {id(method.net.stages[0][0].weight), id(method.net.head.weight)}
@@ -269,14 +234,7 @@ def test_batch_norm_sees_one_batch_per_step_and_teachers_none_of_their_own() -> 
 
 
 def test_both_stages_pass_over_u_where_no_steps_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[Any] = []
-    paired = Run.paired_batches
-
-    def noted(run: Run[Config], *args: Any, **options: Any) -> Any:
-        steps.append(options["steps"])
-        return paired(run, *args, **options)
-
-    monkeypatch.setattr(Run, "paired_batches", noted)
+    steps = watch(monkeypatch, Run, "paired_batches", lambda *_, steps, **more: steps)
     fitted(trend_steps=None, steps_per_epoch=None, batch_size=12)
     assert steps == [4] * 7  # 40 rows of U
     steps.clear()
@@ -307,22 +265,10 @@ def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatc
         "u_strong": 210,
         "p_strong": 110,
     }
-    passed: list[Views] = []
-    seen: list[list[Tensor]] = []
-    logits, loss = HolisticPU._logits, holistic.trend_loss
-
-    def noted(method: HolisticPU, views: Views) -> Views:
-        passed.append(logits(method, views))
-        return passed[-1]
-
-    def noted_loss(of_p: Any, of_u: Tensor, smoothing: float) -> Tensor:
-        seen.append([*of_p, of_u])
-        return loss(of_p, of_u, smoothing)
-
-    monkeypatch.setattr(HolisticPU, "_logits", noted)
-    monkeypatch.setattr(holistic, "trend_loss", noted_loss)
+    passed = watch(monkeypatch, HolisticPU, "_logits")
+    seen = watch(monkeypatch, holistic, "trend_loss", lambda of_p, of_u, _: [*of_p, of_u])
     fitted()
-    for z, of_loss in zip(passed, seen, strict=False):  # the second stage has other losses
+    for (_, _, z), of_loss in zip(passed, seen, strict=False):  # the second stage has other losses
         assert all(one is other for one, other in zip((z.p, z.p_strong, z.u), of_loss, strict=True))
 
 
@@ -414,12 +360,7 @@ def test_digits_are_not_mirrored(name: str) -> None:
 def test_losses_and_gradients_are_finite(size: float) -> None:
     weak, strong, p = (torch.linspace(-size, size, 8).view(4, 2).roll(k).requires_grad_() for k in range(3))
     losses = pseudo_label_losses(p, weak, strong, torch.tensor([True, False, True, False]), 0.7, 0.9)
-    total = torch.stack(losses).sum() + trend_loss([p, strong], weak, 0.1)
-    total.backward()
-    assert total.isfinite()
-    for logits in (p, weak, strong):
-        assert logits.grad is not None
-        assert logits.grad.isfinite().all()
+    check_finite(torch.stack(losses).sum() + trend_loss([p, strong], weak, 0.1), p, weak, strong)
 
 
 class TestFacts(MethodFacts):

@@ -18,7 +18,7 @@ from pubench_lagam_pu.disambiguation import (
     pu_outer,
 )
 from pubench_lagam_pu.method import Config, LaGAM, balanced_bce, contrast
-from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, accuracy, check_finite, watch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -115,16 +115,9 @@ def test_the_meta_gradient_is_that_through_the_step() -> None:
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_held_out_instances_are_trained_on_in_no_copy(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[tuple[Tensor, tuple[Tensor, Tensor]]] = []
-    hold_out = LaGAM._hold_out
-
-    def noted(method: LaGAM, data: Any, run: Any) -> Any:
-        found.append(hold_out(method, data, run))
-        return found[-1]
-
-    monkeypatch.setattr(LaGAM, "_hold_out", noted)
+    held_out = watch(monkeypatch, LaGAM, "_hold_out")
     data = trained.shortly(f"data.scheme={scheme}").evaluator.problem.view(frozenset())
-    rows, (p, u) = found[0]
+    rows, (p, u) = held_out[0].result
     assert data.labeled[p].all()
     assert not data.labeled[u].any()
     assert len(p) == int(0.2 * data.n_labeled)
@@ -161,14 +154,7 @@ def test_a_single_unlabeled_row_that_is_no_copy_is_refused() -> None:
 
 def test_labels_accumulate_and_those_of_p_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """After n epochs of labels, a row's is at most what n steps towards 1 give, and above what one gives."""
-    seen: list[tuple[Tensor, Tensor]] = []
-    better = LaGAM._better
-
-    def noted(method: LaGAM, features: Any, logits: Any, label: Tensor, labeled: Tensor, *rest: Any) -> Tensor:
-        seen.append((label.clone(), labeled))
-        return better(method, features, logits, label, labeled, *rest)
-
-    monkeypatch.setattr(LaGAM, "_better", noted)
+    seen = watch(monkeypatch, LaGAM, "_better", lambda *args: (args[3].clone(), args[4]))
     trained.shortly("epochs=6", "warm_up=0", "steps_per_epoch=null", "batch_size=128")
     assert all((label[labeled] == 1).all() for label, labeled in seen)
     of_u = torch.stack([label[~labeled].max() for label, labeled in seen])
@@ -195,32 +181,14 @@ def test_neither_the_batch_norm_of_the_held_out_rows_nor_a_gradient_stays(monkey
 
 
 def test_clusters_are_found_after_the_warm_up_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[tuple[int, ...]] = []
-    k_means, groups = lagam.k_means, []
-    contrasted = lagam.contrast
-
-    def noted(points: Tensor, *args: Any, **options: Any) -> Any:
-        sizes.append(tuple(points.shape))
-        torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points)))
-        return k_means(points, *args, **options)
-
-    def of_groups(*args: Any) -> Tensor:
-        groups.append(args[3] is not None)
-        return contrasted(*args)
-
-    held_out = LaGAM._hold_out
-    rows: list[Tensor] = []
-
-    def of_rows(method: LaGAM, *args: Any) -> Any:
-        found = held_out(method, *args)
-        rows.append(found[0])
-        return found
-
-    monkeypatch.setattr(lagam, "k_means", noted)
-    monkeypatch.setattr(lagam, "contrast", of_groups)
-    monkeypatch.setattr(LaGAM, "_hold_out", of_rows)
+    clustered = watch(monkeypatch, lagam, "k_means", lambda points, *_, **__: points.clone())
+    groups = watch(monkeypatch, lagam, "contrast", lambda *args: args[3] is not None)
+    held_out = watch(monkeypatch, LaGAM, "_hold_out")
     trained.shortly()
-    assert sizes == [(len(rows[0]), 128)] * 2
+    rows, _ = held_out[0].result
+    assert [tuple(points.shape) for points in clustered] == [(len(rows), 128)] * 2
+    for points in clustered:
+        torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points)))
     assert groups == [False] * groups.count(False) + [True] * 10
 
 
@@ -246,32 +214,10 @@ def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:
 
 def test_a_step_gets_the_labels_the_groups_and_the_mixed_rows_of_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two epochs of warm-up of eight, neighbors after the second: what reaches every loss, epoch by epoch."""
-    kept: list[int] = []
-    lost: list[tuple[Tensor, Tensor]] = []
-    mixed: list[tuple[Tensor, Tensor, float]] = []
-    contrasted: list[tuple[int, Any, int]] = []
-    linear, mix, balanced, contrast_of = lagam.ramps.linear, lagam.mix, lagam.balanced_bce, lagam.contrast
-
-    def noted_ramp(step: int, *rest: Any) -> float:
-        kept.append(step)
-        return linear(step, *rest)
-
-    def noted_mix(one: Tensor, other: Tensor, share: float) -> Tensor:
-        mixed.append((one, other, share))
-        return mix(one, other, share)
-
-    def noted_loss(z: Tensor, target: Tensor, *rest: Any) -> Tensor:
-        lost.append((z.detach(), target))
-        return balanced(z, target, *rest)
-
-    def noted_contrast(q: Tensor, k: Tensor, temperature: float, group: Any, near: int) -> Tensor:
-        contrasted.append((kept[-1], group, near))
-        return contrast_of(q, k, temperature, group, near)
-
-    monkeypatch.setattr(lagam.ramps, "linear", noted_ramp)
-    monkeypatch.setattr(lagam, "mix", noted_mix)
-    monkeypatch.setattr(lagam, "balanced_bce", noted_loss)
-    monkeypatch.setattr(lagam, "contrast", noted_contrast)
+    kept = watch(monkeypatch, lagam.ramps, "linear", lambda step, *_: step)
+    mixed = watch(monkeypatch, lagam, "mix", lambda one, other, share: (one, other, share))
+    lost = watch(monkeypatch, lagam, "balanced_bce", lambda z, target, *_: (z.detach(), target))
+    contrasted = watch(monkeypatch, lagam, "contrast", lambda q, k, temperature, group, near: (kept[-1], group, near))
     drawn = property(lambda run: SimpleNamespace(beta=lambda a, b: 0.3), lambda run, given: None)
     monkeypatch.setattr(Run, "numpy_rng", drawn, raising=False)
     sizes = ("epochs=8", "warm_up=0.25", "neighbors_from=0.25", "batch_size=16", "steps_per_epoch=12")
@@ -336,11 +282,7 @@ def test_official_lengths_are_those_of_400_epochs() -> None:
 def test_rows_of_one_class_have_finite_losses_and_gradients(positive: float, size: float) -> None:
     z = torch.linspace(-size, size, 5, requires_grad=True)
     labels = columns(torch.full((5,), positive))
-    loss = balanced_bce(z, labels)
-    loss.backward()
-    assert loss.isfinite()
-    assert z.grad is not None
-    assert z.grad.isfinite().all()
+    check_finite(balanced_bce(z, labels), z)
     features = torch.linspace(-1, 1, 15).view(5, 3)
     found = meta_gradient(features, z.detach(), labels, torch.ones(3), 1e-3)
     assert found.isfinite().all()
@@ -348,11 +290,7 @@ def test_rows_of_one_class_have_finite_losses_and_gradients(positive: float, siz
 
 def test_equal_rows_have_a_finite_contrast() -> None:
     q = F.normalize(torch.ones(4, 3), dim=1).requires_grad_()
-    loss = contrast(q, q, 0.07, torch.zeros(4), 10)
-    loss.backward()
-    assert loss.isfinite()
-    assert q.grad is not None
-    assert q.grad.isfinite().all()
+    check_finite(contrast(q, q, 0.07, torch.zeros(4), 10), q)
 
 
 class TestFacts(MethodFacts):

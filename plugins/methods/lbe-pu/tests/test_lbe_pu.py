@@ -18,7 +18,7 @@ from pubench_lbe_pu.method import (
     posterior,
     smallest,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite
 
 from pubench_core.training.batches import Batch
 
@@ -99,11 +99,7 @@ def test_rows_of_one_kind_have_finite_losses_and_gradients(labeled: bool, size: 
         + cross_entropy(z, q).mean()
         + (q * cross_entropy(r, mask.float())).mean()
     )
-    loss.backward()
-    assert loss.isfinite()
-    for logits in (z, r):
-        assert logits.grad is not None
-        assert logits.grad.isfinite().all()
+    check_finite(loss, z, r)
 
 
 @settings(deadline=None, max_examples=20)

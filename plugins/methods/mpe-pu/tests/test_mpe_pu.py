@@ -7,8 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, pu_table
+from pubench_mpe_pu import method as mpe_pu
+from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, pu_table, watch
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
@@ -51,44 +52,35 @@ def test_it_learns_and_estimates_the_share_of_positives() -> None:
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_estimates_are_made_from_rows_that_were_never_trained_on(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trained_on: list[torch.Tensor] = []
-    held: list[torch.Tensor] = []
-    paired, share = Run.paired_batches, MPEPU._share
+    paired = Run.paired_batches
 
     def watched_batches(self, *rest, **more):  # type: ignore[no-untyped-def]
         for p, u in paired(self, *rest, **more):
             trained_on.extend([p.row, u.row])
             yield p, u
 
-    def watched_share(self, p_held, u_held, run):  # type: ignore[no-untyped-def]
-        held.extend([p_held, u_held])
-        return share(self, p_held, u_held, run)
-
     monkeypatch.setattr(Run, "paired_batches", watched_batches)
-    monkeypatch.setattr(MPEPU, "_share", watched_share)
+    shares = watch(monkeypatch, MPEPU, "_share", lambda method, p_held, u_held, run: (p_held, u_held))
     result = trained.shortly(f"data.scheme={scheme}")
     data = result.evaluator.problem.view(frozenset())
-    p_held, u_held = held[0], held[1]
+    p_held, u_held = shares[0]
     assert data.labeled[p_held].all()
     assert not data.labeled[u_held].any()
     assert len(u_held) == pytest.approx(0.2 * data.n_unlabeled, abs=2)
     seen, kept_back = data.instance[torch.cat(trained_on)], data.instance[torch.cat([p_held, u_held])]
     assert not torch.isin(seen, kept_back).any()
     assert len(seen.unique()) + len(kept_back.unique()) == len(data.distinct_rows)
-    assert all(torch.equal(rows, held[i % 2]) for i, rows in enumerate(held))
+    assert all(torch.equal(p, p_held) and torch.equal(u, u_held) for p, u in shares)
 
 
 def test_the_share_is_estimated_before_every_epoch_and_ignored_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    shares, ignored = iter([0.8, 0.25, 1.7, 0.6]), []
-
-    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
-        ignored.append(share)
-        return provisional_negatives(scores, share)
+    shares = iter([0.8, 0.25, 1.7, 0.6])
+    ignored = watch(monkeypatch, mpe_pu, "provisional_negatives", lambda scores, share: share)
 
     def given_share(*rest: object, **more: object):  # type: ignore[no-untyped-def]
         return best_bin(np.empty(0), np.empty(0))._replace(share=next(shares))
 
     monkeypatch.setattr("pubench_mpe_pu.method.best_bin", given_share)
-    monkeypatch.setattr("pubench_mpe_pu.method.provisional_negatives", watched)
     trained("epochs=2", "warm_up=2", "mechanism.c=0.3")
     # after each of two epochs of warm-up and two of training; the last is not used
     assert ignored == [0.25, LARGEST_SHARE]
@@ -96,13 +88,7 @@ def test_the_share_is_estimated_before_every_epoch_and_ignored_in_it(monkeypatch
 
 
 def test_without_a_warm_up_nothing_is_ignored_before_the_first_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    ignored: list[float] = []
-
-    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
-        ignored.append(share)
-        return provisional_negatives(scores, share)
-
-    monkeypatch.setattr("pubench_mpe_pu.method.provisional_negatives", watched)
+    ignored = watch(monkeypatch, mpe_pu, "provisional_negatives", lambda scores, share: share)
     result = trained("epochs=2", "warm_up=0", "mechanism.c=0.3")
     assert ignored[0] == estimates(result)[0] == 0
     assert ignored[1] == pytest.approx(estimates(result)[1])
@@ -202,11 +188,7 @@ def test_the_remedy_that_is_named_is_one() -> None:
 @pytest.mark.parametrize("labeled", [True, False])
 def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
     scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
-    loss = cvir_loss(scores, torch.full((3,), labeled))
-    loss.backward()
-    assert loss.isfinite()
-    assert scores.grad is not None
-    assert scores.grad.isfinite().all()
+    check_finite(cvir_loss(scores, torch.full((3,), labeled)), scores)
 
 
 # ---------------------------------------------------------------- best bin estimation

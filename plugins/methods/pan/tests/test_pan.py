@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from pubench_pan.method import PAN, Config, difference, separation
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
 
 from pubench_core.engine.train import Trained
 from pubench_core.training.run import Run
@@ -33,14 +31,7 @@ class TestFacts(MethodFacts):
 
 def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, int]]]:
     """A run, and the rows of P and of U in each of its steps."""
-    sizes: list[tuple[int, int]] = []
-    update = PAN._update
-
-    def watched(self: PAN, p: torch.Tensor, u: torch.Tensor, *rest: Any) -> None:
-        sizes.append((len(p), len(u)))
-        update(self, p, u, *rest)
-
-    monkeypatch.setattr(PAN, "_update", watched)
+    sizes = watch(monkeypatch, PAN, "_update", lambda method, p, u, *_: (len(p), len(u)))
     return trained.shortly(*sets), sizes
 
 
@@ -83,20 +74,8 @@ def test_the_smallest_batches_have_a_row_of_p_and_two_of_u(size: int, monkeypatc
 def test_the_order_of_updates_decides_how_often_a_batch_passes(
     order: str, names: list[str], passes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stepped: list[str] = []
-    valued: list[int] = []
-    step, value = Run.step, PAN._value
-
-    def watched_step(self, *pairs, **options):  # type: ignore[no-untyped-def]
-        stepped.append(options.get("name", "loss"))
-        return step(self, *pairs, **options)
-
-    def watched_value(self: PAN, p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-        valued.append(len(p))
-        return value(self, p, u)
-
-    monkeypatch.setattr(Run, "step", watched_step)
-    monkeypatch.setattr(PAN, "_value", watched_value)
+    stepped = watch(monkeypatch, Run, "step", lambda *_, **options: options.get("name", "loss"))
+    valued = watch(monkeypatch, PAN, "_value")
     result = trained.shortly("steps_per_epoch=2", f"update_order={order}")
     assert stepped == names * 4
     assert len(valued) == passes * 4
@@ -126,12 +105,7 @@ def test_both_outputs_are_scored_and_the_discriminator_is_a_probability() -> Non
 def test_saturated_scores_have_a_finite_value_and_gradient(logit: float) -> None:
     z_d, z_r = (torch.full((6,), logit, requires_grad=True) for _ in range(2))
     d, r = z_d.sigmoid(), z_r.sigmoid()
-    value = separation(d[:3], d[3:], 0.01) + difference(d[3:], r[3:], 0.01)
-    value.backward()
-    assert value.isfinite()
-    for z in (z_d, z_r):
-        assert z.grad is not None
-        assert z.grad.isfinite().all()
+    check_finite(separation(d[:3], d[3:], 0.01) + difference(d[3:], r[3:], 0.01), z_d, z_r)
 
 
 def test_only_rows_of_u_below_the_mean_are_negatives_for_the_discriminator() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
+from pubench_pubn import method as pubn
 from pubench_pubn.method import (
     SMALLEST_POSTERIOR,
     Config,
@@ -16,7 +15,7 @@ from pubench_pubn.method import (
     threshold,
     weighted_risk,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
 
 from pubench_core.training.run import Run
 
@@ -66,10 +65,7 @@ def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained_on: list[torch.Tensor] = []
-    errors: list[float] = []
-    after: list[float] = []
-    held: list[torch.Tensor] = []
-    batches, sigma, posterior = PUbN._batches, PUbN._sigma, PUbN._posterior
+    batches = PUbN._batches
 
     def watched_batches(self, run, p_rows=None, u_rows=None):  # type: ignore[no-untyped-def]
         for p, u in batches(self, run, p_rows, u_rows):
@@ -77,27 +73,16 @@ def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
                 trained_on.extend([p.row, u.row])
             yield p, u
 
-    def watched_sigma(self, run, rows=None):  # type: ignore[no-untyped-def]
-        if rows is not None:
-            held.append(rows)
-        return sigma(self, run, rows)
-
-    def watched_error(sigma_p, sigma_u, prior):  # type: ignore[no-untyped-def]
-        errors.append(float(squared_error(sigma_p, sigma_u, prior)))
-        return squared_error(sigma_p, sigma_u, prior)
-
-    def watched_posterior(self, data, run):  # type: ignore[no-untyped-def]
-        found = posterior(self, data, run)
-        after.append(float(squared_error(found[held[0]], found[held[1]], data.unlabeled_prior)))
-        return found
-
     monkeypatch.setattr(PUbN, "_batches", watched_batches)
-    monkeypatch.setattr(PUbN, "_sigma", watched_sigma)
-    monkeypatch.setattr(PUbN, "_posterior", watched_posterior)
-    monkeypatch.setattr("pubench_pubn.method.squared_error", watched_error)
+    scored = watch(monkeypatch, PUbN, "_sigma", lambda self, run, rows=None: rows)
+    judged = watch(monkeypatch, pubn, "squared_error")
+    found = watch(monkeypatch, PUbN, "_posterior")
     result = trained("epochs=1", "first_epochs=8", "first_lr=1e-2", "mechanism.c=0.3")
     data = result.evaluator.problem.view(frozenset())
-    p_held, u_held = held[:2]
+    p_held, u_held = [rows for rows in scored if rows is not None][:2]
+    errors = [float(call.result) for call in judged]
+    (_, given, _), _, posterior = found[0]
+    after = float(squared_error(posterior[p_held], posterior[u_held], given.unlabeled_prior))
     assert data.labeled[p_held].all()
     assert not data.labeled[u_held].any()
     assert len(p_held) == pytest.approx(0.1 * data.n_labeled, abs=1)
@@ -105,7 +90,7 @@ def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
     assert not torch.isin(data.instance[torch.cat(trained_on)], data.instance[torch.cat([p_held, u_held])]).any()
     assert len(errors) == 8
     assert min(errors) < errors[-1]  # the last state is not the best here
-    assert after == pytest.approx([min(errors)])
+    assert after == pytest.approx(min(errors))
 
 
 def test_the_error_is_that_of_the_posterior_up_to_a_constant() -> None:
@@ -120,14 +105,8 @@ def test_the_error_is_that_of_the_posterior_up_to_a_constant() -> None:
 
 
 def test_the_second_stage_gets_posteriors_of_rows_and_one_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[Any, ...]] = []
-    found: list[torch.Tensor] = []
     rows: list[tuple[torch.Tensor, torch.Tensor]] = []
-    posterior, batches = PUbN._posterior, PUbN._batches
-
-    def watched_posterior(self, data, run):  # type: ignore[no-untyped-def]
-        found.append(posterior(self, data, run))
-        return found[0]
+    batches = PUbN._batches
 
     def watched_batches(self, run, p_rows=None, u_rows=None):  # type: ignore[no-untyped-def]
         for p, u in batches(self, run, p_rows, u_rows):
@@ -135,16 +114,12 @@ def test_the_second_stage_gets_posteriors_of_rows_and_one_threshold(monkeypatch:
                 rows.append((p.row, u.row))
             yield p, u
 
-    def watched_risk(*arguments):  # type: ignore[no-untyped-def]
-        given.append(arguments)
-        return weighted_risk(*arguments)
-
-    monkeypatch.setattr(PUbN, "_posterior", watched_posterior)
     monkeypatch.setattr(PUbN, "_batches", watched_batches)
-    monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched_risk)
+    found = watch(monkeypatch, PUbN, "_posterior")
+    given = watch(monkeypatch, pubn, "weighted_risk", lambda *arguments: arguments)
     result = trained.shortly()
     problem = result.evaluator.problem
-    data, sigma = problem.view(frozenset({"prior"})), found[0]
+    data, sigma = problem.view(frozenset({"prior"})), found[0].result
     eta = threshold(sigma[data.unlabeled_rows], data.unlabeled_prior, 0.9)
     below = float((sigma[data.unlabeled_rows] <= eta).double().mean())
     assert below == pytest.approx(0.9 * (1 - data.unlabeled_prior), abs=0.011)  # a percentile is cut to an integer
@@ -156,37 +131,17 @@ def test_the_second_stage_gets_posteriors_of_rows_and_one_threshold(monkeypatch:
 
 
 def test_the_networks_of_the_stages_are_two_and_the_optimizer_is_amsgrad(monkeypatch: pytest.MonkeyPatch) -> None:
-    starts: list[torch.Tensor] = []
-    optimizers: list[tuple[float, bool]] = []
-    backbone, optimizer = Run.backbone, Run.optimizer
-
-    def watched_backbone(self, outputs=1):  # type: ignore[no-untyped-def]
-        network = backbone(self, outputs)
-        starts.append(next(network.parameters()).detach().clone())
-        return network
-
-    def watched_optimizer(self, parameters, **options):  # type: ignore[no-untyped-def]
-        made = optimizer(self, parameters, **options)
-        optimizers.append((made.param_groups[0]["lr"], made.param_groups[0]["amsgrad"]))
-        return made
-
-    monkeypatch.setattr(Run, "backbone", watched_backbone)
-    monkeypatch.setattr(Run, "optimizer", watched_optimizer)
+    networks = watch(monkeypatch, Run, "backbone")
+    optimizers = watch(monkeypatch, Run, "optimizer")
     trained.shortly("lr=0.002", "first_lr=0.004")
-    assert optimizers == [(0.004, True), (0.002, True)]
-    assert len(starts) == 2
-    assert not torch.equal(*starts)
+    groups = [call.result.param_groups[0] for call in optimizers]
+    assert [(group["lr"], group["amsgrad"]) for group in groups] == [(0.004, True), (0.002, True)]
+    first, second = (next(call.result.parameters()).detach() for call in networks)
+    assert not torch.equal(first, second)
 
 
 def test_the_rate_of_either_stage_is_divided_by_ten_after_each_milestone(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: list[float] = []
-    step = Run.step
-
-    def watched(self, loss, optimizer, **options):  # type: ignore[no-untyped-def]
-        rates.append(optimizer.param_groups[0]["lr"])
-        step(self, loss, optimizer, **options)
-
-    monkeypatch.setattr(Run, "step", watched)
+    rates = watch(monkeypatch, Run, "step", lambda run, loss, optimizer, **_: optimizer.param_groups[0]["lr"])
     trained("epochs=4", "first_epochs=3", "lr=0.2", "first_lr=0.3", "milestones=[1,3]", "steps_per_epoch=2")
     expected = [0.3, 0.03, 0.03, 0.2, 0.02, 0.02, 0.002]
     assert rates == pytest.approx([rate for rate in expected for _ in range(2)])
@@ -196,26 +151,14 @@ def test_the_rate_of_either_stage_is_divided_by_ten_after_each_milestone(monkeyp
 def test_batches_have_their_own_size_of_p_and_an_epoch_passes_over_u(
     given: str, p_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes: list[tuple[int, int]] = []
-
-    def watched(z_p, z_u, *rest):  # type: ignore[no-untyped-def]
-        sizes.append((len(z_p), len(z_u)))
-        return weighted_risk(z_p, z_u, *rest)
-
-    monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched)
+    sizes = watch(monkeypatch, pubn, "weighted_risk", lambda z_p, z_u, *_: (len(z_p), len(z_u)))
     result = trained.shortly("batch_size=64", f"p_batch_size={given}")
     n_unlabeled = result.evaluator.problem.view(frozenset()).n_unlabeled
     assert sizes == [(p_size, 64)] * (2 * -(-n_unlabeled // 64))
 
 
 def test_the_loss_of_one_stage_is_given_the_size_of_u_and_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[Any, ...]] = []
-
-    def watched(z_p, z_u, *rest):  # type: ignore[no-untyped-def]
-        given.append(rest)
-        return single_stage_risk(z_p, z_u, *rest)
-
-    monkeypatch.setattr("pubench_pubn.method.single_stage_risk", watched)
+    given = watch(monkeypatch, pubn, "single_stage_risk", lambda z_p, z_u, *rest: rest)
     result = trained(*SINGLE, "negative_share=0.7")
     data = result.evaluator.problem.view(frozenset({"prior"}))
     assert set(given) == {(data.n_unlabeled, data.unlabeled_prior, 0.7)}
@@ -239,12 +182,7 @@ def test_saturated_scores_have_a_finite_loss_and_gradient(z: float) -> None:
         lambda p, u: single_stage_risk(p, u, 3, 0.999, 0.5),
     ):
         z_p, z_u = (torch.full((3,), z, requires_grad=True) for _ in range(2))
-        value = risk(z_p, z_u)
-        value.backward()
-        assert value.isfinite()
-        for side in (z_p, z_u):
-            assert side.grad is not None
-            assert side.grad.isfinite().all()
+        check_finite(risk(z_p, z_u), z_p, z_u)
 
 
 def test_an_exact_posterior_gives_the_second_stage_the_risk_of_true_labels() -> None:

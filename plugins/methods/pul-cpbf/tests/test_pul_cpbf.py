@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pubench_pul_cpbf.method import (
     opinion,
     weight_of_u,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, pu_table, run_on
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, check_finite, pu_table, run_on, watch
 from torch import Tensor, nn
 
 from pubench.method import Backbone, Run
@@ -45,14 +46,7 @@ def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
 def test_an_epoch_of_equal_batches_is_a_pass_over_the_larger_side(
     monkeypatch: pytest.MonkeyPatch, c: str, larger: str
 ) -> None:
-    steps: list[int] = []
-    factor = cpbf.ramps.cosine
-
-    def noted(step: int, total: int, *rest: Any) -> float:
-        steps.append(total)
-        return factor(step, total, *rest)
-
-    monkeypatch.setattr(cpbf.ramps, "cosine", noted)
+    steps = watch(monkeypatch, cpbf.ramps, "cosine", lambda step, total, *_: total)
     sets = (
         "data.scheme=single-training-set",
         f"mechanism.c={c}",
@@ -170,26 +164,9 @@ def fitted(**options: Any) -> tuple[PULCPBF, PUData]:
 
 
 def test_weak_classifiers_see_the_same_batches_and_move_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[float, float, float]] = []
-    batches: list[Tensor] = []
-    steps: list[str] = []
-    risk, batch, step = cpbf.fence_risk, Run._batch, Run.step
-
-    def noted(z_p: Tensor, z_u: Tensor, alpha: float, r: float, prior: float, surrogate: Any) -> Tensor:
-        calls.append((alpha, r, prior))
-        return risk(z_p, z_u, alpha, r, prior, surrogate)
-
-    def batched(run: Run[Config], rows: Tensor) -> Any:
-        batches.append(rows)
-        return batch(run, rows)
-
-    def stepped(run: Run[Config], *args: Any, **options: Any) -> None:
-        steps.append("final" if "report" in options else "fence")
-        step(run, *args, **options)
-
-    monkeypatch.setattr(cpbf, "fence_risk", noted)
-    monkeypatch.setattr(Run, "_batch", batched)
-    monkeypatch.setattr(Run, "step", stepped)
+    calls = watch(monkeypatch, cpbf, "fence_risk", lambda z_p, z_u, alpha, r, prior, _: (alpha, r, prior))
+    batches = watch(monkeypatch, Run, "_batch")
+    steps = watch(monkeypatch, Run, "step", lambda *_, **options: "final" if "report" in options else "fence")
     fitted()
     share = LABELED / (LABELED + ROWS)
     assert calls == [(alpha, share, 0.5) for _ in range(8) for alpha in boundaries(4)]
@@ -199,14 +176,7 @@ def test_weak_classifiers_see_the_same_batches_and_move_in_one_step(monkeypatch:
 
 def test_training_together_is_training_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adam moves each parameter by its own gradients: the sum of the risks is each classifier's own."""
-    votes: list[Tensor] = []
-    label = cpbf.fence_labels
-
-    def noted(given: Tensor, *args: Any) -> Tensor:
-        votes.append(given)
-        return label(given, *args)
-
-    monkeypatch.setattr(cpbf, "fence_labels", noted)
+    votes = watch(monkeypatch, cpbf, "fence_labels", lambda given, *_: given)
     fitted(fence_lr=0.05)
     together, backbone = votes.pop(), Run.backbone
     for k, alpha in enumerate(boundaries(4)):
@@ -228,49 +198,25 @@ def test_training_together_is_training_each_alone(monkeypatch: pytest.MonkeyPatc
 
 
 def test_labels_are_drawn_once_and_go_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels: list[Tensor] = []
-    used: list[tuple[Tensor, Tensor]] = []
-    rows: list[Tensor] = []
-    label, losses, batch = cpbf.fence_labels, cpbf.final_losses, Run._batch
-
-    def kept(*args: Any) -> Tensor:
-        labels.append(label(*args))
-        return labels[-1]
-
-    def noted(*args: Any) -> Any:
-        used.append((rows[-1], args[3]))
-        return losses(*args)
-
-    def batched(run: Run[Config], of: Tensor) -> Any:
-        rows.append(of)
-        return batch(run, of)
-
-    monkeypatch.setattr(cpbf, "fence_labels", kept)
-    monkeypatch.setattr(cpbf, "final_losses", noted)
-    monkeypatch.setattr(Run, "_batch", batched)
+    rows = watch(monkeypatch, Run, "_batch", lambda run, of: of)
+    used = watch(monkeypatch, cpbf, "final_losses", lambda *args: (rows[-1], args[3]))
+    drawn = watch(monkeypatch, cpbf, "fence_labels")
     _, data = fitted()
-    assert len(labels) == 1
-    assert labels[0].shape == (data.n_unlabeled,)
-    assert len(labels[0].unique()) > data.n_unlabeled // 2
+    (labels,) = (call.result for call in drawn)
+    assert labels.shape == (data.n_unlabeled,)
+    assert len(labels.unique()) > data.n_unlabeled // 2
     for of, target in used:
         assert not data.labeled[of].any()
-        torch.testing.assert_close(target, labels[0][of - LABELED], rtol=0, atol=0)
+        torch.testing.assert_close(target, labels[of - LABELED], rtol=0, atol=0)
     used.clear()
     fitted(labels="rounded", fence_epochs=20, fence_lr=0.02)
     assert {float(value) for _, target in used for value in target} == {0.0, 1.0}
     for of, target in used:
-        np.testing.assert_array_equal(target == 1, labels[1][of - LABELED] >= 0.5)
+        np.testing.assert_array_equal(target == 1, drawn[1].result[of - LABELED] >= 0.5)
 
 
 def test_what_is_annealed_follows_the_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[float, ...]] = []
-    losses = cpbf.final_losses
-
-    def noted(*args: Any) -> Any:
-        seen.append(args[4:])
-        return losses(*args)
-
-    monkeypatch.setattr(cpbf, "final_losses", noted)
+    seen = watch(monkeypatch, cpbf, "final_losses", lambda *args: args[4:])
     fitted(trust=0.5)
     assert set(seen) == {(0.5, 0.5, 0.9)}
     seen.clear()
@@ -280,16 +226,9 @@ def test_what_is_annealed_follows_the_epochs(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_fence_has_an_optimizer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
-    optimizer = Run.optimizer
-
-    def noted(run: Run[Config], *args: Any, **options: Any) -> Any:
-        made.append(optimizer(run, *args, **options))
-        return made[-1]
-
-    monkeypatch.setattr(Run, "optimizer", noted)
+    made = watch(monkeypatch, Run, "optimizer")
     method, _ = fitted(optimizer="sgd", lr=0.1, schedule="cosine")
-    fence, final = made
+    fence, final = (call.result for call in made)
     assert isinstance(fence, torch.optim.Adam)
     assert isinstance(final, torch.optim.SGD)
     assert len(fence.param_groups[0]["params"]) == 4 * len(list(method.net.parameters()))
@@ -303,45 +242,28 @@ def test_the_fence_has_an_optimizer_of_its_own(monkeypatch: pytest.MonkeyPatch) 
 def test_the_final_network_is_fresh_or_the_weak_one_nearest_to_one_half(
     monkeypatch: pytest.MonkeyPatch, fence: int
 ) -> None:
-    made: list[Backbone] = []
-    trained: list[dict[str, Tensor]] = []
-    backbone, label = Run.backbone, cpbf.fence_labels
-
-    def noted(run: Run[Config], outputs: int = 1) -> Backbone:
-        made.append(backbone(run, outputs))
-        return made[-1]
-
-    def after_the_fence(*args: Any) -> Tensor:
-        trained[:] = [{name: value.clone() for name, value in net.state_dict().items()} for net in made]
-        return label(*args)
-
-    monkeypatch.setattr(Run, "backbone", noted)
-    monkeypatch.setattr(cpbf, "fence_labels", after_the_fence)
+    made = watch(monkeypatch, Run, "backbone")
+    after_the_fence = watch(
+        monkeypatch, cpbf, "fence_labels", lambda *_: [copy.deepcopy(call.result.state_dict()) for call in made]
+    )
     fresh, _ = fitted(fence=fence)
-    assert fresh.net is made[fence]
+    assert fresh.net is made[fence].result
     made.clear()
     warm, _ = fitted(fence=fence, start="weak", lr=1e-12)
     assert len(made) == fence
-    (place,) = [k for k, net in enumerate(made) if net is warm.net]
+    (place,) = [k for k, call in enumerate(made) if call.result is warm.net]
     assert abs(boundaries(fence)[place] - 0.5) == min(abs(alpha - 0.5) for alpha in boundaries(fence))
     for name, parameter in warm.net.named_parameters():
-        torch.testing.assert_close(parameter.detach(), trained[place][name], rtol=0, atol=1e-6)
+        torch.testing.assert_close(parameter.detach(), after_the_fence[1][place][name], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(("size", "rows"), [("equal", 8), ("proportional", 2)])
 def test_batches_of_p_are_as_large_as_those_of_u_or_in_proportion(
     monkeypatch: pytest.MonkeyPatch, size: str, rows: int
 ) -> None:
-    seen: set[int] = set()
-    losses = cpbf.final_losses
-
-    def noted(p: Tensor, *args: Any) -> Any:
-        seen.add(len(p))
-        return losses(p, *args)
-
-    monkeypatch.setattr(cpbf, "final_losses", noted)
+    seen = watch(monkeypatch, cpbf, "final_losses", lambda p, *_: len(p))
     fitted(labeled_batch=size)
-    assert seen == {rows}
+    assert set(seen) == {rows}
 
 
 OPTIONS = (
@@ -401,11 +323,7 @@ def test_losses_and_gradients_are_finite(surrogate: Any, size: float) -> None:
     p, weak, strong = (torch.linspace(-size, size, 5).roll(k).requires_grad_() for k in range(3))
     losses = final_losses(p, weak, strong, torch.rand(5), 0.5, 0.5, 0.9)
     total = torch.stack(losses).sum() + fence_risk(p, weak, 0.1, 0.01, 0.4, surrogate)
-    total.backward()
-    assert total.isfinite()
-    for logits in (p, weak, strong):
-        assert logits.grad is not None
-        assert logits.grad.isfinite().all()
+    check_finite(total, p, weak, strong)
 
 
 class TestFacts(MethodFacts):

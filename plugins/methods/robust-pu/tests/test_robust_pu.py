@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pubench_robust_pu.method import (
     threshold_after,
     weighted_cross_entropy,
 )
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, check_finite, watch
 
 from pubench.method import Run
 from pubench_core.plugins.info import MethodInfo
@@ -45,63 +46,34 @@ def test_it_learns_and_no_epoch_of_the_pre_training_is_chosen() -> None:
 
 
 def test_an_epoch_is_an_episode_with_new_weights_and_a_new_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    thresholds, optimizers, sizes = [], [], []
-    weigh, optimizer = robust.row_weights, Run.optimizer
-
-    def noted(scores: torch.Tensor, labeled: torch.Tensor, **options: Any) -> torch.Tensor:
-        thresholds.append(options["thresholds"])
-        sizes.append(len(scores))
-        return weigh(scores, labeled, **options)
-
-    def counted(run: Run[Config], *args: Any, **options: Any) -> Any:
-        optimizers.append(options)
-        return optimizer(run, *args, **options)
-
-    monkeypatch.setattr(robust, "row_weights", noted)
-    monkeypatch.setattr(Run, "optimizer", counted)
+    weighed = watch(monkeypatch, robust, "row_weights")
+    optimizers = watch(monkeypatch, Run, "optimizer", lambda *_, **options: options)
     result = trained.shortly("growing_steps=2", "threshold_end=2.1")
+    thresholds = [call.options["thresholds"] for call in weighed]
     np.testing.assert_allclose(thresholds, [(0.1, 0.11), (1.1, 1.105), (2.1, 2.1)])
     assert optimizers == [{"lr": 1e-3}, {}, {}, {}]
     data = result.evaluator.problem.view(frozenset({"prior"}))
-    assert sizes == [len(data)] * 3
+    assert [len(call.args[0]) for call in weighed] == [len(data)] * 3
 
 
 def test_the_schedule_reads_nothing_but_the_number_of_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[Any, ...]] = []
-    after = robust.threshold_after
-
-    def noted(*args: Any) -> float:
-        seen.append(args)
-        return after(*args)
-
-    monkeypatch.setattr(robust, "threshold_after", noted)
+    seen = watch(monkeypatch, robust, "threshold_after", lambda *args: args)
     trained.shortly()
     assert seen == [(k, "linear", start, 1.0, 10) for k in range(3) for start in (0.1, 0.11)]
 
 
 def test_weights_are_those_of_the_rows_before_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row by row, whatever the order of the batches, and as they are throughout the inner epochs."""
-    weights, used = [], []
-    move, cross_entropy, take = robust.moved, robust.weighted_cross_entropy, Run._batch
-
-    def kept(*args: Any) -> torch.Tensor:
-        weights.append(move(*args))
-        return weights[-1]
-
-    rows = []
-
-    def batched(run: Run[Config], of: torch.Tensor) -> Any:
-        rows.append(of)
-        return take(run, of)
-
-    def noted(scores: torch.Tensor, labeled: torch.Tensor, of_batch: torch.Tensor) -> torch.Tensor:
-        used.append((len(weights) - 1, rows[-1], of_batch))
-        return cross_entropy(scores, labeled, of_batch)
-
-    monkeypatch.setattr(robust, "moved", kept)
-    monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
-    monkeypatch.setattr(Run, "_batch", batched)
+    moved = watch(monkeypatch, robust, "moved")
+    rows = watch(monkeypatch, Run, "_batch", lambda run, of: of)
+    used = watch(
+        monkeypatch,
+        robust,
+        "weighted_cross_entropy",
+        lambda scores, labeled, of_batch: (len(moved) - 1, rows[-1], of_batch),
+    )
     trained.shortly()
+    weights = [call.result for call in moved]
     assert len(weights) == 3
     for episode, of, of_batch in used:
         torch.testing.assert_close(of_batch, weights[episode][of], rtol=0, atol=0)
@@ -135,26 +107,20 @@ def test_in_pairs_of_batches_the_means_of_p_and_u_are_added(monkeypatch: pytest.
 
 
 def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered: list[float] = []
-    states: list[dict[str, torch.Tensor]] = []
     restored: list[dict[str, torch.Tensor]] = []
-    offer, restore = averaging.Best.offer, averaging.Best.restore
+    restore = averaging.Best.restore
 
     def state_of(best: averaging.Best) -> dict[str, torch.Tensor]:
-        return {name: tensor.clone() for name, tensor in best._modules[0].state_dict().items()}
-
-    def noted(best: averaging.Best, value: float) -> bool:
-        offered.append(value)
-        states.append(state_of(best))
-        return offer(best, value)
+        return copy.deepcopy(best._modules[0].state_dict())
 
     def put_back(best: averaging.Best) -> None:
         restore(best)
         restored.append(state_of(best))
 
-    monkeypatch.setattr(averaging.Best, "offer", noted)
+    offers = watch(monkeypatch, averaging.Best, "offer", lambda best, value: (value, state_of(best)))
     monkeypatch.setattr(averaging.Best, "restore", put_back)
     trained.shortly("pre_training=8", "pre_training_lr=0.05")
+    offered, states = zip(*offers, strict=True)
     chosen = int(np.argmax(offered))
     assert chosen < 7  # else any code that keeps the last state would pass
     assert len(offered) == 8
@@ -264,11 +230,7 @@ def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(
     options: dict[str, Any] = {"thresholds": (threshold, threshold), "temperatures": (1.0, 1.3)}
     weights = row_weights(z.detach(), mask, **options, hardness=hardness, weighting=weighting)
     assert ((weights >= 0) & (weights <= 1 + 1e-6)).all()
-    loss = weighted_cross_entropy(z, mask, weights)
-    loss.backward()
-    assert loss.isfinite()
-    assert z.grad is not None
-    assert z.grad.isfinite().all()
+    check_finite(weighted_cross_entropy(z, mask, weights), z)
 
 
 def test_unlabeled_rows_that_look_positive_count_less() -> None:

@@ -12,7 +12,7 @@ import torch
 from pubench_self_pu import method as self_pu
 from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
 from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, check_finite, watch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -78,21 +78,8 @@ def test_teachers_are_even_averages_over_two_passes_per_epoch(monkeypatch: pytes
 
 
 def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    clean: list[Tensor] = []
-    noisy: list[Tensor] = []
-    joint, ordered = Run.joint_batches, Run.batches
-
-    def of_clean(run: Run[Config], rows: Tensor | None = None, size: int | None = None) -> Any:
-        assert rows is not None
-        clean.append(rows)
-        return joint(run, rows, size)
-
-    def of_noisy(run: Run[Config], rows: Tensor, *args: Any, **options: Any) -> Any:
-        noisy.append(rows)
-        return ordered(run, rows, *args, **options)
-
-    monkeypatch.setattr(Run, "joint_batches", of_clean)
-    monkeypatch.setattr(Run, "batches", of_noisy)
+    clean = watch(monkeypatch, Run, "joint_batches", lambda run, rows, *_: rows)
+    noisy = watch(monkeypatch, Run, "batches", lambda run, rows, *_, **__: rows)
     data = trained.shortly(*LAST).evaluator.problem.view(frozenset({"prior"}))
     n = data.n_unlabeled
     assert [len(rows) for rows in clean] == [0, 0, 0, 0, *(2 * int(n * 0.5 * 0.5 * s) for s in (0.1, 0.2))] + [
@@ -107,14 +94,7 @@ def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pyt
 
 def test_teachers_choose_clean_rows_once_they_teach(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are chosen after each of the last three epochs; in the last two there are teachers."""
-    judges: list[Any] = []
-    scores = Run.scores
-
-    def noted(run: Run[Config], net: Any, *rest: Any, **options: Any) -> Tensor:
-        judges.append(net)
-        return scores(run, net, *rest, **options)
-
-    monkeypatch.setattr(Run, "scores", noted)
+    judges = watch(monkeypatch, Run, "scores", lambda run, net, *_, **__: net)
     method = trained.shortly(*LAST).method
     assert isinstance(method, SelfPU)
     expected = [*method.students, *method.teachers, *method.teachers]
@@ -124,19 +104,13 @@ def test_teachers_choose_clean_rows_once_they_teach(monkeypatch: pytest.MonkeyPa
 
 def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five rows as negatives and twenty as positives: an epoch of each student has so many."""
-    sides: list[tuple[int, int]] = []
-    loss = self_pu.clean_loss
 
     def five_and_twenty(method: SelfPU, epoch: int, data: Any, run: Any) -> list[tuple[Tensor, Tensor]]:
         u = data.unlabeled_rows
         return [(u[:5], u[5:25])] * 2
 
-    def noted(z: Tensor, positive: Tensor, kind: Any) -> Tensor:
-        sides.append((int((~positive).sum()), int(positive.sum())))
-        return loss(z, positive, kind)
-
     monkeypatch.setattr(SelfPU, "_chosen", five_and_twenty)
-    monkeypatch.setattr(self_pu, "clean_loss", noted)
+    sides = watch(monkeypatch, self_pu, "clean_loss", lambda z, of, kind: (int((~of).sum()), int(of.sum())))
     trained.shortly(*LAST)
     assert sides == [(5, 20)] * 4  # two students in the last two epochs
 
@@ -144,22 +118,11 @@ def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) 
 def test_a_student_is_compared_with_the_other_and_follows_its_teacher_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compared: list[int] = []
-    asked: list[int] = []
-    inference, weight = Run.inference, self_pu.consistency_weight
-
-    def noted(run: Run[Config], *modules: nn.Module) -> Any:
-        compared.extend(id(module) for module in modules)
-        return inference(run, *modules)
-
-    def noted_weight(epoch: int, *rest: Any) -> float:
-        asked.append(epoch)
-        return weight(epoch, *rest)
-
-    monkeypatch.setattr(Run, "inference", noted)
-    monkeypatch.setattr(self_pu, "consistency_weight", noted_weight)
+    inferred = watch(monkeypatch, Run, "inference", lambda run, *modules: modules)
+    asked = watch(monkeypatch, self_pu, "consistency_weight", lambda epoch, *_: epoch)
     method = trained.shortly(*LAST).method
     assert isinstance(method, SelfPU)
+    compared = [id(module) for modules in inferred for module in modules]
     first, second = (id(student) for student in method.students)
     assert [which for which, _ in groupby(compared)] == [second, first] * 2  # pass by pass, in two epochs
     assert sorted(set(asked)) == [2, 3]
@@ -168,22 +131,10 @@ def test_a_student_is_compared_with_the_other_and_follows_its_teacher_more(
 def test_the_rate_is_half_a_cosine_and_teachers_average_up_to_their_decay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rates: list[float] = []
-    decays: list[float] = []
-    step, update = Run.step, self_pu.averaging.update
-
-    def noted(run: Run[Config], loss: Tensor, optimizer: Any, **more: Any) -> None:
-        if not rates or rates[-1] != optimizer.param_groups[0]["lr"]:
-            rates.append(optimizer.param_groups[0]["lr"])
-        step(run, loss, optimizer, **more)
-
-    def noted_update(slow: nn.Module, fast: nn.Module, decay: float, **more: Any) -> None:
-        decays.append(decay)
-        update(slow, fast, decay, **more)
-
-    monkeypatch.setattr(Run, "step", noted)
-    monkeypatch.setattr(self_pu.averaging, "update", noted_update)
+    every = watch(monkeypatch, Run, "step", lambda run, loss, optimizer, **_: optimizer.param_groups[0]["lr"])
+    decays = watch(monkeypatch, self_pu.averaging, "update", lambda slow, fast, decay, **_: decay)
     trained.shortly(*LAST, "schedule=cosine", "lr=1e-3", "teacher_decay=0.6")
+    rates = [rate for rate, _ in groupby(every)]
     np.testing.assert_allclose(rates, 1e-3 * (1 + np.cos(np.pi * np.arange(4) / 4)) / 2)
     assert decays == [0, 0.5, 0.6, 0.6]
 
@@ -286,10 +237,7 @@ def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(labeled: bool
     if labeled:
         assert (weights[:, 1] == 0).all()
     loss = weighted_nnpu(z, mask, 0.4, weights[:, 0]).objective + (weights[:, 1] * binary_entropy(z)).mean()
-    loss.backward()
-    assert loss.isfinite()
-    assert z.grad is not None
-    assert z.grad.isfinite().all()
+    check_finite(loss, z)
 
 
 def test_the_budget_of_entropy_is_passed_by_one_row_at_most() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pubench_testkit.testing import pu_table, run_on
+from pubench_testkit.testing import pu_table, run_on, watch
 from pubench_two_step.method import Config, TwoStep, far, rocchio, without_positive_features
 
 from pubench_core.errors import RequestError
@@ -59,16 +59,9 @@ def test_it_separates_two_gaussians(step_one: str, iterate: str) -> None:
 @pytest.mark.parametrize("step_one", ["spy", "rocchio", "knn"])
 def test_reliable_negatives_are_negative(step_one: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data, truth = table()
-    found: list[Array] = []
-    kept = TwoStep._reliable
-
-    def noted(self: TwoStep, *args: Any) -> Any:
-        found.append(kept(self, *args)[1])
-        return kept(self, *args)
-
-    monkeypatch.setattr(TwoStep, "_reliable", noted)
+    found = watch(monkeypatch, TwoStep, "_reliable")
     trained(data, step_one=step_one)
-    reliable = found[0][data.n_labeled :]
+    reliable = found[0].result[1][data.n_labeled :]
     assert reliable.sum() > 30
     assert truth[reliable].mean() < 0.06
 

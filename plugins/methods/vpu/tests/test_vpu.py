@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from torch.nn import functional as F
 
@@ -58,18 +58,10 @@ def test_its_criterion_is_minus_the_variational_loss_on_validation_rows() -> Non
 
 
 def test_the_learning_rate_is_halved_in_every_nth_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: list[tuple[int, float]] = []
-
-    step = Run.step
-
-    def watched(self, objective, optimizer, **rest):  # type: ignore[no-untyped-def]
-        rates.append((self.position["epoch"], optimizer.param_groups[0]["lr"]))
-        return step(self, objective, optimizer, **rest)
-
-    monkeypatch.setattr(Run, "step", watched)
+    rates = watch(monkeypatch, Run, "step", lambda run, loss, optimizer, **_: optimizer.param_groups[0]["lr"])
     trained("epochs=7", "steps_per_epoch=1", "batch_size=8", "lr=0.008", "halve_every=3", "mechanism.c=0.3")
     # epochs count from 1 here: the third and the sixth are e mod 3 = 2
-    assert [rate for _, rate in rates] == pytest.approx([0.008, 0.008, 0.004, 0.004, 0.004, 0.002, 0.002])
+    assert rates == pytest.approx([0.008, 0.008, 0.004, 0.004, 0.004, 0.002, 0.002])
 
 
 @pytest.mark.parametrize(
@@ -78,16 +70,9 @@ def test_the_learning_rate_is_halved_in_every_nth_epoch(monkeypatch: pytest.Monk
 def test_adams_betas_are_those_of_the_preset(
     preset: str, betas: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: set[tuple[float, float]] = set()
-    step = Run.step
-
-    def watched(self, objective, optimizer, **rest):  # type: ignore[no-untyped-def]
-        seen.update(group["betas"] for group in optimizer.param_groups)
-        return step(self, objective, optimizer, **rest)
-
-    monkeypatch.setattr(Run, "step", watched)
+    groups = watch(monkeypatch, Run, "step", lambda run, loss, optimizer, **_: optimizer.param_groups)
     trained(f"method.preset={preset}", "epochs=2", "steps_per_epoch=1", "batch_size=8", "halve_every=2")
-    assert seen == {betas}
+    assert {group["betas"] for of in groups for group in of} == {betas}
 
 
 def test_betas_make_a_difference_to_adam_and_none_to_sgd() -> None:
@@ -120,11 +105,7 @@ def test_more_rows_per_batch_than_there_are_have_a_result() -> None:
 @pytest.mark.parametrize("size", [1.0, 1e4])
 def test_losses_are_finite_for_any_coefficient_and_logits(coefficient: float, size: float) -> None:
     z = (size * torch.tensor([-1.0, -0.5, 0.0, 1.0])).requires_grad_()
-    loss = variational_loss(z, z) + mixup_regularizer(z, -z, coefficient)
-    loss.backward()
-    assert loss.isfinite()
-    assert z.grad is not None
-    assert z.grad.isfinite().all()
+    check_finite(variational_loss(z, z) + mixup_regularizer(z, -z, coefficient), z)
 
 
 def test_a_batch_of_one_side_only_has_a_finite_loss() -> None:

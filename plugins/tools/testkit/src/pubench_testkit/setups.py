@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
@@ -138,6 +138,43 @@ class MethodFacts:
         assert np.isfinite(result.scores["last"]["test"]).all()
         if "mechanism.c=0.002" in extreme:
             assert result.evaluator.problem.split.train.n_labeled == 1
+
+
+class Call(NamedTuple):
+    """One call of a watched function."""
+
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    result: Any
+
+
+def watch(patch: pytest.MonkeyPatch, owner: Any, name: str, note: Callable[..., Any] | None = None) -> list[Any]:
+    """Calls of a function of a module, or of a method of a class, from now on: a list that grows.
+
+    Holds a :class:`Call` for each that has returned; with ``note``, what that gives for the arguments before the call.
+    """
+    found: list[Any] = []
+    original = getattr(owner, name)
+
+    def watched(*args: Any, **options: Any) -> Any:
+        if note is not None:
+            found.append(note(*args, **options))
+        result = original(*args, **options)
+        if note is None:
+            found.append(Call(args, options, result))
+        return result
+
+    patch.setattr(owner, name, watched)
+    return found
+
+
+def check_finite(loss: Tensor, *inputs: Tensor) -> None:
+    """Asserts that a loss is finite, and so are its gradients by all of the inputs."""
+    loss.backward()
+    assert loss.isfinite()
+    for values in inputs:
+        assert values.grad is not None
+        assert values.grad.isfinite().all()
 
 
 def pu_table(

@@ -22,11 +22,12 @@ from torch import nn
 from .conformance import CHECKS, Subject
 from .conformance.report import check_one
 from .reference import Arrays, Case, Vectors, joined, linear, reference_arrays, reference_cases, reference_folder
-from .setups import LAST, MethodFacts, Trainer, accuracy, pu_table, run_on
+from .setups import LAST, Call, MethodFacts, Trainer, accuracy, check_finite, pu_table, run_on, watch
 
 __all__ = [
     "LAST",
     "Arrays",
+    "Call",
     "Case",
     "MethodConformance",
     "MethodFacts",
@@ -34,6 +35,7 @@ __all__ = [
     "Vectors",
     "ViewsAsked",
     "accuracy",
+    "check_finite",
     "joined",
     "layer_names",
     "linear",
@@ -42,6 +44,7 @@ __all__ = [
     "reference_cases",
     "reference_folder",
     "run_on",
+    "watch",
 ]
 
 
