@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
     return str(folder)
 
 
-def test_check_and_verify_say_it(tmp_path: Path, pubench: Run, site: str) -> None:
+def test_check_and_verify_name_carried_data(tmp_path: Path, pubench: Run, site: str) -> None:
     env = {"PYTHONPATH": site}
     checked = pubench("check", "acme-cheat", "--format", "json", env=env)
     assert "weights.npz holds rows of digits" in checked.stdout

@@ -66,7 +66,7 @@ def test_a_classic_needs_no_prior_but_for_the_risk(method: str) -> None:
     assert np.corrcoef(model.decision_function(frame), with_prior.decision_function(frame))[0, 1] > 0.99
 
 
-def test_boosting_gets_gaps_and_categories_and_trees_do_not() -> None:
+def test_boosting_but_not_trees_gets_gaps_and_categories() -> None:
     frame, labeled, _ = rows()
     model = PUClassifier("naive", prior=0.3, base="boosting").fit(frame, labeled)
     state = model._saved()[0].method.model.state_dict()

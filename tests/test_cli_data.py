@@ -176,7 +176,7 @@ def rows_by_key(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, A
 class TestList:
     COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
 
-    def test_it_says_what_is_here_of_every_set(self, data: Run, tmp_path: Path) -> None:
+    def test_data_list_says_what_is_here_of_every_set(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         put(tmp_path, key="acme-drawer")
         assert data("data", "fetch", "acme-screws").returncode == 0
@@ -239,7 +239,7 @@ class TestList:
             f"files: {root_of(tmp_path)} (from PUBENCH_DATA); prepared copies: {tmp_path / 'cache' / 'prepared'}"
         )
 
-    def test_it_reads_no_data_and_makes_no_folder(self, data: Run, tmp_path: Path) -> None:
+    def test_data_list_reads_no_data_and_makes_no_folder(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "list")
         assert happened(tmp_path) == []
@@ -291,21 +291,21 @@ class TestInfo:
         assert "1 short 99" in [" ".join(line.split()) for line in lines]
         assert any(line.startswith(f"copy: {copy_of(tmp_path)} (0.0 MiB, ") for line in lines)
 
-    def test_of_an_absent_set_it_says_what_is_missing(self, data: Run, tmp_path: Path) -> None:
+    def test_data_info_says_what_is_missing_of_an_absent_set(self, data: Run, tmp_path: Path) -> None:
         done = data("data", "info", "acme-screws", "--format", "json")
         facts = json.loads(done.stdout)
         assert (facts["state"], facts["rows"], facts["files"], facts["copies"]) == ("absent", None, [], [])
         assert facts["missing"].startswith(f"acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'} and ")
         assert facts["missing"] in " ".join(data("data", "info", "acme-screws").stdout.split())
 
-    def test_of_a_broken_one_it_says_why(self, data: Run) -> None:
+    def test_data_info_says_why_a_set_is_broken(self, data: Run) -> None:
         facts = json.loads(data("data", "info", "acme-bad-place", "--format", "json").stdout)
         assert (facts["state"], facts["missing"]) == (
             "broken",
             "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'",
         )
 
-    def test_of_a_damaged_copy_it_says_what_to_do(self, data: Run, tmp_path: Path) -> None:
+    def test_data_info_says_what_to_do_about_a_damaged_copy(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         (copy_of(tmp_path) / "manifest.json").write_text("{")
@@ -314,7 +314,7 @@ class TestInfo:
         assert facts["missing"].endswith("(pubench data remove acme-screws)")
         assert facts["missing"] in data("data", "info", "acme-screws").stdout
 
-    def test_of_an_embedded_one_it_says_that_it_comes_with_its_package(self, data: Run) -> None:
+    def test_data_info_says_that_an_embedded_set_comes_with_its_package(self, data: Run) -> None:
         done = data("data", "info", "digits")
         assert (done.returncode, done.stderr) == (0, "")
         assert "state: packaged" in done.stdout
@@ -476,28 +476,28 @@ class TestVerify:
 
 
 class TestPath:
-    def test_of_a_prepared_set_it_is_the_copy(self, data: Run, tmp_path: Path) -> None:
+    def test_data_path_of_a_prepared_set_is_the_copy(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         done = data("data", "path", "acme-screws")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"{copy_of(tmp_path)}\n", "")
 
-    def test_of_files_alone_it_is_their_folder(self, data: Run, tmp_path: Path) -> None:
+    def test_data_path_of_files_alone_is_their_folder(self, data: Run, tmp_path: Path) -> None:
         assert data("data", "path", "acme-screws").returncode == 2
         folder = put(tmp_path).parent
         assert data("data", "path", "acme-screws").stdout == f"{folder}\n"
 
-    def test_of_an_absent_set_it_is_refused_with_what_is_missing(self, data: Run) -> None:
+    def test_data_path_of_an_absent_set_is_refused_with_what_is_missing(self, data: Run) -> None:
         assert "acme-screws: no screws.csv in " in error_of(data("data", "path", "acme-screws"), 2)
 
-    def test_of_an_embedded_set_there_is_none(self, data: Run) -> None:
+    def test_data_path_of_an_embedded_set_is_refused(self, data: Run) -> None:
         line = error_of(data("data", "path", "digits"), 2)
         assert line == "error: digits comes with its package and has no files"
 
-    def test_of_a_broken_set_it_is_refused_with_the_reason(self, data: Run) -> None:
+    def test_data_path_of_a_broken_set_is_refused_with_the_reason(self, data: Run) -> None:
         assert "KeyError: 'drawer'" in error_of(data("data", "path", "acme-bad-place"), 1)
 
-    def test_of_a_damaged_copy_it_is_refused_with_what_to_do(self, data: Run, tmp_path: Path) -> None:
+    def test_data_path_of_a_damaged_copy_is_refused_with_what_to_do(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         (copy_of(tmp_path) / "manifest.json").write_text("[]")
@@ -515,11 +515,11 @@ class TestRemove:
         assert not list((tmp_path / "cache").rglob("*.npy"))
         assert data("data", "path", "acme-screws").stdout == f"{path.parent}\n"
 
-    def test_where_there_is_no_copy_it_says_so(self, data: Run) -> None:
+    def test_data_remove_says_if_there_is_no_copy(self, data: Run) -> None:
         done = data("data", "remove", "acme-screws", "digits")
         assert (done.returncode, done.stderr) == (0, "acme-screws: no copy\ndigits: no copy\n")
 
-    def test_a_damaged_manifest_does_not_keep_it(self, data: Run, tmp_path: Path) -> None:
+    def test_a_copy_with_a_damaged_manifest_is_removed(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         (copy_of(tmp_path) / "manifest.json").write_text("")
@@ -557,7 +557,7 @@ class TestDrawnTestPart:
         assert done.returncode == code, done.stderr
         return json.loads(done.stdout), done.stderr
 
-    def test_it_is_drawn_from_both_parts_in_another_run(self, data: Run, tmp_path: Path) -> None:
+    def test_a_drawn_test_part_is_from_both_parts_in_another_run(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-apart")
         own, _ = self.facts(data)
         drawn, said = self.facts(data, "data.test=drawn", "data.test_fraction=0.3")

@@ -129,7 +129,7 @@ class TestTable:
                 *(f"{100 * measures[key]['value']:.2f}" for key in HEADLINE),
             ]
 
-    def test_it_says_what_was_run_and_at_what_cost(
+    def test_the_table_says_what_was_run_and_at_what_cost(
         self, first: subprocess.CompletedProcess[str], folder: Path, record: dict[str, Any]
     ) -> None:
         lines = self.lines(first)
@@ -149,13 +149,13 @@ class TestTable:
 
 
 class TestRecord:
-    def test_it_has_the_documented_files_and_no_other(self, folder: Path) -> None:
+    def test_a_record_has_the_documented_files_and_no_other(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == DOCUMENTED
 
     def test_the_folder_is_named_by_the_run(self, folder: Path, record: dict[str, Any]) -> None:
         assert folder.name == record["run_id"]
 
-    def test_it_says_which_format_it_has(self, record: dict[str, Any]) -> None:
+    def test_a_record_says_which_format_it_has(self, record: dict[str, Any]) -> None:
         assert record["record_version"] == RECORD_VERSION == 4
 
     def test_every_criterion_has_its_epoch_and_its_measures(self, record: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class TestRecord:
         assert record["oracle"] is False
         assert "granted" not in first.stdout
 
-    def test_in_case_control_the_labeled_positives_stay_unlabeled_too(self, record: dict[str, Any]) -> None:
+    def test_labeled_positives_stay_in_u_in_case_control(self, record: dict[str, Any]) -> None:
         train = record["data"]["train"]
         assert train["labeled"] == train["positive"] // 10
         assert (train["unlabeled_positive"], train["unlabeled_negative"]) == (train["positive"], train["negative"])
@@ -242,17 +242,17 @@ def second(first: subprocess.CompletedProcess[str], here: Run) -> subprocess.Com
 
 
 class TestSecondCall:
-    def test_it_prints_the_stored_result(
+    def test_a_second_call_prints_the_stored_result(
         self, first: subprocess.CompletedProcess[str], second: subprocess.CompletedProcess[str]
     ) -> None:
         assert second.returncode == 0
         assert second.stdout == first.stdout
 
-    def test_it_trains_nothing_and_says_so(self, second: subprocess.CompletedProcess[str]) -> None:
+    def test_a_second_call_trains_nothing_and_says_so(self, second: subprocess.CompletedProcess[str]) -> None:
         (line,) = [line for line in second.stderr.splitlines() if not line.startswith("warning: ")]
         assert re.fullmatch(r"stored result of \S+Z: same run, same code \(--force runs it again\)", line)
 
-    def test_as_json_it_is_one_object_and_nothing_else(
+    def test_a_second_call_as_json_is_one_object_and_nothing_else(
         self, second: subprocess.CompletedProcess[str], here: Run, record: dict[str, Any], folder: Path
     ) -> None:
         found = json_of(here(*NNPU, "--format", "json"))
@@ -267,7 +267,7 @@ class TestSecondCall:
 
 
 class TestForce:
-    def test_it_runs_again_and_keeps_the_older_record(self, here: Run, home: Path) -> None:
+    def test_force_runs_again_and_keeps_the_older_record(self, here: Run, home: Path) -> None:
         before = json_of(here(*CANCER, "--results", "forced", "--format", "json"))
         again = here(*CANCER, "--results", "forced", "--force", "--format", "json")
         found = json_of(again)
@@ -420,7 +420,7 @@ class TestAnotherRequestForTheSameRun:
 
 
 class TestDryRun:
-    def test_it_prints_a_complete_spec_and_runs_nothing(self, pubench: Run, tmp_path: Path) -> None:
+    def test_a_dry_run_prints_a_complete_spec_and_runs_nothing(self, pubench: Run, tmp_path: Path) -> None:
         done = pubench(*NNPU, "--prior", "scaled:1.2", "--dry-run")
         assert (done.returncode, done.stderr) == (0, "")
         assert list(tmp_path.iterdir()) == []
@@ -439,7 +439,7 @@ class TestDryRun:
         assert here("run", "--config", "run.yaml", "--dry-run").stdout == printed
         assert here("run", "--config", "run.yaml").stdout == first.stdout
 
-    def test_the_spec_of_a_record_is_accepted_too(
+    def test_the_spec_of_a_record_is_accepted(
         self, here: Run, first: subprocess.CompletedProcess[str], folder: Path
     ) -> None:
         assert here("run", "--config", folder / "spec.yaml").stdout == first.stdout
@@ -507,11 +507,11 @@ def supervised(here: Run) -> subprocess.CompletedProcess[str]:
 
 
 class TestOracle:
-    def test_it_is_marked_in_the_table(self, supervised: subprocess.CompletedProcess[str]) -> None:
+    def test_an_oracle_is_marked_in_the_table(self, supervised: subprocess.CompletedProcess[str]) -> None:
         assert supervised.stdout.startswith("pn (oracle) on breast-cancer")
         assert "oracle: this method was granted the true labels" in supervised.stdout
 
-    def test_it_is_marked_in_the_record(self, supervised: subprocess.CompletedProcess[str], home: Path) -> None:
+    def test_an_oracle_is_marked_in_the_record(self, supervised: subprocess.CompletedProcess[str], home: Path) -> None:
         folder = home / supervised.stdout.splitlines()[-1].removeprefix("record: ")
         assert json.loads((folder / "result.json").read_text())["oracle"] is True
 

@@ -69,21 +69,21 @@ def python(code: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str
 
 class TestACommandOfAPlugin:
     @pytest.mark.parametrize("path", [["greet"], ["study", "greet"], ["hall", "greet"]], ids=" ".join)
-    def test_it_runs(self, pubench: Run, greeter: Mapping[str, str], path: list[str]) -> None:
+    def test_a_command_of_a_plugin_runs(self, pubench: Run, greeter: Mapping[str, str], path: list[str]) -> None:
         done = pubench(*path, "nnpu", "--times", 2, env=greeter)
         assert (done.returncode, done.stdout) == (0, "hello hello nnpu\n"), done.stderr
 
-    def test_it_has_help_and_an_example(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_command_of_a_plugin_has_help_and_an_example(self, pubench: Run, greeter: Mapping[str, str]) -> None:
         done = pubench("greet", "--help", env=greeter)
         assert "So many times." in done.stdout
         assert "Example: pubench greet nnpu" in done.stdout
 
-    def test_it_is_listed_with_the_others(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_command_of_a_plugin_is_listed(self, pubench: Run, greeter: Mapping[str, str]) -> None:
         assert "Greet a method." in pubench("--help", env=greeter).stdout
         assert "Large rooms." in pubench("--help", env=greeter).stdout
         assert "Greet a study." in pubench("study", "--help", env=greeter).stdout
 
-    def test_a_slip_of_the_pen_is_answered_with_it(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_misspelled_command_is_answered_with_the_nearest(self, pubench: Run, greeter: Mapping[str, str]) -> None:
         done = pubench("greeet", env=greeter)
         assert done.returncode == 2
         assert "Did you mean 'greet'?" in done.stderr
@@ -121,27 +121,27 @@ class TestACommandOfAPlugin:
 
 
 class TestAPythonName:
-    def test_it_is_an_attribute_of_the_package(self, greeter: Mapping[str, str]) -> None:
+    def test_a_python_name_is_an_attribute_of_the_package(self, greeter: Mapping[str, str]) -> None:
         done = python(
             "import pubench; print(pubench.greeting('nnpu'), 'greeting' in dir(pubench), 'run' in dir(pubench))",
             greeter,
         )
         assert done.stdout == "hello nnpu True True\n", done.stderr
 
-    def test_it_can_be_imported_by_name(self, greeter: Mapping[str, str]) -> None:
+    def test_a_python_name_can_be_imported(self, greeter: Mapping[str, str]) -> None:
         assert python("from pubench import greeting; print(greeting('x'))", greeter).stdout == "hello x\n"
 
 
 class TestAnAbsentTool:
     """As if a distribution that a table names had never been installed."""
 
-    def test_its_command_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_command_of_an_absent_tool_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(installed, "PACKAGES", {"study": "pubench-nowhere"})
         with pytest.raises(PubenchError, match=r"^study is not installed: pip install pubench-nowhere$") as error:
             installed._refuse("study")
         assert error.value.exit_code == 2
 
-    def test_its_python_name_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_python_name_of_an_absent_tool_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pubench.tools, "PACKAGES", {"fly": "pubench-nowhere"})
         with pytest.raises(ImportError, match=r"^pubench.fly is not installed: pip install pubench-nowhere$"):
             from pubench import fly  # noqa: F401

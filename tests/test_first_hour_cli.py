@@ -448,7 +448,7 @@ class TestUnderstood:
         facts = one_json(here("data", "check", "my.csv", "--format", "json"))
         assert (facts["rows"], facts["could_be_labels"]) == (N, ["s"])
 
-    def test_it_says_what_a_run_says(self, here: Run, first: subprocess.CompletedProcess[str]) -> None:
+    def test_data_check_says_what_a_run_says(self, here: Run, first: subprocess.CompletedProcess[str]) -> None:
         facts = one_json(here("data", "check", "my.csv", "--label-col", "s", "--format", "json"))
         said = first.stderr.splitlines()
         start = said.index(facts["notes"][0])
@@ -456,7 +456,7 @@ class TestUnderstood:
         assert (facts["labeled"], facts["unlabeled"]) == (N_LABELED, N - N_LABELED)
         assert len(facts["columns"]) == 14
 
-    def test_it_is_said_without_torch(self, home: Path) -> None:
+    def test_data_check_imports_no_torch(self, home: Path) -> None:
         code = (
             "import sys; sys.argv = ['pubench', 'data', 'check', 'my.csv', '--label-col', 's']\n"
             "from pubench_cli.main import main\n"
@@ -465,7 +465,7 @@ class TestUnderstood:
         done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "False"
 
-    def test_it_refuses_what_a_run_refuses(self, here: Run, home: Path) -> None:
+    def test_data_check_refuses_what_a_run_refuses(self, here: Run, home: Path) -> None:
         table = pd.read_parquet(home / "plain.parquet").assign(copy=lambda frame: frame.s * 5)
         table.to_csv(home / "leak.csv", index=False)
         for words in (("data", "check", "leak.csv"), (*OWN[:3], "--data", "leak.csv", "--prior", "0.6")):
@@ -474,7 +474,7 @@ class TestUnderstood:
             assert "'copy' says the same as 's' in every row" in done.stderr
             assert done.stderr.rstrip().endswith("--drop copy")
 
-    def test_of_many_columns_of_numbers_a_few_are_listed(self, here: Run, home: Path) -> None:
+    def test_data_check_lists_a_few_of_many_columns_of_numbers(self, here: Run, home: Path) -> None:
         rng = np.random.default_rng(0)
         frame = pd.DataFrame(rng.normal(size=(20, 60))).add_prefix("x").assign(s=[1] * 5 + [0] * 15)
         frame.to_csv(home / "wide.csv", index=False)
@@ -490,13 +490,13 @@ class TestIds:
         assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
         assert len(rows) == N - N_LABELED
 
-    def test_they_stay_when_another_criterion_names_the_result(self, here: Run, home: Path, folder: Path) -> None:
+    def test_row_names_stay_when_another_criterion_names_the_result(self, here: Run, home: Path, folder: Path) -> None:
         shutil.copytree(folder, home / "again" / folder.name, dirs_exist_ok=True)
         assert here(*OWN, "--results", "again", "--select", "last").returncode == 0
         rows = rows_in(home / "again" / folder.name)
         assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
 
-    def test_so_does_predict(self, here: Run, folder: Path) -> None:
+    def test_predict_names_rows_as_they_are_written(self, here: Run, folder: Path) -> None:
         rows = list(csv.DictReader(here("predict", folder, "my.csv").stdout.splitlines()))
         assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert [row["Nr"] for row in rows] == [f"{k:05}" for k in range(N)]
@@ -577,7 +577,7 @@ class TestDecisions:
         assert "vpu does not use the prior" in here(*vpu, "--prior", "0.6").stdout
         assert "by the given prior" not in here(*vpu).stdout
 
-    def test_of_a_data_set_nothing_is_said(self, here: Run) -> None:
+    def test_no_decisions_are_printed_for_a_data_set(self, here: Run) -> None:
         assert "unlabeled rows:" not in here(*ON_DIGITS).stdout
         assert "decisions" not in one_json(here(*ON_DIGITS, "--format", "json"))
 
@@ -604,7 +604,7 @@ class TestSeeds:
         among = one_json(here(*OWN, "--seeds", "2,25", "--format", "json"))["runs"][1]
         assert alone["run_id"] == among["run_id"]
 
-    def test_of_a_data_set_the_test_measures_are_compared(self, here: Run) -> None:
+    def test_seeds_on_a_data_set_compare_test_measures(self, here: Run) -> None:
         found = one_json(here(*ON_DIGITS, "--seeds", "2,3", "--format", "json"))
         values = [100 * run["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] for run in found["runs"]]
         assert found["summary"]["accuracy, %"]["values"] == pytest.approx(values)

@@ -410,7 +410,7 @@ def test_rows_of_a_generator_are_kept_where_they_are_asked_for(tmp_path: Path) -
     assert all(np.array_equal(found[name], same[name]) for name in found)
 
 
-def test_a_record_without_them_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
+def test_a_record_without_samples_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
     assert not (carried_out("count-loss", "[]", tmp_path).folder / files.SAMPLES).exists()
     outcome = carried_out("count-loss", "[samples]", tmp_path)
     assert not outcome.reused

@@ -144,7 +144,9 @@ class TestTakenKey:
         source = OFFERS.format(returned="[info('upu', 'a:b'), info('acme-free', 'a:b')]")
         return {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-rival", {"acme_rival": source}))}
 
-    def test_it_is_usable_from_neither_and_each_row_names_the_other(self, pubench: Run, rival: dict[str, str]) -> None:
+    def test_a_key_of_two_plugins_is_usable_from_neither_and_each_row_names_the_other(
+        self, pubench: Run, rival: dict[str, str]
+    ) -> None:
         found = json.loads(pubench("list", "methods", "--format", "json", env=rival).stdout)
         reasons = {row["package"]: row["reason"] for row in found if row["key"] == "upu"}
         assert reasons == {
@@ -257,7 +259,7 @@ def strangers(tmp_path_factory: pytest.TempPathFactory, make_distribution: Make)
 
 
 class TestSoundMethod:
-    def test_it_is_listed_and_runs_like_our_own(self, pubench: Run, strangers: dict[str, str]) -> None:
+    def test_a_sound_method_is_listed_and_runs_like_our_own(self, pubench: Run, strangers: dict[str, str]) -> None:
         found = json.loads(pubench("list", "methods", "--format", "json", env=strangers).stdout)
         row = next(row for row in found if row["key"] == "acme-tiny")
         assert (row["status"], row["package"], row["version"]) == ("ok", "acme-pu", "1.0")

@@ -26,7 +26,7 @@ def cancer():
 
 
 class TestRun:
-    def test_it_is_the_run_of_the_command_line(self, tmp_path, pubench_in):
+    def test_a_run_in_python_is_the_run_of_the_command_line(self, tmp_path, pubench_in):
         done = pubench_in(tmp_path)(
             *("run", "--method", "nnpu", "--data", "digits", "--c", "0.2", "--seed", "25", "--set", "epochs=2"),
             "--no-tracking",
@@ -195,7 +195,7 @@ STEERING = "\x1b]0;pwned\x07"
 class TestControlCharacters:
     """A name in a table or a file neither moves the cursor nor renames the window where a message is shown."""
 
-    def test_they_are_shown_in_what_is_raised(self, tmp_path):
+    def test_control_characters_are_escaped_in_errors(self, tmp_path):
         frame = pd.DataFrame({f"a{STEERING}": np.arange(20.0), "s": np.arange(20) < 5})
         with pytest.raises(pubench.InvalidRequest, match=r"\\x1b\]0;pwned\\x07") as error:
             pubench.run("nnpu", pubench.data(frame, labeled=f"s{STEERING}"), prior=0.5, results=tmp_path)
@@ -208,7 +208,7 @@ class TestControlCharacters:
             print(pubench.data(tmp_path / f"my{STEERING}.npz", labeled="s"))
         assert "\x1b" not in str(error.value)
 
-    def test_and_where_a_table_is_shown(self):
+    def test_control_characters_are_escaped_in_tables(self):
         frame = pd.DataFrame({f"a{STEERING}": np.arange(20.0), "s": np.arange(20) < 5})
         shown = repr(pubench.data(frame.assign(**{f"k{STEERING}": "constant"}), labeled="s"))
         assert "\\x1b]0;pwned\\x07" in shown
@@ -216,7 +216,7 @@ class TestControlCharacters:
 
 
 class TestDecisions:
-    def test_they_are_what_the_command_line_says(self, tmp_path, cancer, pubench_in):
+    def test_decisions_in_python_are_those_of_the_command_line(self, tmp_path, cancer, pubench_in):
         import json
         from dataclasses import asdict
 
@@ -231,7 +231,7 @@ class TestDecisions:
         assert json.loads(json.dumps(asdict(found.decisions()))) == json.loads(done.stdout)["decisions"]
         assert found.decisions().unlabeled == (~labeled).sum()
 
-    def test_of_a_data_set_there_are_none(self, tmp_path):
+    def test_a_run_on_a_data_set_has_no_decisions(self, tmp_path):
         with pytest.raises(ValueError, match="has no decisions"):
             pubench.run("upu", "digits", results=tmp_path, **QUICK).decisions()
 

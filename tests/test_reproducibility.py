@@ -233,7 +233,7 @@ class TestHiddenLabels:
 
     @pytest.mark.parametrize("scheme", SCHEMES)
     @pytest.mark.parametrize("method", ["nnpu", "upu"])
-    def test_not_one_bit_of_a_pu_method_s_scores_depends_on_them(self, method: str, scheme: str) -> None:
+    def test_not_one_bit_of_a_pu_method_s_scores_depends_on_hidden_labels(self, method: str, scheme: str) -> None:
         assert self.agreement(method, scheme) == {"pa": True, "pauc": True, "last": True}
 
     @pytest.mark.parametrize("scheme", SCHEMES)
@@ -275,7 +275,7 @@ class TestCallersRandomState:
         np.random.set_state(before[1])
         random.setstate(before[2])
 
-    def test_it_neither_changes_a_result_nor_is_changed(self) -> None:
+    def test_the_caller_s_random_state_neither_changes_a_result_nor_is_changed(self) -> None:
         plan = plan_of("nnpu")
         results = []
         for seed in (0, 1):

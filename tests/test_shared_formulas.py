@@ -75,7 +75,7 @@ def test_editing_pu_risk_runs_the_methods_again_that_reach_it_and_no_other(edite
     assert changed.isdisjoint({"method puet", "method pn", "method vpu", "backbone mlp"})
 
 
-def test_editing_what_pu_risk_calls_runs_them_again_too(edited: Edited) -> None:
+def test_editing_what_pu_risk_calls_runs_its_methods_again(edited: Edited) -> None:
     changed = edited("losses", "torch.sigmoid(-margin)", "torch.sigmoid(-2 * margin)")
     assert changed == methods_that_import("losses", "risks")
     assert "method puet" not in changed

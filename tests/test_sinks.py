@@ -54,7 +54,7 @@ def shelf(tmp_path: Path, make_distribution: Make) -> Mapping[str, str]:
 
 
 class TestASinkOfAnyPlugin:
-    def test_it_is_listed(self, pubench: Run, shelf: Mapping[str, str]) -> None:
+    def test_a_sink_of_a_plugin_is_listed(self, pubench: Run, shelf: Mapping[str, str]) -> None:
         rows = json.loads(pubench("list", "sinks", "--format", "json", env=shelf).stdout)
         assert {"key": "shelf", "automatic": True}.items() <= next(r for r in rows if r["key"] == "shelf").items()
 
@@ -73,7 +73,7 @@ class TestASinkOfAnyPlugin:
 
 
 class TestSinksOfARequest:
-    def test_those_that_get_every_run_and_those_that_are_named(self) -> None:
+    def test_a_request_has_automatic_and_named_sinks(self) -> None:
         assert chosen_sinks(ExecutionSpec()) == {"mlflow": None}
         assert chosen_sinks(ExecutionSpec(sinks={"jsonl": None})) == {"mlflow": None, "jsonl": None}
         assert chosen_sinks(ExecutionSpec(sinks={"mlflow": "http://a"})) == {"mlflow": "http://a"}
@@ -92,7 +92,7 @@ class TestSinksOfARequest:
             pubench.run("upu", "digits", results=tmp_path / "none", settings={"execution.sinks": {"jsnl": None}})
         assert not (tmp_path / "none").exists()
 
-    def test_they_are_no_part_of_the_run_id(self) -> None:
+    def test_sinks_are_no_part_of_the_run_id(self) -> None:
         layers = [("data.key=digits", "method.key=upu", *more) for more in ((), ("execution.sinks={jsonl: x.jsonl}",))]
         without, with_one = (resolve([assigned(*given)], registry()) for given in layers)
         assert with_one.spec.execution.sinks == {"jsonl": "x.jsonl"}

@@ -158,7 +158,7 @@ class TestRun:
         assert [int(row["decision"]) for row in rows] == (scores > 0).astype(int).tolist()
         assert [int(row["rank"]) for row in rows] == [1 + int((scores > score).sum()) for score in scores]
 
-    def test_they_say_something_of_the_hidden_labels(self, folder: Path) -> None:
+    def test_predictions_rank_hidden_positives_first(self, folder: Path) -> None:
         """No measure is in the record, but there is one to be had here."""
         _, truth = cancer()
         rows = rows_of((folder / "predictions.csv").read_text())
@@ -247,7 +247,7 @@ class TestWithoutTruth:
         ],
         ids=["prior", "criterion"],
     )
-    def test_what_the_rows_refuse_is_recorded_too(
+    def test_what_the_rows_refuse_is_recorded(
         self, pubench: Run, home: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
     ) -> None:
         line = line_of_the_last(pubench(*SOUND, "--data", home / "my.csv", *arguments))
@@ -292,7 +292,7 @@ class TestWithoutTruth:
         assert re.match(r"warning: all \d+ unlabeled rows are decided positive \(scores from ", first)
         assert "take as many of the highest scores as the prior says" in first
 
-    def test_it_is_tracked_without_a_test_part(self, here: Run, home: Path, tracking_database: Path) -> None:
+    def test_a_run_without_a_test_part_is_tracked(self, here: Run, home: Path, tracking_database: Path) -> None:
         (home / "tracked").mkdir()
         shutil.copy(tracking_database, home / "tracked")
         tracked = [word for word in SOUND if word != "--no-tracking"]
@@ -590,7 +590,7 @@ class TestPredict:
         for word in words:
             assert word in line
 
-    def test_they_are_written_to_a_file_where_request(self, here: Run, home: Path, colors: str) -> None:
+    def test_predictions_are_written_to_a_file_on_request(self, here: Run, home: Path, colors: str) -> None:
         expected = self.scored(here, home, colors, self.NEW).stdout
         done = self.scored(here, home, colors, self.NEW, "--out", "scores.csv")
         assert (done.returncode, done.stdout) == (0, "")
@@ -697,7 +697,9 @@ class TestMessyFile:
             "2 rows repeat an earlier one; they are kept",
         ],
     )
-    def test_it_is_read_and_what_was_done_is_said(self, done: subprocess.CompletedProcess[str], line: str) -> None:
+    def test_a_messy_file_is_read_and_what_was_done_is_said(
+        self, done: subprocess.CompletedProcess[str], line: str
+    ) -> None:
         assert done.returncode == 0, done.stderr
         assert line in done.stderr.splitlines()
 

@@ -103,7 +103,7 @@ def rows(damaged_site: Path, pubench_in: Callable[[Path], Run]) -> list[dict[str
 
 class TestDamagedDistribution:
     @pytest.mark.parametrize("name", DAMAGED)
-    def test_it_is_a_row_with_its_reason(self, rows: list[dict[str, Any]], name: str) -> None:
+    def test_a_damaged_distribution_is_a_row_with_its_reason(self, rows: list[dict[str, Any]], name: str) -> None:
         stem = name.removesuffix("-1.0.dist-info").replace("_", "-")
         (row,) = [row for row in rows if row["package"] in (name, stem)]
         assert row["status"] == "broken"
@@ -186,7 +186,7 @@ def module_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 
 @pytest.mark.parametrize("name", RAISED)
 class TestRaisedAtImport:
-    def test_of_an_entry_point_it_is_the_reason_in_its_row(
+    def test_what_an_entry_point_raises_is_the_reason_in_its_row(
         self, module_of: Callable[[str], EntryPoint], name: str
     ) -> None:
         source, reason = RAISED[name]
@@ -197,7 +197,7 @@ class TestRaisedAtImport:
         assert "\n" not in entry.reason
         assert "acme_raises" in entry.traceback
 
-    def test_of_an_implementation_it_is_one_line(self, module_of: Callable[[str], EntryPoint], name: str) -> None:
+    def test_what_an_implementation_raises_is_one_line(self, module_of: Callable[[str], EntryPoint], name: str) -> None:
         source, reason = RAISED[name]
         module_of(source)
         info = MethodInfo(key="acme", name="A", summary="s", load="acme_raises:Method")

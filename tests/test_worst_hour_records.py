@@ -247,7 +247,7 @@ def python_handler() -> Iterator[None]:
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
 @pytest.mark.usefixtures("python_handler")
 class TestInterrupt:
-    def test_between_training_and_record_it_counts_when_the_record_is_there(
+    def test_an_interrupt_after_training_waits_for_the_record(
         self, ask: Ask, results: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
         shown: list[Outcome] = []
@@ -258,7 +258,7 @@ class TestInterrupt:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     @pytest.mark.parametrize("name", ["write_yaml", "write_json", "result_text"])
-    def test_while_the_record_is_written_too(
+    def test_an_interrupt_while_the_record_is_written_waits(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
         original = getattr(publishing, name)
@@ -272,7 +272,9 @@ class TestInterrupt:
             execute(ask())
         assert len(records(results)) == 1
 
-    def test_a_second_one_ends_it_at_once(self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_second_interrupt_ends_the_run_at_once(
+        self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def impatient(*arguments: Any) -> Any:
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
@@ -283,7 +285,7 @@ class TestInterrupt:
         assert records(results) == []
         assert [path.name for path in (results / ".incoming").iterdir()] == [".lock"]
 
-    def test_while_it_trains_it_ends_the_run(self, ask: Ask, results: Path) -> None:
+    def test_an_interrupt_while_training_ends_the_run(self, ask: Ask, results: Path) -> None:
         timer = threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
@@ -291,7 +293,7 @@ class TestInterrupt:
         assert records(results) == []
         assert not (results / "failed").exists()
 
-    def test_a_request_to_terminate_waits_as_well(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_request_to_terminate_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         heard: list[int] = []
         before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
         try:
@@ -661,7 +663,7 @@ def test_what_a_listener_leaves_behind_is_put_back(ask: Ask) -> None:
     assert state() == before
 
 
-def test_an_estimator_puts_it_back_too(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_estimator_puts_back_what_a_method_leaves_behind(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     from sklearn.datasets import load_breast_cancer
 
     import pubench

@@ -304,7 +304,7 @@ def test_keys_of_plugins_complete_an_option(option: SpecOption) -> None:
     assert complete(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]
 
 
-def test_help_speaks_of_tables_of_ones_own_where_a_command_takes_them() -> None:
+def test_help_speaks_of_user_tables_if_a_command_takes_them() -> None:
     scheme, column = option("--scheme"), option("--label-col")
     with_tables, without = (
         [one.parameter(takes).annotation.__metadata__[0] for one in (scheme, column)] for takes in (True, False)

@@ -81,7 +81,7 @@ class TestTheWhole:
         counts = {"presences": 15, "sites": SITES, "present": SITES // 3}
         assert tasks["nsw14"] == {"region": "nsw", "group": "db", **counts}
 
-    def test_it_is_prepared_when_every_group_is(self, root: DataRoot) -> None:
+    def test_the_whole_is_prepared_when_every_group_is(self, root: DataRoot) -> None:
         info = registry().find(DatasetInfo, "disdat")
         assert availability_of(info, root).state == "files"
         source("disdat").tasks(root)

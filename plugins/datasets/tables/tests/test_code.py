@@ -47,7 +47,7 @@ def test_what_decides_numbers_changes_the_digest(plan: Plan, changed: str) -> No
     assert others[changed].digest != table.digest
 
 
-def test_notes_do_not(plan: Plan) -> None:
+def test_notes_on_a_table_do_not_change_the_code(plan: Plan) -> None:
     assert replace(read(plan), notes=("worded otherwise",), left_out={"c": "a reason"}).digest == read(plan).digest
 
 

@@ -74,6 +74,6 @@ def test_a_prior_above_1_is_no_prior() -> None:
     assert [top.factor for top in decided(0.9).top] == [0.8, 1.0]
 
 
-def test_of_a_data_set_there_are_none() -> None:
+def test_a_data_set_has_no_decisions() -> None:
     of_digits = {name: values for name, values in arrays().items() if "unlabeled" not in name}
     assert decisions_of(Told(0.5), of_digits, 0) is None  # type: ignore[arg-type]

@@ -140,7 +140,7 @@ class TestCopies:
         ],
     )
     @pytest.mark.parametrize("of", ["s", "y"])
-    def test_it_is_refused_with_what_to_do(self, table: Table, copy: Any, of: str) -> None:
+    def test_a_copy_of_the_labels_is_refused_with_what_to_do(self, table: Table, copy: Any, of: str) -> None:
         given = {"copy": copy, "_drop": ()} if of == "s" else {"copy": copy, "y": LABELED, "_truth_col": "y"}
         if of == "y":
             given["s"] = (np.arange(N) < 3).astype(int)
@@ -184,7 +184,7 @@ class TestIds:
         }
         assert "the rows are named by 'customer_id', 'code'" in found.notes
 
-    def test_so_does_a_column_that_the_user_drops_if_its_values_differ(self, table: Table) -> None:
+    def test_a_dropped_column_of_different_values_names_the_rows(self, table: Table) -> None:
         columns = {"number": np.arange(N) * 17, "group": np.arange(N) // 2, "x": np.arange(N) / 3}
         assert list(table(**columns, _drop=tuple(columns)).ids) == ["number"]
 
@@ -196,10 +196,10 @@ class TestIds:
         assert found.ids["customer"][395] == "C-5"
         assert set(found.left_out) == {"customer", "product"}
 
-    def test_long_texts_do_not(self, table: Table) -> None:
+    def test_long_texts_do_not_name_rows(self, table: Table) -> None:
         assert table(comment=[f"{k} " + "words " * 20 for k in range(N)]).ids == {}
 
-    def test_dates_do_not(self, table: Table) -> None:
+    def test_dates_do_not_name_rows(self, table: Table) -> None:
         days = [f"2024-01-{k + 1:02}" for k in range(N)]
         found = table(day=days)
         assert found.ids == {}
@@ -274,7 +274,7 @@ class TestGuesses:
     def test_a_bar_in_a_name_separates_nothing_where_commas_do(self, written: Written) -> None:
         assert list(read_table(written("a|b|c,d\n1,2\n"))) == ["a|b|c", "d"]
 
-    def test_the_notes_of_a_table_begin_with_them(self, written: Written) -> None:
+    def test_the_notes_of_a_table_begin_with_guesses(self, written: Written) -> None:
         rows = "".join(f"{k % 7},5|{'ja' if k < 6 else ''}\n" for k in range(N))
         path = written(f"maß|s\n{rows}".encode("cp1252"))
         notes = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s")).notes
@@ -336,7 +336,7 @@ class TestExcel:
         assert frame["blank"].isna().tolist() == [False, True, True]
         assert list(frame)[-1] == "Unnamed: 7"
 
-    def test_it_is_the_table_that_the_csv_file_is(self, excel: Callable[..., Path], table: Table) -> None:
+    def test_an_excel_file_is_read_as_the_same_table_in_csv(self, excel: Callable[..., Path], table: Table) -> None:
         columns = {**plain(), "s": LABELED.astype(int), "c": np.array(["x", "y", None])[np.arange(N) % 3]}
         of_csv = table(c=columns["c"])
         rows = [list(columns), *map(list, zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True))]

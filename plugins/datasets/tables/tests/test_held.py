@@ -40,7 +40,7 @@ def test_the_index_and_a_change_of_the_frame_afterwards_do_not_matter():
     assert read_table(held.path)["d"].tolist() == [1, 2, 3]
 
 
-def test_it_is_gone_with_its_object():
+def test_a_held_table_is_gone_with_its_object():
     path = hold(FRAME.assign(e=5), "gone").path
     gc.collect()
     with pytest.raises(RequestError, match="in the memory of another process; save the table as a file"):

@@ -170,7 +170,7 @@ class TestLabels:
         assert "holds lists; expected one value per row" in line
 
     @pytest.mark.parametrize("count", [2, 7, 8])
-    def test_so_few_that_none_can_be_held_out_are_said(self, read: Read, count: int) -> None:
+    def test_too_few_labels_to_hold_one_out_are_said(self, read: Read, count: int) -> None:
         table = read(s=(np.arange(N) < count).astype(int))
         assert any(text.startswith(f"only {count} labeled positives") for text in table.notes) == (count < 8)
 
@@ -179,7 +179,7 @@ class TestLabels:
 
 
 class TestTruth:
-    def test_it_is_read_and_said(self, read: Read) -> None:
+    def test_true_labels_are_read_and_said(self, read: Read) -> None:
         table = read(y=(np.arange(N) < 10).astype(float), _truth_col="y")
         assert table.truth.dtype == np.int8
         assert table.truth.tolist() == [1] * 10 + [0] * 20
@@ -201,7 +201,7 @@ class TestTruth:
         assert said.startswith(f"{N_LABELED} labeled rows")
         assert said.endswith("kept as given; is 'y' read the right way round? (data.own.positive_value)")
 
-    def test_it_is_never_a_feature(self, read: Read) -> None:
+    def test_true_labels_are_never_a_feature(self, read: Read) -> None:
         for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
             assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]
         line = complaint(read, y=LABELED, _truth_col="y", _features="a,y")
@@ -432,11 +432,11 @@ class TestNumbersThatRoundingMerges:
         assert "'shop' is read as text: whole numbers beyond 2^53" in note(table, "read as text")
 
     @pytest.mark.parametrize("base", [2**60, 2**63, -(2**60)], ids=["signed", "unsigned", "negative"])
-    def test_it_holds_for_every_integer_of_64_bits(self, read: Read, base: int) -> None:
+    def test_merged_integers_of_64_bits_are_found(self, read: Read, base: int) -> None:
         table = read(account=[base + 977 * k**2 for k in range(N)])
         assert "'account' (whole numbers beyond 2^53" in note(table, "left out: ")
 
-    def test_and_for_larger_ones(self, read: Read) -> None:
+    def test_merged_integers_above_64_bits_are_found(self, read: Read) -> None:
         several = [2**70 + k % (N - 1) for k in range(N)]
         assert "'account' is read as text: whole numbers beyond 2^53" in note(read(account=several), "read as text")
 
@@ -497,7 +497,7 @@ TEST: dict[str, Any] = {"b": [1, 2], "y": [1, 0], "a": [0.5, 0.25], "other": ["x
 
 
 class TestTestFile:
-    def test_it_is_read_with_the_encoding_of_the_training_file(self, read: Read) -> None:
+    def test_a_test_file_is_encoded_as_the_training_file_is(self, read: Read) -> None:
         table = read(_test=TEST, _truth_col="y")
         assert names(table) == ["a", "b"]
         assert table.x_test.tolist() == [[0.5, 1], [0.25, 2]]
@@ -553,7 +553,7 @@ class TestTestFile:
 class TestEncoding:
     COLUMNS = (Column("a", "number"), Column("c", "category", ("?", "x", "10")))
 
-    def test_it_is_recorded_as_plain_data(self) -> None:
+    def test_an_encoding_is_recorded_as_plain_data(self) -> None:
         assert as_plain(self.COLUMNS)[1] == {"name": "c", "kind": "category", "categories": ["?", "x", "10"]}
 
     def test_columns_are_found_by_name_whatever_else_is_there(self) -> None:

@@ -94,7 +94,7 @@ class TestATable:
         assert registry().find(DatasetInfo, "openml:77/color").classes == ("red", "blue")
         assert opened("openml:77/color", here(tmp_path)).y.tolist() == [0, 1, 1, 0]
 
-    def test_it_is_listed_once_it_is_here(self, put: Put, tmp_path: Path) -> None:
+    def test_a_table_of_openml_is_listed_once_it_is_here(self, put: Put, tmp_path: Path) -> None:
         put()
         source = source_of(registry().find(DatasetInfo, "openml"))
         assert [(task.name, dict(task.facts)) for task in source.tasks(here(tmp_path))] == [

@@ -66,7 +66,7 @@ def refused(read: Read, path: Path) -> str:
 
 
 class TestTaken:
-    def test_as_float32_after_a_sample_is_encoded(
+    def test_float32_embeddings_are_taken_after_a_sample_is_encoded(
         self, folder: Path, read: Read, arrays: Arrays, encoded: list[str]
     ) -> None:
         write(folder, arrays)

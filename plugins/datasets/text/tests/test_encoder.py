@@ -176,7 +176,7 @@ class TestProcesses:
         assert sorted((tmp_path / "log").read_text().split()) == sorted(TEXTS)
         assert sum("21 of 21 documents encoded" in line for line in lines) == 1
 
-    def test_one_that_waits_says_so(self, root: DataRoot, said: list[str], encoded: list[str]) -> None:
+    def test_a_process_that_waits_says_so(self, root: DataRoot, said: list[str], encoded: list[str]) -> None:
         encode(TEXTS, root, "a set")
         folder = stored_in(root)[0].parent
         (folder / "embedding.npy").unlink()

@@ -167,7 +167,7 @@ class TestFingerprint:
         (tmp_path / "file").write_text("in the way")
         assert fingerprint(found, tmp_path / "file") == fingerprint(found, tmp_path / "cache")
 
-    def test_of_an_encoder_that_is_gone_is_known_where_it_was_used(
+    def test_the_fingerprint_of_an_encoder_that_is_gone_is_known_where_it_was_used(
         self, root: DataRoot, put_in_hub_cache: Callable[[], Path], hub_cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
@@ -179,7 +179,7 @@ class TestFingerprint:
         with pytest.raises(RequestError, match="is not on this machine"):
             find(replace(root, offline=True))
 
-    def test_of_the_user_s_encoder_is_not_the_default(
+    def test_the_fingerprint_of_the_user_s_encoder_is_not_the_default(
         self, root: DataRoot, tmp_path: Path, make_model: Make, hub_cache: Path
     ) -> None:
         own = replace(root, encoder=make_model(tmp_path / "own"))

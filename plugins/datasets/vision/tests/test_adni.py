@@ -204,7 +204,7 @@ class TestMissing:
         ):
             assert words in line
 
-    def test_it_cannot_be_downloaded(self, tmp_path: Path) -> None:
+    def test_adni_cannot_be_downloaded(self, tmp_path: Path) -> None:
         with pytest.raises(RequestError, match=r"adni cannot be downloaded by pubench: get the four-class") as caught:
             source_of(INFO).fetch(DataRoot(tmp_path, "a test"))
         assert str(tmp_path / "adni") in str(caught.value)

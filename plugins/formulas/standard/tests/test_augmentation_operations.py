@@ -58,7 +58,7 @@ def pictures(channels: int, height: int, width: int) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (3, 20, 33)], ids=str)
 @pytest.mark.parametrize("name", RANDAUGMENT)
-def test_it_gives_pillow_s_pixels(name: str, shape: tuple[int, int, int]) -> None:
+def test_an_operation_gives_pillow_s_pixels(name: str, shape: tuple[int, int, int]) -> None:
     """At most two of 256 values apart, which is Pillow's rounding; and the same pixels where shapes move."""
     raw = pictures(*shape)
     x = torch.from_numpy(raw.transpose(0, 3, 1, 2).copy()).float() / 255

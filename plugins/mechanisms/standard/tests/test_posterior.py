@@ -20,7 +20,7 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (rng.normal(size=(300, 4)) + y[:, None]).astype(np.float32), y, rng.permutation(300)[:200]
 
 
-def test_it_is_a_logistic_regression_of_the_pool(problem: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_the_posterior_is_a_logistic_regression_of_the_pool(problem: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     x, y, pool = problem
     rows = np.arange(300)
     expected = LogisticRegression(**SOLVER).fit(x[pool].astype(float), y[pool]).decision_function(x.astype(float))

@@ -59,7 +59,7 @@ def test_the_data_are_left_as_they_were() -> None:
     assert np.array_equal(x, np.arange(30.0).reshape(10, 3))
 
 
-def test_it_is_declared_as_scar_needs_no_posterior_and_is_s1_of_pu_bench() -> None:
+def test_scar_needs_no_posterior_and_is_s1_of_pu_bench() -> None:
     assert (INFO.assumption, INFO.needs_posterior) == ("SCAR", False)
     assert registry().find(MechanismInfo, "s1") is INFO
 

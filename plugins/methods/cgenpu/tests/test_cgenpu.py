@@ -47,7 +47,7 @@ class TestFacts(MethodFacts):
     extremes = ("mechanism.c=0.002",)
 
 
-def test_it_learns() -> None:
+def test_cgenpu_learns() -> None:
     """It goes up and down from epoch to epoch: the best of ten by true validation labels."""
     best = ("selection.criterion=oa", "selection.criteria=[oa]")
     assert accuracy(trained("method.preset=quick", "steps_per_epoch=8", "mechanism.c=0.3", *best), "oa") > 0.6
@@ -56,7 +56,7 @@ def test_it_learns() -> None:
 # -------------------------------------------------------------------- the prior
 
 
-def test_it_needs_no_prior() -> None:
+def test_cgenpu_needs_no_prior() -> None:
     assert CGenPU.requires(Config()) == frozenset()
     one, two = (trained.last(f"prior={prior}") for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)

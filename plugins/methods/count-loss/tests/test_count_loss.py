@@ -31,7 +31,7 @@ class TestFacts(MethodFacts):
 
 
 @pytest.mark.parametrize("form", ["exact", "distribution"])
-def test_it_learns(form: str) -> None:
+def test_count_loss_learns(form: str) -> None:
     weights = ("weight_unlabeled=100",) if form == "distribution" else ()  # it is divided by the number of rows
     assert accuracy(trained("epochs=20", "lr=1e-3", "mechanism.c=0.3", f"form={form}", *weights)) > 0.85
 

@@ -31,7 +31,7 @@ class TestFacts(MethodFacts):
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
 
 
-def test_it_learns() -> None:
+def test_cvir_learns() -> None:
     assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
@@ -118,5 +118,5 @@ def test_no_kept_row_is_above_an_ignored_one(scores: list[float], share: float) 
         assert values[kept].max() <= values[~kept].min()
 
 
-def test_it_needs_the_prior() -> None:
+def test_cvir_needs_the_prior() -> None:
     assert CVIR.requires(CVIR.Config()) == {"prior"}

@@ -24,7 +24,7 @@ class TestFacts(MethodFacts):
     )
 
 
-def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
+def test_dist_pu_learns_digits_and_chooses_no_epoch_of_the_warm_up() -> None:
     result = trained("epochs=50", "warm_up=30", "lr=5e-4", "mechanism.c=0.3", "backbone.key=mlp-wang")
     assert [event.stage for event in result.epochs] == ["warm-up"] * 30 + ["mixup"] * 20
     chosen = [track.epoch for track in result.selection.tracks.values()]

@@ -29,7 +29,7 @@ class TestFacts(MethodFacts):
     variants = ("posterior=exact", "posterior=released")
 
 
-def test_it_learns() -> None:
+def test_glws_learns() -> None:
     assert accuracy(trained("epochs=40", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 

@@ -47,7 +47,7 @@ trained = Trainer(
 )
 
 
-def test_it_learns_and_no_epoch_of_the_first_stage_is_chosen() -> None:
+def test_holistic_pu_learns_and_chooses_no_epoch_of_the_first_stage() -> None:
     result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
     assert [event.stage for event in result.epochs] == ["trends"] * 5 + ["pseudo-labels"] * 10
     assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())

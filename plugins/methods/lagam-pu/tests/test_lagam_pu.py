@@ -36,7 +36,7 @@ trained = Trainer(
 )
 
 
-def test_it_learns() -> None:
+def test_lagam_learns() -> None:
     assert accuracy(trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang"), "pa") > 0.8
 
 
@@ -128,7 +128,7 @@ def test_held_out_instances_are_trained_on_in_no_copy(scheme: str, monkeypatch: 
     )
 
 
-def test_with_true_labels_it_is_an_oracle() -> None:
+def test_lagam_with_true_labels_is_an_oracle() -> None:
     assert LaGAM.requires(Config()) == frozenset()
     assert LaGAM.requires(Config(oracle_support=True)) == {"truth"}
     result = trained.shortly("oracle_support=true")

@@ -37,7 +37,7 @@ class TestFacts(MethodFacts):
 
 
 @pytest.mark.parametrize("scheme", ["single-training-set", "case-control"])
-def test_it_learns_digits_and_no_epoch_of_the_pre_training_is_chosen(scheme: str) -> None:
+def test_lbe_learns_digits_and_chooses_no_epoch_of_the_pre_training(scheme: str) -> None:
     result = trained(
         "epochs=5", "pre_training=30", "lr=2e-3", "mechanism.c=0.5", "backbone.key=mlp-wang", f"data.scheme={scheme}"
     )
@@ -46,7 +46,7 @@ def test_it_learns_digits_and_no_epoch_of_the_pre_training_is_chosen(scheme: str
     assert accuracy(result, "pa") > 0.85
 
 
-def test_it_learns_digits_from_few_labels_as_pu_bench_does() -> None:
+def test_lbe_learns_digits_from_few_labels_as_pu_bench_does() -> None:
     assert accuracy(trained("method.preset=quick", "mechanism.c=0.1", "backbone.key=mlp-wang"), "pa") > 0.75
 
 

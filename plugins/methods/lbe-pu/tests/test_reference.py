@@ -25,7 +25,7 @@ def parts(case: Case) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 @VECTORS.cases("c.*")
-def test_the_posterior_is_exact_for_saturated_logits_too(case: Case) -> None:
+def test_the_posterior_is_exact_for_saturated_logits(case: Case) -> None:
     z, r, labeled, _ = parts(case)
     q = posterior(z, r, labeled)
     case.expect(posterior=q)

@@ -42,7 +42,7 @@ def estimates(result: Trained) -> list[float]:
     return [event.values["alpha"] for event in result.epochs]
 
 
-def test_it_learns_and_estimates_the_share_of_positives() -> None:
+def test_mpe_pu_learns_and_estimates_the_share_of_positives() -> None:
     result = trained("epochs=15", "lr=1e-3", "mechanism.c=0.5")
     problem = result.evaluator.problem
     assert ((result.scores["last"]["test"] > 0) == problem.truth_test).mean() > 0.85

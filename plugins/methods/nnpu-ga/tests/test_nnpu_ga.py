@@ -25,13 +25,13 @@ class TestFacts(MethodFacts):
     )
 
 
-def test_it_needs_the_prior_and_differs_from_nnpu_in_its_rule_only() -> None:
+def test_nnpu_ga_needs_the_prior_and_differs_from_nnpu_in_its_rule_only() -> None:
     config = NNPUGA.Config()
     assert NNPUGA.requires(config) == {"prior"}
     assert (config.surrogate, config.batching) == ("sigmoid", "joint")
 
 
-def test_it_learns_digits() -> None:
+def test_nnpu_ga_learns_digits() -> None:
     assert accuracy(trained("epochs=40", "lr=1e-3", "mechanism.c=0.3", "backbone.key=mlp-wang")) > 0.8
 
 

@@ -35,7 +35,7 @@ class TestFacts(MethodFacts):
     extremes = ("mechanism.c=0.002",)
 
 
-def test_it_learns() -> None:
+def test_p3mix_e_learns() -> None:
     assert accuracy(trained("method.preset=quick", "steps_per_epoch=30", "mechanism.c=0.3", *LAST)) > 0.85
 
 

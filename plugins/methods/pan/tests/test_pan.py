@@ -35,11 +35,11 @@ def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[
     return trained.shortly(*sets), sizes
 
 
-def test_it_learns() -> None:
+def test_pan_learns() -> None:
     assert accuracy(trained("epochs=40", "lr=1e-3", "batch_size=128", "mechanism.c=0.3")) > 0.8
 
 
-def test_it_needs_no_prior() -> None:
+def test_pan_needs_no_prior() -> None:
     assert PAN.requires(Config()) == frozenset()
     one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)

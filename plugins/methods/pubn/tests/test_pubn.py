@@ -45,7 +45,7 @@ class TestFacts(MethodFacts):
 SINGLE = ("variant=single-stage", "epochs=2", "mechanism.c=0.3")
 
 
-def test_it_learns() -> None:
+def test_pubn_learns() -> None:
     assert accuracy(trained("epochs=10", "first_epochs=10", "mechanism.c=0.3")) > 0.8
 
 
@@ -197,5 +197,5 @@ def test_an_exact_posterior_gives_the_second_stage_the_risk_of_true_labels() -> 
         assert float(risk) == pytest.approx(float(supervised), rel=0.01)
 
 
-def test_the_prior_is_what_it_needs() -> None:
+def test_pubn_needs_the_prior() -> None:
     assert PUbN.requires(Config()) == PUbN.requires(Config(variant="single-stage")) == {"prior"}

@@ -31,7 +31,7 @@ class TestFacts(MethodFacts):
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
 
 
-def test_it_learns() -> None:
+def test_pue_learns() -> None:
     assert accuracy(trained("epochs=20", "warm_up=10", "lr=1e-3", "mechanism.c=0.3"), "pa") > 0.85
 
 

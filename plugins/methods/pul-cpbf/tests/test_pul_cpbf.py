@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 trained = Trainer("pul-cpbf", short=("fence=3", "fence_epochs=2", "epochs=2", "backbone.key=mlp-wang"), sets=())
 
 
-def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
+def test_pul_cpbf_ranks_and_chooses_no_epoch_of_the_fence() -> None:
     result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang", "seed=25")
     assert [event.stage for event in result.epochs] == ["fence"] * 5 + ["mixed labels"] * 15
     assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())

@@ -23,7 +23,7 @@ class TestFacts(MethodFacts):
     )
 
 
-def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
+def test_pulda_learns_digits_and_chooses_no_epoch_of_the_warm_up() -> None:
     result = trained(
         "epochs=16", "warm_up=8", "warm_up_lr=1e-2", "steps_per_epoch=40", "mechanism.c=0.3", "backbone.key=mlp-wang"
     )

@@ -26,7 +26,7 @@ class TestFacts(MethodFacts):
     )
 
 
-def test_it_learns() -> None:
+def test_pusb_learns() -> None:
     assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
@@ -86,5 +86,5 @@ def test_no_more_than_the_prior_says_are_positive(scores: list[float], prior: fl
     assert positive == int((values > quantile_threshold(values, prior)).sum())
 
 
-def test_it_needs_the_prior() -> None:
+def test_pusb_needs_the_prior() -> None:
     assert PUSB.requires(PUSB.Config()) == {"prior"}

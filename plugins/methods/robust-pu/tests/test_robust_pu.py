@@ -37,7 +37,7 @@ trained = Trainer(
 )
 
 
-def test_it_learns_and_no_epoch_of_the_pre_training_is_chosen() -> None:
+def test_robust_pu_learns_and_chooses_no_epoch_of_the_pre_training() -> None:
     result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
     stages = [event.stage for event in result.epochs]
     assert stages == ["pre-training"] * 10 + ["self-paced"] * 3

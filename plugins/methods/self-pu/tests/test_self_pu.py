@@ -41,7 +41,7 @@ trained = Trainer(
 )
 
 
-def test_it_learns() -> None:
+def test_self_pu_learns() -> None:
     assert accuracy(trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang"), "pa") > 0.85
 
 
@@ -221,7 +221,7 @@ def test_official_rows_are_chosen_four_times_before_teachers_start() -> None:
     assert c.taught_from == c.paced_until == 50
 
 
-def test_more_labeled_than_unlabeled_rows_are_interleaved_too() -> None:
+def test_more_labeled_than_unlabeled_rows_are_interleaved() -> None:
     stream = interleaved(torch.arange(7), torch.arange(100, 103))
     assert stream[::2].tolist() == list(range(7))
     assert stream[1::2].tolist() == [100, 101, 102, 100, 101, 102, 100]

@@ -48,7 +48,7 @@ def trained(data: PUData, **config: Any) -> tuple[TwoStep, CountedRun]:
 
 @pytest.mark.parametrize("step_one", ["spy", "rocchio", "knn"])
 @pytest.mark.parametrize("iterate", ["none", "em", "until-stable"])
-def test_it_separates_two_gaussians(step_one: str, iterate: str) -> None:
+def test_two_step_separates_two_gaussians(step_one: str, iterate: str) -> None:
     data, truth = table()
     method, run = trained(data, step_one=step_one, iterate=iterate)
     decided = method.decision_function(data.take(data.unlabeled_rows)).numpy() > 0

@@ -338,7 +338,7 @@ def test_the_mixture_has_all_rows_and_classifier_steps_leave_the_generator(
 # ---------------------------------------------------------------- learning, collapse, samples
 
 
-def test_it_learns() -> None:
+def test_vae_pu_learns() -> None:
     result = trained("method.preset=quick", "epochs=8", "mechanism.c=0.3", *BLIND)
     assert accuracy(result) > 0.7
     decisions = result.epochs[-1].positive_decisions

@@ -26,7 +26,7 @@ class TestFacts(MethodFacts):
     extremes = ("mechanism.c=0.002",)
 
 
-def test_it_learns() -> None:
+def test_vpu_learns() -> None:
     sets = ("epochs=10", "mechanism.c=0.3", "patience=3", "selection.criterion=native")
     assert accuracy(trained(*sets, "backbone.key=mlp"), "native") > 0.8
 

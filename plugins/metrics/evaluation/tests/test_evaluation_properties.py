@@ -349,7 +349,7 @@ def test_measures_against_labels_are_those_of_scikit_learn() -> None:
         assert 0 < found.details["mean_over_thresholds"] < 1
 
 
-def test_each_says_what_must_hold_for_it() -> None:
+def test_each_measure_says_what_must_hold_for_it() -> None:
     assumed = {key: info.assumes for key, info in INFOS.items()}
     assert assumed.pop("pulp") == frozenset()
     against = {"pu-f1", "pu-correlation", "pu-mutual-information"}

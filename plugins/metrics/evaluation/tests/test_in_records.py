@@ -62,7 +62,7 @@ def test_metrics_of_labeled_and_unlabeled_rows_cost_a_record_little(results: Pat
     assert not any("curve" in measure.get("details", ()) for measure in ours.values())
 
 
-def test_no_criterion_and_no_run_id_knows_them(results: Path) -> None:
+def test_no_criterion_and_no_run_id_knows_measures_of_evaluation(results: Path) -> None:
     result = run(results).result
     assert not KEYS & set(result.criteria)
     assert run(results, **{"evaluation.metrics": ["pulp"]}).run_id == result.run_id

@@ -45,7 +45,7 @@ class TestAucPrg:
 
     @settings(deadline=None, max_examples=50)
     @given(rows)
-    def test_it_is_the_integral_of_precision_gain_over_recall_gain(self, found: list[tuple[int, bool]]) -> None:
+    def test_auc_prg_is_the_integral_of_precision_gain_over_recall_gain(self, found: list[tuple[int, bool]]) -> None:
         found = [*found, (0, True), (1, False)]
         y, s = np.array([label for _, label in found]), np.array([score for score, _ in found])
         n_p, n_n = y.sum(), (~y).sum()
@@ -62,7 +62,7 @@ class TestAucPrg:
 
 
 class TestCorrelation:
-    def test_it_is_the_point_biserial_correlation(self) -> None:
+    def test_cor_is_the_point_biserial_correlation(self) -> None:
         rng = np.random.default_rng(0)
         truth = rng.integers(0, 2, 200)
         scores = rng.normal(size=200) + truth

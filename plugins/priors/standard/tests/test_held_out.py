@@ -50,7 +50,7 @@ class TestScores:
             found.append(best_bin(*held_out_scores(samples, np.random.default_rng(seed))).share)
         assert 0.45 < np.mean(found) < 0.54
 
-    def test_they_come_in_the_order_of_the_rows_and_follow_the_generator(self) -> None:
+    def test_held_out_scores_are_in_the_order_of_the_rows_and_follow_the_generator(self) -> None:
         samples, _ = case_control(n=200, d=4)
         scores = held_out_scores(samples, np.random.default_rng(0))
         again = held_out_scores(samples, np.random.default_rng(0))
@@ -114,13 +114,13 @@ class TestFolds:
         assert sorted(of_positive) == [0, 1]
         assert set(of_unlabeled) == {0, 1}
 
-    def test_they_are_drawn(self) -> None:
+    def test_folds_are_drawn(self) -> None:
         draws = {tuple(folds_of_instances(np.arange(5), np.arange(5), np.random.default_rng(k))[0]) for k in range(20)}
         assert len(draws) > 10
 
 
 class TestBackbone:
-    def test_copies_of_labeled_rows_are_not_trained_on_beside_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_copies_of_labeled_rows_are_not_trained_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Every row has a fold; a row and its copy have the same one, whichever sample they are in."""
         seen: list[Array] = []
 
@@ -139,7 +139,7 @@ class TestBackbone:
         assert np.array_equal(folds[:20], folds[20:40])
         assert set(folds) == {0, 1, 2, 3, 4}
 
-    def test_it_tells_labeled_from_other_rows_that_it_was_not_trained_on(self) -> None:
+    def test_a_backbone_tells_held_out_labeled_rows_from_others(self) -> None:
         rng = np.random.default_rng(0)
         y = np.arange(400) % 4 == 0
         x = (rng.normal(size=(400, 3)) + 2 * y[:, None]).astype(np.float32)

@@ -233,7 +233,7 @@ def test_few_labeled_rows_and_a_small_share_are_said_to_be_overestimated() -> No
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
-def test_of_two_bins_the_likelihood_is_the_largest_on_a_fine_grid(share: float) -> None:
+def test_the_likelihood_of_two_bins_is_the_largest_on_a_fine_grid(share: float) -> None:
     q, w = np.array([0.3, 0.7]), np.array([0.6, 0.4])
     first = np.linspace(max(0.0, share - w[1]), min(w[0], share), 100_001)[1:-1]
     u = np.stack([first, share - first], axis=1)

@@ -90,12 +90,14 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         JsonLines(tmp_path, str(tmp_path / "text" / "x.jsonl")).send(record)
 
 
-def test_it_gets_no_run_that_does_not_name_it() -> None:
+def test_the_jsonl_sink_gets_no_run_that_does_not_name_it() -> None:
     assert not registry().find(SinkInfo, "jsonl").automatic
     assert isinstance(open_sink("jsonl", Path("results")), JsonLines)
 
 
-def test_a_run_that_names_it_is_sent_and_track_completes_it(pubench_in: Callable[[Path], Run], tmp_path: Path) -> None:
+def test_a_run_that_names_the_jsonl_sink_is_sent_and_track_completes_it(
+    pubench_in: Callable[[Path], Run], tmp_path: Path
+) -> None:
     pubench = pubench_in(tmp_path)
     run = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=1", "--threads", "1")
     done = pubench(*run, "--sinks", "jsonl=runs.jsonl", "--tracking-uri", "sqlite:///nowhere/x.db")

@@ -87,7 +87,7 @@ class TestAnAnswer:
         assert (ranked["customer"] == frame["customer"][ranked["row"]].to_numpy()).all()
         assert truth[ranked["row"][:60]].mean() > 0.8
 
-    def test_the_promise_without_scar_holds_the_truth_and_so_does_the_one_under_it(self, answered: Any) -> None:
+    def test_the_promises_with_and_without_scar_hold_the_truth(self, answered: Any) -> None:
         advice, _, truth = answered
         found = int(truth[advice.ranked()["row"][:60]].sum())
         assert advice.promise.low <= found <= advice.promise.high
@@ -143,7 +143,9 @@ class TestAnAnswer:
 
 
 class TestAFirstAnswer:
-    def test_it_is_in_the_folder_before_anything_is_compared(self, tmp_path: Path, monkeypatch: Any) -> None:
+    def test_a_first_answer_is_in_the_folder_before_anything_is_compared(
+        self, tmp_path: Path, monkeypatch: Any
+    ) -> None:
         two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
         seen: list[tuple[Advice, dict[str, Any], int]] = []
 
@@ -198,7 +200,9 @@ class TestAFirstAnswer:
 
 
 class TestCheckedRows:
-    def test_they_replace_prior_and_promise_and_stay_on_the_ranking(self, answered: Any, tmp_path: Path) -> None:
+    def test_checked_rows_replace_prior_and_promise_and_stay_on_the_ranking(
+        self, answered: Any, tmp_path: Path
+    ) -> None:
         advice, file, truth = answered
         sheet = filled(advice, truth, tmp_path / "filled.csv")
         after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, audited=sheet)
@@ -215,7 +219,7 @@ class TestCheckedRows:
         found = int(truth[after.ranked()["row"][:60]].sum())
         assert after.promise.low <= found <= after.promise.high
 
-    def test_they_outweigh_a_wrong_prior_and_say_so(self, answered: Any, tmp_path: Path) -> None:
+    def test_checked_rows_outweigh_a_wrong_prior_and_say_so(self, answered: Any, tmp_path: Path) -> None:
         advice, file, truth = answered
         sheet = filled(advice, truth, tmp_path / "filled.csv")
         wrong = pubench.advise(file, "labeled", prior=(0.8, 0.9), goal="review:60", out=advice.folder, audited=sheet)

@@ -120,7 +120,7 @@ ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+def test_a_bad_table_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
     make, arguments, said = REFUSED[name]
     make().to_csv(tmp_path / "bad.csv", index=False)
     with pytest.raises(PubenchError) as error:
@@ -131,7 +131,7 @@ def test_it_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERED)
-def test_it_is_answered_with_a_word_of_warning(name: str, tmp_path: Path) -> None:
+def test_a_doubtful_table_is_answered_with_a_warning(name: str, tmp_path: Path) -> None:
     make, arguments, said = ANSWERED[name]
     make().to_csv(tmp_path / "bad.csv", index=False)
     found = pubench.advise(tmp_path / "bad.csv", "labeled", **{"out": tmp_path / "out", **arguments})

@@ -33,7 +33,7 @@ class TestTheRule:
         assert (found.answer, found.by) == ("net", "checked rows")
         assert found.alike == ("net", "line")
 
-    def test_checked_rows_that_are_less_sure_do_not(self) -> None:
+    def test_less_sure_checked_rows_do_not_choose(self) -> None:
         checked = {"net": difference(0.05, 0.1, SURE - 0.01)}
         assert choose("trees", checked, checked).answer == "trees"
 
@@ -117,7 +117,7 @@ class TestThePrior:
     def test_an_estimate_of_one_leaves_room_below_one(self) -> None:
         assert prior_of(None, None, Estimated((0.99, 1.0), "by bbe", ())).interval == (0.99, 0.999)
 
-    def test_it_may_be_unknown(self) -> None:
+    def test_the_prior_may_be_unknown(self) -> None:
         assert prior_of(None, None, Estimated(None, "", ())).interval is None
 
 

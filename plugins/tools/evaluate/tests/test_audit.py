@@ -68,7 +68,7 @@ def test_a_side_with_few_rows_is_checked_as_a_whole() -> None:
     assert len(sample.drawn) == 60
 
 
-def test_the_same_seed_draws_the_same_rows_and_another_one_does_not() -> None:
+def test_rows_to_check_are_drawn_by_the_seed() -> None:
     scores, labeled, _ = table()
     first, again, other = (pubench.audit_sample(scores, labeled, seed=seed) for seed in (0, 0, 1))
     assert first.to_check.tolist() == again.to_check.tolist()
@@ -333,7 +333,7 @@ class TestCheckedRowsInCardAndPrior:
         sample = pubench.audit_sample(scores, labeled, n=60, budget=300)
         return scores, labeled, truth, pubench.audit_answers(sample, truth[sample.to_check].astype(int))
 
-    def test_they_narrow_a_prior_and_replace_one_that_they_contradict(self) -> None:
+    def test_checked_rows_narrow_a_prior_and_replace_one_that_they_contradict(self) -> None:
         scores, labeled, truth, audited = self.result(biased=False)
         ask = {"budget": 300, "estimators": (), "resamples": 0, "audited": audited}
         for prior in (None, (0.1, 0.9), (0.6, 0.8)):

@@ -15,7 +15,7 @@ class TestAgreement:
         found = agreement_of([UNLABELED, 10 * UNLABELED + 3, np.exp(UNLABELED)], 4)
         assert (found.rank_correlation, found.overlap, found.top) == (pytest.approx(1), 1, 4)
 
-    def test_it_is_spearman_s_and_the_share_of_the_highest_in_common(self) -> None:
+    def test_agreement_is_spearman_s_and_the_share_of_the_highest_in_common(self) -> None:
         """Ranks 1 2 3 4 and 2 1 3 4: 1 - 6 * 2 / (4 * 15) = .8; of the two highest, both are the same."""
         one, other = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 3.0, 4.0])
         assert agreement_of([one, other], 2).rank_correlation == pytest.approx(0.8)
@@ -23,7 +23,7 @@ class TestAgreement:
         assert agreement_of([one, other], 3).overlap == pytest.approx(2 / 3)
         assert agreement_of([one, -one], 1).overlap == 0
 
-    def test_it_is_the_mean_over_pairs(self) -> None:
+    def test_agreement_is_the_mean_over_pairs(self) -> None:
         one = np.array([1.0, 2.0, 3.0])
         assert agreement_of([one, one, -one], 1).rank_correlation == pytest.approx((1 - 1 - 1) / 3)
         assert agreement_of([one, one, -one], 1).overlap == pytest.approx(1 / 3)

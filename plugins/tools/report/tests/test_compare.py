@@ -225,7 +225,7 @@ def test_a_calibrated_run_is_compared_with_the_calibrated_row(calibrate: str) ->
     assert cell.theirs.mean == figures[calibrate]
 
 
-def test_of_several_draws_the_one_that_the_criterion_prefers_is_compared_on_each_split() -> None:
+def test_the_draw_that_the_criterion_prefers_is_compared_on_each_split() -> None:
     """Two splits, three draws each: on the first the second draw is chosen, on the other the third."""
     drawn = [
         (2, 0.001, 0.90, 1.1), (2, 0.002, 0.70, 1.3), (2, 0.0005, 0.95, 1.2),

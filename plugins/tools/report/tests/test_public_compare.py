@@ -263,7 +263,7 @@ def test_why_a_stored_run_is_run_again_is_said(small: Compare) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_that_runs_have_warnings_is_said_once(small: Compare) -> None:
+def test_warnings_of_runs_are_pointed_out_once(small: Compare) -> None:
     with pytest.warns(PubenchWarning) as heard:
         results = small(["upu", "nnpu"], config={"epochs": 2}, seeds=2)
     (warning,) = heard

@@ -422,7 +422,7 @@ def test_runs_with_warnings_are_named() -> None:
     assert results.table().notes == ("1 of 2 runs have warnings: nnpu on digits (1); to_frame().warnings has them",)
 
 
-def test_a_table_is_a_frame_too() -> None:
+def test_a_table_can_be_a_frame() -> None:
     frame = Results([*by_seed("nnpu", [0.6, 0.8]), run(0.9, "pn", oracle=True)]).table().to_frame()
     assert frame.columns.tolist() == ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
     assert frame["mean"].tolist() == [pytest.approx(0.7), 0.9]

@@ -52,7 +52,7 @@ def test_keeping_them_changes_no_other_score_and_no_run_id(kept: pubench.RunResu
     assert not (plain.folder / TRAINING_SCORES).exists()
 
 
-def test_a_record_without_them_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
+def test_a_record_without_training_scores_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
     given = {**SHORT, "results": tmp_path}
     pubench.run("upu", "breast-cancer", artifacts=["scores"], **given)
     asked = pubench.run("upu", "breast-cancer", artifacts=["training-scores"], **given)

@@ -57,7 +57,7 @@ def messy(x: pd.DataFrame) -> pd.DataFrame:
 
 
 class TestScores:
-    def test_it_finds_the_positives(self, table, fitted):
+    def test_scores_of_an_estimator_find_the_positives(self, table, fitted):
         x, _, positive = table
         assert roc_auc_score(positive, fitted.decision_function(x)) > 0.95
         assert (fitted.predict(x) == positive).mean() > 0.88
@@ -231,7 +231,7 @@ class TestScikitLearn:
         expected = {check["check_name"] for check in found if check["status"] == "xfail"}
         assert expected == set(EXPECTED_FAILED_CHECKS)
 
-    def test_it_writes_nothing(self, table, tmp_path, monkeypatch):
+    def test_an_estimator_writes_nothing(self, table, tmp_path, monkeypatch):
         x, labeled, _ = table
         monkeypatch.chdir(tmp_path)
         pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled)

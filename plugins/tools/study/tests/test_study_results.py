@@ -72,14 +72,14 @@ def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFold
     assert set(mine[mine.measure == "pa"].tag) == {"pu"}
 
 
-def test_it_is_what_load_results_gives(done: tuple[StudyFolder, FrozenPlan]) -> None:
+def test_the_frame_of_a_study_is_what_load_results_gives(done: tuple[StudyFolder, FrozenPlan]) -> None:
     study, _ = done
     path, _ = write_frame(study.results, registry())
     loaded = pubench.load_results(study.results).to_long_frame()
     pandas.testing.assert_frame_equal(loaded, pandas.read_parquet(path))
 
 
-def test_it_is_written_again_when_a_record_comes_or_goes_and_only_then(done: tuple[StudyFolder, FrozenPlan]) -> None:
+def test_the_frame_is_written_again_only_when_a_record_comes_or_goes(done: tuple[StudyFolder, FrozenPlan]) -> None:
     study, _ = done
     path, _ = write_frame(study.results, registry())
     stamp = path.stat().st_mtime_ns

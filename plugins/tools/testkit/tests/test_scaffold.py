@@ -398,7 +398,7 @@ def metadata(root: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("kind", ["method", "dataset", "mechanism", "metric"])
-def test_in_a_checkout_it_goes_where_its_kind_is_and_the_root_knows_it(
+def test_a_package_in_a_checkout_goes_where_its_kind_is_and_the_root_knows_it(
     pubench_in: Callable[[Path], Run], checkout: Path, kind: str
 ) -> None:
     install, *trials = printed(pubench_in(checkout / "plugins")(f"new-{kind}", "my-key", "--in-repo"))

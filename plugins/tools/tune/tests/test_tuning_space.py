@@ -53,7 +53,7 @@ def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_betw
     }
 
 
-def test_what_is_set_is_not_tuned_by_default_and_may_not_be_tuned_as_well() -> None:
+def test_a_set_hyper_parameter_may_not_be_tuned() -> None:
     assert "lr" not in space_of(None, subject("lr"))
     with pytest.raises(RequestError, match="lr is set as well"):
         space_of(["lr=0.1..1"], subject("lr"))
@@ -282,7 +282,7 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
     assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
 
 
-def test_of_equal_trials_the_first_is_the_best() -> None:
+def test_the_first_of_equal_trials_is_the_best() -> None:
     def trial(number: int, value: float | None) -> Any:
         return SimpleNamespace(number=number, value=value)
 
