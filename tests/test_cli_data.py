@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import error_line
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
@@ -158,14 +159,6 @@ def happened(folder: Path) -> list[str]:
 def copy_of(folder: Path, key: str = "acme-screws") -> Path:
     (found,) = (folder / "cache" / "prepared" / key).glob("*/manifest.json")
     return found.parent
-
-
-def error_of(done: subprocess.CompletedProcess[str], code: int) -> str:
-    """The one line that a refused command wrote to stderr."""
-    assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 def rows_by_key(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
@@ -343,7 +336,7 @@ class TestFetch:
         assert done.stderr.splitlines()[-1] == "digits: ready, 1797 rows, comes with its package"
 
     def test_offline_nothing_is_downloaded_whatever_the_source_would_do(self, data: Run, tmp_path: Path) -> None:
-        line = error_of(data("data", "fetch", "acme-screws", "--offline"), 2)
+        line = error_line(data("data", "fetch", "acme-screws", "--offline"), 2)
         assert line.startswith(f"error: acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'}")
         assert line.endswith("; nothing is downloaded with --offline")
         assert happened(tmp_path) == []
@@ -355,7 +348,7 @@ class TestFetch:
 
     @pytest.mark.parametrize("key", ["mnist", "cifar10", "usps", "imagenette", "imdb", "20news"])
     def test_offline_none_of_ours_is_downloaded(self, data: Run, tmp_path: Path, key: str) -> None:
-        line = error_of(data("data", "fetch", key, "--offline"), 2)
+        line = error_line(data("data", "fetch", key, "--offline"), 2)
         assert key in line
         assert "--offline" in line
         assert not root_of(tmp_path).exists()
@@ -389,7 +382,7 @@ class TestFetch:
     def test_a_cache_that_cannot_be_written_is_named(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         (tmp_path / "cache").write_text("not a folder")
-        line = error_of(data("data", "fetch", "acme-screws"), 2)
+        line = error_line(data("data", "fetch", "acme-screws"), 2)
         assert str(tmp_path / "cache" / "prepared" / "acme-screws") in line
         assert "PUBENCH_CACHE" in line
 
@@ -469,9 +462,9 @@ class TestVerify:
         done = data("data", "verify")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == f"no prepared copies in {tmp_path / 'cache' / 'prepared'}\n"
-        line = error_of(data("data", "verify", "acme-screws"), 2)
+        line = error_line(data("data", "verify", "acme-screws"), 2)
         assert line == "error: acme-screws has no prepared copy to verify (pubench data fetch acme-screws)"
-        line = error_of(data("data", "verify", "digits"), 2)
+        line = error_line(data("data", "verify", "digits"), 2)
         assert line == "error: digits comes with its package and has no prepared copy to verify"
 
 
@@ -488,20 +481,20 @@ class TestPath:
         assert data("data", "path", "acme-screws").stdout == f"{folder}\n"
 
     def test_data_path_of_an_absent_set_is_refused_with_what_is_missing(self, data: Run) -> None:
-        assert "acme-screws: no screws.csv in " in error_of(data("data", "path", "acme-screws"), 2)
+        assert "acme-screws: no screws.csv in " in error_line(data("data", "path", "acme-screws"), 2)
 
     def test_data_path_of_an_embedded_set_is_refused(self, data: Run) -> None:
-        line = error_of(data("data", "path", "digits"), 2)
+        line = error_line(data("data", "path", "digits"), 2)
         assert line == "error: digits comes with its package and has no files"
 
     def test_data_path_of_a_broken_set_is_refused_with_the_reason(self, data: Run) -> None:
-        assert "KeyError: 'drawer'" in error_of(data("data", "path", "acme-bad-place"), 1)
+        assert "KeyError: 'drawer'" in error_line(data("data", "path", "acme-bad-place"), 1)
 
     def test_data_path_of_a_damaged_copy_is_refused_with_what_to_do(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         (copy_of(tmp_path) / "manifest.json").write_text("[]")
-        assert error_of(data("data", "path", "acme-screws"), 2).endswith("(pubench data remove acme-screws)")
+        assert error_line(data("data", "path", "acme-screws"), 2).endswith("(pubench data remove acme-screws)")
 
 
 class TestRemove:
@@ -529,7 +522,7 @@ class TestRemove:
 
 @pytest.mark.parametrize("command", ["info", "fetch", "verify", "path", "remove"])
 def test_an_unknown_set_is_refused_with_the_nearest_spelling(data: Run, tmp_path: Path, command: str) -> None:
-    line = error_of(data("data", command, "acme-screw"), 2)
+    line = error_line(data("data", command, "acme-screw"), 2)
     assert line == "error: unknown dataset 'acme-screw'; did you mean 'acme-screws'? (pubench list datasets)"
     assert not (tmp_path / "cache").exists()
 
@@ -626,7 +619,7 @@ class TestRun:
         later = path.stat().st_mtime_ns + 10**9
         os.utime(path, ns=(later, later))
         for more in ((), ("--force",)):
-            line = error_of(data(*self.REQUEST, "--no-tracking", *more), 2)
+            line = error_line(data(*self.REQUEST, "--no-tracking", *more), 2)
             assert line.startswith(f"error: {path} was altered since it was prepared")
             assert line.endswith("(pubench data remove acme-screws)")
 
@@ -667,7 +660,7 @@ class TestRun:
         data("data", "fetch", "acme-screws")
         x = copy_of(tmp_path) / "x.npy"
         x.write_bytes(x.read_bytes()[:-4])
-        line = error_of(data(*self.REQUEST, "--no-tracking"), 2)
+        line = error_line(data(*self.REQUEST, "--no-tracking"), 2)
         assert line.startswith(
             f"error: {x} has {x.stat().st_size} bytes, {x.stat().st_size + 4} when it was prepared; "
         )
@@ -676,13 +669,13 @@ class TestRun:
     def test_a_source_that_fails_is_recorded_as_a_failed_run(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-bad-read")
         done = data(*self.REQUEST, "--no-tracking", "--data", "acme-bad-read")
-        line = error_of(done, 1)
+        line = error_line(done, 1)
         assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn (")
         (path,) = (tmp_path / "results").rglob("failure.json")
         assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
 
     def test_a_run_downloads_nothing(self, data: Run, tmp_path: Path) -> None:
-        line = error_of(data(*self.REQUEST, "--no-tracking"), 2)
+        line = error_line(data(*self.REQUEST, "--no-tracking"), 2)
         assert "acme-screws: no screws.csv in " in line
         assert happened(tmp_path) == []
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from refusals import error_line
 
 from pubench_cli.messages import in_flags
 from pubench_core.results import Failure, Result
@@ -122,15 +123,6 @@ def result_of(done: subprocess.CompletedProcess[str]) -> Result:
     return Result.model_validate(plain)
 
 
-def line_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line of a refused request."""
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.endswith("\n")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -143,7 +135,7 @@ def test_a_wrong_request_is_one_line(
     pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     (tmp_path / "a-file").write_text("in the way")
-    line = line_of(pubench(*SOUND, *arguments))
+    line = error_line(pubench(*SOUND, *arguments))
     for word in words:
         assert word in line
     assert not list(tmp_path.rglob("result.json"))
@@ -156,7 +148,7 @@ def test_a_wrong_request_is_one_line(
 def test_what_the_data_refuse_is_one_line_and_a_record(
     pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    line = line_of(pubench(*SOUND, *arguments))
+    line = error_line(pubench(*SOUND, *arguments))
     for word in words:
         assert word in line
     assert not list(tmp_path.rglob("result.json"))
@@ -183,14 +175,14 @@ def test_what_the_data_refuse_is_one_line_and_a_record(
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
 )
 def test_a_wrong_command_is_one_line(pubench: Run, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
-    line = line_of(pubench(*arguments))
+    line = error_line(pubench(*arguments))
     for word in words:
         assert word in line
 
 
 def test_a_fresh_process_answers_the_same(pubench: Run) -> None:
     cold = pubench(*SOUND, "--c", "1.5", cold=True)
-    assert line_of(cold) == line_of(pubench(*SOUND, "--c", "1.5"))
+    assert error_line(cold) == error_line(pubench(*SOUND, "--c", "1.5"))
 
 
 class TestRunFile:
@@ -243,14 +235,14 @@ class TestRunFile:
         self, pubench: Run, tmp_path: Path, content: bytes, words: tuple[str, ...]
     ) -> None:
         (tmp_path / "run.yaml").write_bytes(content)
-        line = line_of(pubench(*SOUND, "--config", "run.yaml"))
+        line = error_line(pubench(*SOUND, "--config", "run.yaml"))
         assert "run.yaml" in line
         for word in words:
             assert word in line
 
     @pytest.mark.parametrize("name", ["absent.yaml", "."])
     def test_one_that_cannot_be_read_is_named(self, pubench: Run, name: str) -> None:
-        assert f"cannot read {name}: " in line_of(pubench(*SOUND, "--config", name))
+        assert f"cannot read {name}: " in error_line(pubench(*SOUND, "--config", name))
 
 
 class TestAWayOut:
@@ -262,7 +254,7 @@ class TestAWayOut:
         return result_of(done)
 
     def test_a_c_that_labels_nobody(self, pubench: Run) -> None:
-        line = line_of(pubench(*SOUND, "--c", "0.0001"))
+        line = error_line(pubench(*SOUND, "--c", "0.0001"))
         assert "labels nobody" in line
         assert "570 positives" in line
         enough = line.rsplit(" ", 1)[1]
@@ -276,7 +268,7 @@ class TestAWayOut:
         self, pubench: Run, scheme: str, fraction: str, criterion: str
     ) -> None:
         request = ("--scheme", scheme, "--select", criterion)
-        line = line_of(pubench(*SOUND, *request, "--set", f"validation.fraction={fraction}"))
+        line = error_line(pubench(*SOUND, *request, "--set", f"validation.fraction={fraction}"))
         assert f"selection criterion '{criterion}' is undefined on this split: " in line
         assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
         enough = line.split("--set validation.fraction=", 1)[1].split(" would do; ", 1)[0]
@@ -285,7 +277,7 @@ class TestAWayOut:
         assert found.selected == criterion
 
     def test_its_other_way_out_is_a_criterion_that_is_defined(self, pubench: Run) -> None:
-        line = line_of(pubench(*SOUND, "--set", "validation.fraction=0.01"))
+        line = error_line(pubench(*SOUND, "--set", "validation.fraction=0.01"))
         defined = line.split("--select can be ", 1)[1].removesuffix(" here").split(", ")
         assert defined == ["oa", "f1", "macro-f1", "last"]
         found = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
@@ -294,7 +286,7 @@ class TestAWayOut:
     def test_no_fraction_is_proposed_that_would_leave_nobody_to_train_on(self, pubench: Run) -> None:
         """142 zeros and c = 0.0071 make one label, in the training part or in the validation part."""
         zeros = ("--set", "data.positive=[0]", "--set", "validation.fraction=0", "--c", "0.0071")
-        line = line_of(pubench(*SOUND, *zeros))
+        line = error_line(pubench(*SOUND, *zeros))
         assert "'pa' is undefined" in line
         assert "validation.fraction" not in line
         assert line.endswith("; --select can be last here")
@@ -304,7 +296,7 @@ class TestMissingFiles:
     FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
     def refused(self, pubench: Run, *arguments: object, **environment: str) -> str:
-        return line_of(pubench(*SOUND, "--data", "mnist", *arguments, env=environment))
+        return error_line(pubench(*SOUND, "--data", "mnist", *arguments, env=environment))
 
     def test_which_files_where_from_and_which_folder(self, pubench: Run, tmp_path: Path) -> None:
         line = self.refused(pubench, "--data-root", tmp_path / "data")
@@ -334,13 +326,13 @@ def test_a_gpu_that_is_not_there(pubench: Run) -> None:
     import torch
 
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    line = line_of(pubench(*SOUND, "--device", f"cuda:{there}"))
+    line = error_line(pubench(*SOUND, "--device", f"cuda:{there}"))
     assert f"--device cuda:{there}" in line
     if there:
         assert f"expected cuda:0{f' to cuda:{there - 1}' if there > 1 else ''} on this machine" in line
         return
     assert "use cpu or auto" in line
-    assert "no CUDA device is available" in line_of(pubench(*SOUND, "--device", "cuda"))
+    assert "no CUDA device is available" in error_line(pubench(*SOUND, "--device", "cuda"))
 
 
 def test_a_refused_run_was_never_announced(
@@ -356,5 +348,5 @@ def pubench_run_started(event):
 """
     site = make_distribution(tmp_path / "site", "acme-ears", {"acme_ears": source})
     tracked = [word for word in SOUND if word != "--no-tracking"]
-    line_of(pubench(*tracked, "--set", "validation.fraction=0.01", env={"PYTHONPATH": str(site)}))
+    error_line(pubench(*tracked, "--set", "validation.fraction=0.01", env={"PYTHONPATH": str(site)}))
     assert not (tmp_path / "announced").exists()

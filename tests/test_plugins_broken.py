@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import error_line
 
 from pubench_core.plugins.registry import registry
 from pubench_core.plugins.replaced import refuse_replaced
@@ -121,8 +122,7 @@ class TestBrokenWhenListed:
 
     def test_running_it_is_refused_with_the_reason(self, pubench: Run, broken: dict[str, str]) -> None:
         done = pubench("run", "--method", "acme-raises", *QUICK, env=broken)
-        assert (done.returncode, done.stdout) == (1, "")
-        (line,) = done.stderr.splitlines()
+        line = error_line(done, 1)
         assert line.startswith("error: method 'acme-raises' of acme-raises 1.0 is broken: RuntimeError: the moon is")
         assert "pubench doctor acme-raises" in line
 
@@ -297,9 +297,7 @@ class TestMethodThatDoesNotLoad:
         assert f"method {key}  acme-pu 1.0: broken" in checked.stdout
         assert words in checked.stdout
         done = pubench("run", "--method", key, *QUICK, env=strangers)
-        assert (done.returncode, done.stdout) == (1, "")
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("error: ")
+        line = error_line(done, 1)
         assert words in line
         assert not (tmp_path / "results").exists()
 
@@ -564,8 +562,7 @@ class TestMetricThatFails:
         self, pubench: Run, installed: Callable[[str], dict[str, str]], arguments: tuple[str, ...]
     ) -> None:
         done = pubench("run", "--method", "nnpu", *QUICK, *arguments, env=installed("acme_none:x"))
-        assert (done.returncode, done.stdout) == (1, "")
-        (line,) = done.stderr.splitlines()
+        line = error_line(done, 1)
         assert line.startswith("error: metric 'acme-luck' cannot be loaded from acme_none:x: ")
         assert line.endswith("(pubench doctor acme-luck)")
 
@@ -703,9 +700,7 @@ class TestSources:
         self, pubench: Run, sources: dict[str, str], arguments: tuple[str, ...], words: str
     ) -> None:
         done = pubench("run", "--method", "nnpu", "--no-tracking", *arguments, env=sources)
-        assert (done.returncode, done.stdout) == (1, "")
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("error: ")
+        line = error_line(done, 1)
         assert words in line
 
     def test_a_loader_that_raises_is_named_and_leaves_nothing_finished(

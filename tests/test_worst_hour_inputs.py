@@ -25,6 +25,7 @@ from pubench_datasets_tables.user_table import read_user_table
 from pubench_mechanisms.posterior import auxiliary_logit
 from pubench_predict.model_file import model_bytes
 from pubench_predict.saved_model import model_of
+from refusals import error_line
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
@@ -686,9 +687,7 @@ class TestArguments:
     )
     def test_each_is_one_line_and_exit_code_2(self, pubench: Run, arguments: tuple[str, ...], words: str) -> None:
         done = pubench(*arguments)
-        assert (done.returncode, done.stdout) == (2, "")
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("error: ")
+        line = error_line(done)
         assert words in line
 
     def test_a_folder_that_may_not_be_entered_is_one_line(

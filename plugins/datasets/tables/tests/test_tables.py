@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_datasets_tables import excel as excel_files
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.held import sha256_of
 
@@ -23,18 +24,6 @@ from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError
 
 PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
-    """``written(content, name)``: a file of this content."""
-
-    def write(content: str | bytes, name: str = "my.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
 
 
 Written = Callable[..., Path]
@@ -478,3 +467,135 @@ def test_an_array_that_says_it_is_larger_than_memory_is_one_line(tmp_path: Path)
         parts.writestr("a.npy", header.getvalue())
     with pytest.raises(RequestError, match=r"my.npz is not an npz of plain arrays"):
         read_table(tmp_path / "my.npz")
+
+
+TEXT = "größe;preis;s\n1,5;2;1\n2,25;3;0\n4;4;\n"
+
+
+def read_with_notes(path: Path) -> tuple[dict[str, list[Any]], list[str]]:
+    said: list[str] = []
+    return read_table(path, say=said.append).to_dict("list"), said
+
+
+class TestGuesses:
+    PLAIN = "a,b\n1,x\n2,y\n"
+
+    def test_what_is_usual_is_not_said(self, written: Written) -> None:
+        assert read_with_notes(written(self.PLAIN))[1] == []
+        assert read_with_notes(written(self.PLAIN.replace(",", "\t"), "my.tsv"))[1] == []
+
+    @pytest.mark.parametrize(
+        ("encoding", "note"),
+        [
+            ("utf-8-sig", ""),
+            ("utf-16", "read as UTF-16 text"),
+            ("utf-16-le", "read as UTF-16-LE text"),
+            ("utf-16-be", "read as UTF-16-BE text"),
+            ("latin-1", "read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8"),
+            ("cp1252", "read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8"),
+        ],
+    )
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_encodings_are_guessed_and_said(
+        self, written: Written, encoding: str, note: str, *, compressed: bool
+    ) -> None:
+        content = TEXT.encode(encoding)
+        path = written(gzip.compress(content), "my.csv.gz") if compressed else written(content)
+        found, said = read_with_notes(path)
+        assert list(found) == ["größe", "preis", "s"]
+        assert found["größe"] == [1.5, 2.25, 4.0]
+        notes = [f"{path.name}: {note}"] if note else []
+        assert said == [*notes, f"{path.name}: fields are separated by ';'; decimal commas in 'größe'"]
+
+    @pytest.mark.parametrize(("sign", "name"), [("|", "'|'"), (";", "';'"), ("\t", "tabs")])
+    def test_separators_are_guessed_and_said(self, written: Written, sign: str, name: str) -> None:
+        found, said = read_with_notes(written(self.PLAIN.replace(",", sign)))
+        assert found == {"a": [1, 2], "b": ["x", "y"]}
+        assert said == [f"my.csv: fields are separated by {name}"]
+
+    def test_a_bar_in_a_name_separates_nothing_where_commas_do(self, written: Written) -> None:
+        assert list(read_table(written("a|b|c,d\n1,2\n"))) == ["a|b|c", "d"]
+
+    def test_a_file_of_another_kind_is_named(self, written: Written) -> None:
+        assert "is gzip data, not text" in complaint(written(gzip.compress(b"a,b\n1,2\n")))
+
+
+class TestExcel:
+    def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(excel_files, "find_spec", lambda name: None)
+        line = complaint(written(b"PK", "my.xlsx"))
+        assert (
+            "Excel files are read by openpyxl, which is not installed (pip install 'pubench-datasets-tables[excel]')"
+            in line
+        )
+
+    def test_cells_are_what_they_are_in_excel(self, excel: Callable[..., Path]) -> None:
+        day = datetime.datetime(2024, 3, 1)
+        path = excel(
+            [
+                ["id", "size", "color", "day", "ok", "as text", "blank", None],
+                ["007", 1, "red", day, True, "1,5", 1, 5],
+                [" 8 ", 2.5, None, day, False, "2", None, None],
+                [None] * 8,
+                ["009", None, "?", day, None, "3", " ", None],
+            ]
+        )
+        frame = read_table(path, texts=("id",))
+        assert frame["id"].tolist() == ["007", "8", "009"]
+        assert frame["size"].tolist()[:2] == [1, 2.5]
+        assert frame["color"].isna().tolist() == [False, True, True]
+        assert frame["day"].dtype.kind == "M"
+        assert str(frame["ok"].dtype) == "boolean"
+        assert frame["as text"].tolist() == [1.5, 2, 3]
+        assert frame["blank"].isna().tolist() == [False, True, True]
+        assert list(frame)[-1] == "Unnamed: 7"
+
+    def test_the_first_sheet_is_read_and_empty_rows_are_left_out_which_is_said(
+        self, excel: Callable[..., Path]
+    ) -> None:
+        found, said = read_with_notes(excel([["a", "b"], [1, 2], [None, None], [3, 4]], notes=[["x"]]))
+        assert found == {"a": [1, 3], "b": [2, 4]}
+        assert said == [
+            "my.xlsx: the first of 2 sheets is read, 'Sheet'",
+            "my.xlsx: 1 rows without any value are left out, and rows counted without them",
+        ]
+
+    @pytest.mark.parametrize(
+        ("rows", "words"),
+        [
+            ([], "is empty"),
+            ([["a", "b"]], "has columns and no rows"),
+            ([["a", "a"], [1, 2]], "column 'a' appears twice"),
+        ],
+    )
+    def test_what_is_no_table_is_refused(self, excel: Callable[..., Path], rows: list[list[Any]], words: str) -> None:
+        path = excel(rows)
+        assert words in complaint(path)
+
+    def test_no_damage_is_ever_a_traceback(self, excel: Callable[..., Path]) -> None:
+        path = excel([["a", "b"], *([k, f"t{k}"] for k in range(20))])
+        whole, rng, count = path.read_bytes(), np.random.default_rng(0), 0
+        with zipfile.ZipFile(path) as parts:
+            names = parts.namelist()
+        for k in range(60):
+            at, junk = int(rng.integers(len(whole))), rng.bytes(12)
+            damaged = (whole[: at + 1], whole[:at] + junk + whole[at + 12 :], without(whole, names[k % len(names)], k))
+            path.write_bytes(damaged[k % 3])
+            try:
+                read_table(path)
+            except RequestError:
+                count += 1
+        assert count > 20
+
+
+def without(whole: bytes, name: str, seed: int) -> bytes:
+    """The archive with one part cut in the middle or left out."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(made, "w") as new:
+        for part in old.namelist():
+            content = old.read(part)
+            if part != name:
+                new.writestr(part, content)
+            elif seed % 2:
+                new.writestr(part, content[: len(content) // 2])
+    return made.getvalue()

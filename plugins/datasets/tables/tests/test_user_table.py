@@ -13,6 +13,7 @@ import pytest
 from pubench_datasets_tables.encoding import MAX_CATEGORIES, encode
 from pubench_datasets_tables.held import sha256_of
 from pubench_datasets_tables.user_table import read_user_table
+from refusals import refusal
 
 from pubench_core.data.columns import Column, as_plain
 from pubench_core.data.labeled import LabeledData
@@ -23,6 +24,7 @@ N, N_LABELED = 30, 6
 LABELED = (np.arange(N) < N_LABELED).astype(int)
 
 Read = Callable[..., LabeledData]
+Written = Callable[..., Path]
 
 
 def plain_columns() -> dict[str, Any]:
@@ -59,10 +61,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def complaint(read: Read, **given: Any) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(**given)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return refusal(lambda: read(**given))
 
 
 def note(table: LabeledData, word: str) -> str:
@@ -571,3 +570,177 @@ class TestEncoding:
         frame = pd.DataFrame({"c": ["x"], "a": pd.to_datetime(["2020-01-01"])})
         with pytest.raises(RequestError, match=r"new\.csv: column 'a' holds dates or times; training had numbers"):
             encode(frame, self.COLUMNS, "new.csv")
+
+
+class TestBlankLabels:
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    @pytest.mark.parametrize(
+        ("values", "more", "reading"),
+        [
+            (np.where(LABELED, 1.0, np.nan), {}, "1 = labeled positive, blank = unlabeled"),
+            (pd.array([True] * N_LABELED + [None] * 24, "boolean"), {}, "True = labeled positive, blank = unlabeled"),
+            (np.where(LABELED, "yes", None), {}, "yes = labeled positive, blank = unlabeled"),
+            (np.where(LABELED, "no", None), {"_positive_value": "no"}, "no = labeled positive, blank = unlabeled"),
+            (np.where(LABELED, 7.0, np.nan), {}, "7 = labeled positive, blank = unlabeled"),
+        ],
+        ids=["1", "True", "text", "doubtful-text", "another-number"],
+    )
+    def test_one_value_and_blank_cells_say_who_is_labeled(
+        self, read: Read, values: Any, more: dict[str, str], reading: str, suffix: str
+    ) -> None:
+        found = read(_suffix=suffix, s=values, **more)
+        assert found.labeled.tolist() == LABELED.tolist()
+        assert f"my.{suffix}: {N} rows; 's': {reading}; 6 labeled positives, 24 unlabeled" in found.notes
+
+    def test_blank_cells_count_as_the_second_value_and_are_reported(self, read: Read) -> None:
+        found = read(s=np.where(LABELED, 1.0, np.where(np.arange(N) < 10, 0.0, np.nan)))
+        assert found.labeled.tolist() == LABELED.tolist()
+        assert "'s': 20 blank cells and 4 of 0 count as unlabeled alike" in found.notes
+
+    @pytest.mark.parametrize("blank", ["", "  ", None, float("nan")])
+    def test_a_text_that_nobody_sees_is_blank(self, read: Read, blank: Any) -> None:
+        found = read(_suffix="parquet", s=pd.Series(["P"] * N_LABELED + [blank] * 24, dtype=object))
+        assert found.labeled.tolist() == LABELED.tolist()
+
+    def test_labels_are_the_same_as_written_out(self, read: Read) -> None:
+        blank, full = read(s=np.where(LABELED, 1.0, np.nan)), read()
+        assert np.array_equal(blank.labeled, full.labeled)
+        assert np.array_equal(blank.x, full.x)
+
+    def test_a_blank_true_label_stays_refused(self, read: Read) -> None:
+        line = complaint(read, y=np.where(np.arange(N) == 4, np.nan, 1.0 * LABELED), _truth_col="y")
+        assert "column 'y' (data.own.truth_col) is empty in row 4; true labels must be complete" in line
+        assert "unlabeled" not in line
+
+
+class TestCopies:
+    """A column that says what the labels say, under another name."""
+
+    @pytest.mark.parametrize(
+        "copy",
+        [
+            LABELED,
+            1 - LABELED,
+            LABELED == 1,
+            np.where(LABELED, "P", "U"),
+            np.where(LABELED, "checked", None),
+            np.where(LABELED, None, "open"),
+            np.where(LABELED, ["Ann", "Bob"] * 15, None),
+            np.where(LABELED, "won", np.array(["lost", "open", "waiting"])[np.arange(N) % 3]),
+            np.where(LABELED, 3.5, np.arange(N) % 4),
+        ],
+        ids=[
+            "number",
+            "turned-round",
+            "truth-value",
+            "text",
+            "filled-in",
+            "left-open",
+            "who-labeled",
+            "one-of-many",
+            "one-number",
+        ],
+    )
+    @pytest.mark.parametrize("of", ["s", "y"])
+    def test_a_copy_of_the_labels_is_refused_with_what_to_do(self, read: Read, copy: Any, of: str) -> None:
+        given = {"copy": copy, "_drop": ()} if of == "s" else {"copy": copy, "y": LABELED, "_truth_col": "y"}
+        if of == "y":
+            given["s"] = (np.arange(N) < 3).astype(int)
+        line = complaint(read, **given)
+        assert line.startswith(f"my.csv: 'copy' says the same as '{of}' in every row")
+        assert line.endswith("data.own.drop=copy")
+        assert read(**{**given, "_drop": ("copy",)}).labeled.any()
+
+    def test_a_copy_of_the_truth_in_the_test_file_is_refused(self, read: Read) -> None:
+        test = {**plain_columns(), "late": LABELED * 2, "y": LABELED}
+        line = complaint(read, late=np.arange(N) % 3, _test=test, _truth_col="y")
+        assert line.startswith("my_test.csv: 'late' says the same as 'y' in every row")
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            np.where(np.arange(N) < N_LABELED + 1, "P", "U"),
+            np.where(LABELED, np.arange(N) % 2, np.arange(N) % 3),
+            np.arange(N) / 7,
+        ],
+        ids=["but-for-a-row", "related", "numbers"],
+    )
+    def test_what_differs_in_one_row_is_a_feature(self, read: Read, column: Any) -> None:
+        assert "c" in [found.name for found in read(c=column).columns]
+
+    def test_a_single_labeled_row_is_told_apart_by_every_number(self, read: Read) -> None:
+        found = read(s=(np.arange(N) == 4).astype(int), v=np.arange(N) / 7)
+        assert "v" in [column.name for column in found.columns]
+
+
+class TestIds:
+    def test_what_is_left_out_as_an_id_names_the_rows_as_written(self, written: Written) -> None:
+        rows = "".join(f"{k:05},C-{k},{k % 7},{int(k < 6)}\n" for k in range(N))
+        path = written("customer_id,code,v,s\n" + rows)
+        found = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+        assert {name: list(values[:2]) for name, values in found.ids.items()} == {
+            "customer_id": ["00000", "00001"],
+            "code": ["C-0", "C-1"],
+        }
+        assert "the rows are named by 'customer_id', 'code'" in found.notes
+
+    def test_a_dropped_column_of_different_values_names_the_rows(self, read: Read) -> None:
+        columns = {"number": np.arange(N) * 17, "group": np.arange(N) // 2, "x": np.arange(N) / 3}
+        assert list(read(**columns, _drop=tuple(columns)).ids) == ["number"]
+
+    def test_a_few_rows_that_are_there_twice_do_not_cost_the_names(self, written: Written) -> None:
+        rows = "".join(f"C-{k % 390},D-{k % 120},{k / 3:.2f},{int(k < 20)}\n" for k in range(400))
+        path = written("customer,product,v,s\n" + rows)
+        found = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+        assert list(found.ids) == ["customer"]
+        assert found.ids["customer"][395] == "C-5"
+        assert set(found.left_out) == {"customer", "product"}
+
+    def test_long_texts_do_not_name_rows(self, read: Read) -> None:
+        assert read(comment=[f"{k} " + "words " * 20 for k in range(N)]).ids == {}
+
+    def test_dates_do_not_name_rows(self, read: Read) -> None:
+        days = [f"2024-01-{k + 1:02}" for k in range(N)]
+        found = read(day=days)
+        assert found.ids == {}
+        assert found.left_out["day"].startswith("a date or a time")
+
+
+class TestDates:
+    @pytest.mark.parametrize(
+        "form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d/%m/%Y %I:%M %p"]
+    )
+    def test_dates_that_become_dozens_of_features_are_pointed_out(self, read: Read, form: str) -> None:
+        days = [(datetime.datetime(2024, 3, 1) + datetime.timedelta(k % 20)).strftime(form) for k in range(N)]
+        found = read(day=days)
+        (line,) = [note for note in found.notes if "'day'" in note and "dates" in note]
+        assert line.startswith("'day' holds dates and becomes 20 features, one for each")
+        assert line.endswith("data.own.drop=day")
+
+    def test_dates_written_as_numbers_are_pointed_out(self, read: Read) -> None:
+        assert "'day' holds dates written as numbers (20240301), which do not count days" in " ".join(
+            read(day=20240301 + np.arange(N) % 9).notes
+        )
+        assert "dates" not in " ".join(read(amount=20240399 + np.arange(N) % 9).notes)
+
+    def test_words_are_no_dates(self, read: Read) -> None:
+        assert "dates" not in " ".join(read(c=np.array(["1-2", "3.4.5.6"])[np.arange(N) % 2]).notes)
+
+
+def test_an_excel_file_is_read_as_the_same_table_in_csv(excel: Callable[..., Path], read: Read) -> None:
+    columns = {**plain_columns(), "s": LABELED, "c": np.array(["x", "y", None])[np.arange(N) % 3]}
+    of_csv = read(c=columns["c"])
+    rows = [list(columns), *map(list, zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True))]
+    path = excel(rows)
+    of_excel = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+    assert of_excel.x.tobytes() == of_csv.x.tobytes()
+    assert of_excel.columns == of_csv.columns
+
+
+def test_the_notes_of_a_table_begin_with_guesses(written: Written) -> None:
+    rows = "".join(f"{k % 7},5|{'ja' if k < 6 else ''}\n" for k in range(N))
+    path = written(f"maß|s\n{rows}".encode("cp1252"))
+    notes = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s")).notes
+    assert notes[0].startswith("my.csv: read as Windows-1252 text")
+    assert notes[1] == "my.csv: fields are separated by '|'; decimal commas in 'maß'"
+    assert "ja = labeled positive, blank = unlabeled" in notes[2]

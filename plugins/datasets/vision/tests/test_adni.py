@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.adni import class_of
+from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import located, open_dataset, source_of
@@ -82,16 +83,11 @@ def write_hub(folder: Path) -> None:
 
 
 def read(path: Path, said: list[str] | None = None) -> ClassData:
-    root, source = DataRoot(path, "a test", say=(said if said is not None else []).append), source_of(INFO)
-    return source.read(source.locate(root), root)
+    return read_files(INFO, path, said)
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(path)
-    line = str(caught.value)
-    assert "\n" not in line
-    return line
+    return refusal(lambda: read(path))
 
 
 def assert_content(data: ClassData) -> None:

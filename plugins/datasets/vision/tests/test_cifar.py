@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_datasets_vision import pubench_datasets
+from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.errors import RequestError
 
 INFO = {info.key: info for info in pubench_datasets()}["cifar10"]
 NAMES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch")
@@ -123,16 +123,11 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(path: Path) -> ClassData:
-    root, source = DataRoot(path, "a test"), source_of(INFO)
-    return source.read(source.locate(root), root)
+    return read_files(INFO, path)
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(path)
-    line = str(caught.value)
-    assert "\n" not in line
-    return line
+    return refusal(lambda: read(path))
 
 
 class TestForms:
@@ -190,8 +185,7 @@ class TestForms:
     def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
         FORMS["binary"](tmp_path)
         said: list[str] = []
-        root, source = DataRoot(tmp_path, "a test", say=said.append), source_of(INFO)
-        source.read(source.locate(root), root)
+        read_files(INFO, tmp_path, said)
         assert said == ["cifar10: 50 training and 10 test images; the published set has 50,000 and 10,000"]
 
 

@@ -13,6 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 from pubench_datasets_vision import pubench_datasets
+from refusals import refusal
 from torchvision.datasets import CIFAR10, MNIST, USPS, FashionMNIST, utils
 
 from pubench_core.data.dataset import DataRoot
@@ -80,10 +81,7 @@ def kept(tmp_path: Path) -> list[str]:
 
 
 def refused(key: str, root: DataRoot) -> str:
-    with pytest.raises(RequestError) as caught:
-        source_of(INFOS[key]).fetch(root)
-    line = str(caught.value)
-    assert "\n" not in line
+    line = refusal(lambda: source_of(INFOS[key]).fetch(root))
     assert key in line
     return line
 

@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
+from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.errors import RequestError
 
 INFO = {info.key: info for info in pubench_datasets()}["imagenette"]
 FOLDER = "imagenette2-160"
@@ -75,16 +75,11 @@ def write_archive(path: Path, content: bytes) -> None:
 
 
 def read(path: Path) -> ClassData:
-    root, source = DataRoot(path, "a test"), source_of(INFO)
-    return source.read(source.locate(root), root)
+    return read_files(INFO, path)
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(path)
-    line = str(caught.value)
-    assert "\n" not in line
-    return line
+    return refusal(lambda: read(path))
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +157,7 @@ class TestForms:
     def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
         write_tree(tmp_path / FOLDER)
         said: list[str] = []
-        root, source = DataRoot(tmp_path, "a test", say=said.append), source_of(INFO)
-        source.read(source.locate(root), root)
+        read_files(INFO, tmp_path, said)
         assert said == ["imagenette: 20 training and 10 test images; the published set has 9,469 and 3,925"]
 
     def test_thousands_of_images_are_located_in_order(self, tmp_path: Path) -> None:

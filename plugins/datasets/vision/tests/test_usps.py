@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_datasets_vision import pubench_datasets
+from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.errors import RequestError
 
 INFO = {info.key: info for info in pubench_datasets()}["usps"]
 N_TRAIN, N_TEST = 20, 10
@@ -65,17 +65,12 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-def read(path: Path, said_by: str = "a test") -> ClassData:
-    root, source = DataRoot(path, said_by), source_of(INFO)
-    return source.read(source.locate(root), root)
+def read(path: Path) -> ClassData:
+    return read_files(INFO, path)
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(path)
-    line = str(caught.value)
-    assert "\n" not in line
-    return line
+    return refusal(lambda: read(path))
 
 
 class TestForms:
@@ -200,7 +195,7 @@ def real() -> ClassData:
     given = os.environ.get("PUBENCH_DATA")
     if not given:
         pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real USPS files")
-    return read(Path(given), "PUBENCH_DATA")
+    return read(Path(given))
 
 
 class TestRealSet:
