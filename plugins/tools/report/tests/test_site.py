@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import html
+import json
 import re
 import shutil
 import statistics
@@ -417,6 +418,33 @@ def _share(row: dict[str, Any]) -> float:
     """Of positives among the test rows, from accuracy, precision and recall."""
     accuracy, precision, recall = (float(row[name]) / 100 for name in ("accuracy", "precision", "recall"))
     return (1 - accuracy) / (1 - 2 * recall + recall / precision)
+
+
+def test_runs_with_other_settings_than_their_preset_are_marked(tmp_path: Path) -> None:
+    """Two shortened trainings in the authors' preset, next to whole ones in PU-Bench's."""
+    index = pubench.site([ROWS.with_name("study-generative-images.csv"), ROWS], tmp_path / "site").read_text()
+    marked = re.findall(r'title="(CGenPU on [^:"]*): [^"]*; ([^"]*)"><a [^>]*>[\d.]+</a>\*', index)
+    said = "preset=official, epochs=2 instead of 1000"
+    assert marked == [("CGenPU on Fashion-MNIST", said), ("CGenPU on MNIST", said)]
+    assert re.search(r'title="CGenPU on Spambase: [^";]*"', index)
+    assert list(_first_setting(index)["departs"].values()).count(said) == 2
+
+
+def test_the_first_page_of_the_committed_board_answers_in_250_kb(tmp_path: Path) -> None:
+    """Its largest table, of hundreds of species with one seed each, is on a page of its own."""
+    index = pubench.site(ROOT / "boards" / "2026.11", tmp_path / "site").read_text()
+    assert len(index.encode()) < 250_000
+    assert "No method beats Unlabeled as negative (baseline)" in index
+    assert "Two-sample, given" not in _first_setting(index)["title"]
+    assert "Two-sample, given" in index
+
+
+def _first_setting(index: str) -> dict[str, Any]:
+    """The first setting of a front page's values."""
+    found = re.search(r'<script type="application/json" id="values">(.*?)</script>', index, re.DOTALL)
+    assert found is not None
+    first: dict[str, Any] = json.loads(found[1])["settings"][0]
+    return first
 
 
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:

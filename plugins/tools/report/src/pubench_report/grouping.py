@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pubench.running import RunResult
@@ -82,7 +82,8 @@ class Grid:
     """Runs by row (a method, set up in one way) and column (a problem), both in order of appearance.
 
     ``oracles``: rows of methods that were granted true labels. ``baselines``: rows of what methods have to beat.
-    ``common``: what all columns share, in words.
+    ``common``: what all columns share, in words. ``departures``: (row, column) -> what runs there have otherwise than
+    the preset of their row, which the name of the row does not say.
     """
 
     rows: tuple[str, ...]
@@ -92,6 +93,7 @@ class Grid:
     common: str
     notes: tuple[str, ...]
     baselines: frozenset[str] = frozenset()
+    departures: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def apart(self) -> frozenset[str]:
@@ -179,6 +181,13 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
             row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in baselines
         ),
         notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
+        departures=_departures(
+            [
+                (row, column, spec_of(place.of))
+                for place, row, column in zip(places, rows, columns, strict=True)
+                if _DRAWN not in place.setup
+            ]
+        ),
     )
     _refuse_changed_data(grid)
     return grid
@@ -295,13 +304,13 @@ def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
         fields |= dict.fromkeys(_varying_setup(column))
     everywhere = [place for column in columns for place in column]
     texts = [f for f in fields if all(place.setup.get(f, "").startswith('"') for place in everywhere)]
-    for field in (*(["method.preset"] if "method.preset" in fields else []), *texts):
+    for one in (*(["method.preset"] if "method.preset" in fields else []), *texts):
         groups: dict[tuple[int, str], list[_Place]] = {}
         for number, column in enumerate(columns):
             for place in column:
-                groups.setdefault((number, place.setup[field]), []).append(place)
+                groups.setdefault((number, place.setup[one]), []).append(place)
         if not any(_varying_setup(group) for group in groups.values()):
-            return [field]
+            return [one]
     if len(fields) > 1:
         fields.pop("method.preset", None)  # other fields say what it changed
     return list(fields)
@@ -336,6 +345,28 @@ def _common(places: Sequence[_Place]) -> str:
 
 
 # -------------------------------------------------------------------- what a reader must know
+
+
+def _departures(runs: Sequence[tuple[str, str, RunSpec]]) -> dict[tuple[str, str], str]:
+    """(row, column) -> another preset than most runs of the row have, and settings other than those of the preset."""
+    infos = {info.key: info for info in registry().infos(MethodInfo)}
+    presets: dict[str, Counter[str]] = {}
+    for row, _, spec in runs:
+        presets.setdefault(row, Counter())[spec.method.preset or ""] += 1
+    found: dict[tuple[str, str], str] = {}
+    for row, column, spec in runs:
+        key, name = spec.method.key, spec.method.preset or ""
+        if key not in infos or name not in infos[key].presets:
+            continue
+        said = [] if name == presets[row].most_common(1)[0][0] else [f"preset={name}"]
+        for setting, usual in infos[key].presets[name].resolve(spec.data.key).items():
+            mine, theirs = (_as_json(value) for value in (spec.method.config.get(setting, usual), usual))
+            if mine != theirs:
+                said.append(f"{in_short(setting, mine)} instead of {in_short(setting, theirs).partition('=')[2]}")
+        said = [text for text in said if text.partition(" instead")[0] not in row]
+        if said:
+            found[row, column] = ", ".join(said)
+    return found
 
 
 def _refuse_changed_data(grid: Grid) -> None:

@@ -159,9 +159,12 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
     rows, labels = view.rows, [column.label for column in view.setting.columns]
     cells: list[list[Any]] = []
     seeds: dict[tuple[int, ...], int] = {}
+    departs: dict[int, str] = {}
     for (r, row), (c, label) in product(enumerate(rows), enumerate(labels)):
         of = grid.cell(row, label)
         if of.seeds:
+            if text := grid.departures.get((row, label)):
+                departs[len(cells)] = text
             cells.append(
                 [
                     r,
@@ -199,6 +202,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             for row in rows
         ],
         "cells": cells,
+        "departs": departs,
         "seeds": list(seeds),
         "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
         "criterion": view.criterion,
@@ -267,7 +271,10 @@ UNSHADED = 12.0
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``."""
+    """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``.
+
+    ``departs``: what its runs have otherwise than the preset of their row.
+    """
 
     text: str
     state: str
@@ -276,6 +283,7 @@ class TableCell:
     best: bool = False
     link: str = ""
     tip: str = ""
+    departs: str = ""
 
 
 @dataclass(frozen=True)
@@ -380,16 +388,17 @@ def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | N
     mean = shared if shared is not None else _mean(view, cell, sorted(cell.values))
     assert mean is not None
     n = len(cell.values) if shared is None else len(seeds)
-    tip = (
-        f"{name}: {mean:.2f} over {counted(n, 'seed')}{f', {cell.alike} decide every row alike' if cell.alike else ''}"
-    )
+    departs = view.model.gathered.grid.departures.get((row, label), "")
+    tip = f"{name}: {mean:.2f} over {counted(n, 'seed')}"
+    tip += f", {cell.alike} decide every row alike" if cell.alike else ""
+    tip += f"; {departs}" if departs else ""
     if cell.alike == cell.seeds:
-        return TableCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
+        return TableCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip, departs=departs)
     competes = best is not None and row not in view.model.apart and not cell.alike and shared is not None
     shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
     return TableCell(
         points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
-        best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip,
+        best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip, departs=departs,
     )  # fmt: skip
 
 

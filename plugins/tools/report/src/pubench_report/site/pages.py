@@ -27,8 +27,11 @@ INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
 #: Folder of the tables for programs.
 TABLES = "tables"
 MIB = 2**20
-#: Bytes of the front page's values; what does not fit is on the pages of the tables.
-BUDGET = 80_000
+#: Bytes of the front page's values and its list of data sets, and of a line of that list. Values that do not fit are
+#: on the pages of the tables.
+BUDGET, DATA_SET = 80_000, 290
+#: Most data sets of a setting on the front page; one of hundreds of species is on the page of its table.
+MOST_DATA_SETS = 50
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ def _counts(one: SiteProtocol) -> list[str]:
 def _index(site: Site) -> str:
     head = ("table", "methods", "data sets", "runs", "missing runs", "failed", "for programs")
     tables = Table("protocols", "", head, tuple(_line(one) for one in site.protocols))
+    views = [view for _, view in site.views]
+    shown = [view for view in views if len(view.columns) <= MOST_DATA_SETS] or views
     return rendered(
         "front.html.j2",
         site.title,
@@ -145,7 +150,7 @@ def _index(site: Site) -> str:
         lists={"Tables": tables, "Data sets": _data_sets(site)},
         sources=_sources(site),
         notes=[*site.notes, *site.collected.notes],
-        **shown_first([view for _, view in site.views], site.methods, BUDGET),
+        **shown_first(shown, site.methods, BUDGET - DATA_SET * len(site.data)),
     )
 
 

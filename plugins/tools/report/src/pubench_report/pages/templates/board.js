@@ -14,13 +14,13 @@ function begin(k) {
 const here = () => DATA.settings[state.setting];
 const offered = (s, measure, criterion) => Boolean(s.values[measure] && s.values[measure][criterion]);
 
-// (row, column) -> {alike, values by seed, n, link, seconds, shared} under a criterion
+// (row, column) -> {alike, values by seed, n, link, seconds, shared, departs} under a criterion
 function cellsOf(s, criterion) {
   const found = s.rows.map(() => s.columns.map(() => null)), values = s.values[state.measure][criterion];
   s.cells.forEach(([r, c, id, set, seconds, shared], k) => {
     const [alike, ...list] = values[k], bySeed = new Map(), seeds = s.seeds[set];
     seeds.forEach((seed, j) => { if (list[j] !== null) bySeed.set(seed, list[j] / 100); });
-    found[r][c] = { alike, bySeed, runs: seeds.length, link: id ? `${s.page}#${id}` : "", seconds, shared };
+    found[r][c] = { alike, bySeed, runs: seeds.length, link: id ? `${s.page}#${id}` : "", seconds, shared, departs: s.departs[k] || "" };
   });
   return found;
 }
@@ -144,8 +144,8 @@ function cellHtml(s, row, c, cell, best) {
   const shade = best === null || cell.alike ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
   const isBest = best !== null && !row.kind && !cell.alike && mine && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
-  const tip = `${name}: ${value.toFixed(2)} over ${many(list.length, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}`;
-  return `<td class="c" data-v="${value}"${shade ? ` style="background:rgba(var(--h),${shade.toFixed(2)})"` : ""} title="${plain(tip)}">${link(text)}${few}</td>`;
+  const tip = `${name}: ${value.toFixed(2)} over ${many(list.length, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
+  return `<td class="c" data-v="${value}"${shade ? ` style="background:rgba(var(--h),${shade.toFixed(2)})"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
   const place = new Map(now.places.map((one) => [one.r, one])), kinds = ["", "baseline", "oracle"];
