@@ -133,11 +133,14 @@ def decided(candidate: Candidate, rows: Rows, kept: Path, prior: float) -> Any:
 
 def replicas(x: Any, labeled: Any, prior: float) -> Any:
     """Features, truth and labels of tables that are like this one: two models of who is positive, labels SCAR or as
-    likely as a fitted model says. As many rows are positive as the prior says, and as many labeled as here.
+    likely as a fitted model says. As many rows are positive as the prior says, and as many labeled as here. A replica
+    has 1,000 of the rows, or all of them if too few of the 1,000 are labeled.
     """
     for seed, (outcome, scar) in enumerate(product(("logistic", "forest"), (True, False))):
         rng = np.random.default_rng(seed)
-        rows = rng.permutation(len(x))[:REPLICA]
+        rows = rng.permutation(len(x))
+        if labeled[rows[:REPLICA]].sum() > FEWEST:
+            rows = rows[:REPLICA]
         z, known = x[rows], labeled[rows]
         logistic = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
         forest = RandomForestClassifier(200, min_samples_leaf=10, random_state=seed)
