@@ -217,8 +217,8 @@ def wider(given: argparse.Namespace) -> None:
 Way = Callable[[pd.DataFrame, list[dict[str, float]]], float]
 
 
-def constant(method: str) -> Way:
-    return lambda cell, sheets: float(cell.auc[method])
+def constant(method: str, column: str = "auc") -> Way:
+    return lambda cell, sheets: float(cell[column][method])
 
 
 def highest(column: str, margin: float = 0.0) -> Way:
@@ -326,22 +326,32 @@ def table(given: argparse.Namespace) -> None:
 
 
 def wider_table(path: Path) -> None:
-    """Prints the wider comparison as Markdown: of the cells that have rows, per kind of labels."""
+    """Prints the wider comparison as Markdown: of the cells that have all rows, per kind of labels."""
     frame = pd.read_csv(path, dtype={"what": str})
-    cells = {key: rows.set_index("method") for key, rows in frame[frame["what"] == "1"].groupby(list(CELL))}
+    of = {what: rows for what, rows in frame.groupby("what")}
+    replicas = of["replicas"].groupby([*CELL, "method"]).auc.mean().rename("plasmode")
+    too_high = of["1.5"].set_index([*CELL, "method"]).auc.rename("told_1.5")
+    whole = of["1"].set_index([*CELL, "method"]).join([replicas, too_high])
+    cells = {
+        key: rows.droplevel(list(CELL))
+        for key, rows in whole.groupby(list(CELL))
+        if rows["plasmode"].notna().any() and rows["told_1.5"].notna().any()
+    }
     ways: dict[str, Way] = {
         **{f"always {one}": constant(one) for one in ("bagged trees", "bagged forest", "nnPU", "PUET")},
+        **{f"always {one}, told 1.5 of the prior": constant(one, "told_1.5") for one in ("nnPU", "PUET")},
         "highest held-out PAUC": highest("pauc"),
         **{f"highest PA, told {share:g} of the prior": highest(f"pa_{share:g}") for share in TOLD},
+        "highest mean AUC on four plasmode replicas": highest("plasmode"),
         "at random": at_random,
     }
-    print("\n| choice | " + " | ".join(f"{name}, {kind}" for name, kind, _ in cells) + " | biased, 95 % |")
-    print("|---|" + "---:|" * (len(cells) + 1))
+    print("\n| choice | " + " | ".join(f"{name}, {kind}" for name, kind, _ in cells) + " | biased, 95 % | SCAR, 95 % |")
+    print("|---|" + "---:|" * (len(cells) + 2))
     for name, way in ways.items():
         lost = regrets(way, cells, {key: [] for key in cells})
-        mean, low, high = of_sources(lost.xs("biased", level="mechanism"))
+        means = (of_sources(lost.xs(kind, level="mechanism")) for kind in ("biased", "scar"))
         numbers = " | ".join(f"{value:.1f}" for value in lost)
-        print(f"| {name} | {numbers} | {mean:.2f} ({low:.2f} to {high:.2f}) |")
+        print(f"| {name} | {numbers} | " + " | ".join("{:.2f} ({:.2f} to {:.2f})".format(*one) for one in means) + " |")
 
 
 def main() -> None:
