@@ -328,7 +328,7 @@ def table(given: argparse.Namespace) -> None:
 def wider_table(path: Path) -> None:
     """Prints the wider comparison as Markdown: of the cells that have all rows, per kind of labels."""
     frame = pd.read_csv(path, dtype={"what": str})
-    of = {what: rows for what, rows in frame.groupby("what")}
+    of = dict(list(frame.groupby("what")))
     replicas = of["replicas"].groupby([*CELL, "method"]).auc.mean().rename("plasmode")
     too_high = of["1.5"].set_index([*CELL, "method"]).auc.rename("told_1.5")
     whole = of["1"].set_index([*CELL, "method"]).join([replicas, too_high])
