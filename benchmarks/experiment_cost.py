@@ -14,7 +14,7 @@ from pubench_study.grid import cells_of
 from pubench_study.study_file import find_study, protocols
 from raw_rows import study_rows
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 

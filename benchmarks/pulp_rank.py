@@ -83,7 +83,7 @@ def tasks() -> Iterator[tuple[str, Any, Array, Array]]:
 
 def posts() -> tuple[list[str], Array]:
     """Texts of the posts to train on, and the first word of each one's group."""
-    from pubench_core.data.paths import data_root
+    from pubench_core.data.dataset import data_root
     from pubench_core.plugins.info import DatasetInfo
     from pubench_core.plugins.registry import registry
     from pubench_core.specs import ExecutionSpec

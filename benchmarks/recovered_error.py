@@ -42,8 +42,7 @@ from scipy import stats
 from torch.nn import functional
 
 from pubench_cli.yaml_layers import assigned
-from pubench_core.data.dataset import ClassData
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import ClassData, data_root
 from pubench_core.data.store import open_dataset
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError

@@ -24,8 +24,7 @@ from findings import table as markdown_table
 from pubench_report.over_tasks import OverTasks, over_tasks
 from scipy import stats
 
-from pubench_core.data.dataset import DataRoot
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.data.store import source_of
 from pubench_core.metric import MetricPlugin, Scored, measure
 from pubench_core.plugins.info import DatasetInfo, MetricInfo

@@ -27,7 +27,7 @@ from pubench_study.state import Digests
 from pubench_study.study_file import StudyFolder
 from raw_rows import append
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import RecordStore

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from pubench_cli.inventory import availability_of
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry

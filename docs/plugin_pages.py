@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from leaderboard import board_link
 from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import source_of
 from pubench_core.errors import RequestError

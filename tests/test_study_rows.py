@@ -16,8 +16,7 @@ from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
 
-from pubench_core.data.dataset import DataRoot
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.engine.execute import execute
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.engine.layers import Layer

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.engine import execute as execution
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute

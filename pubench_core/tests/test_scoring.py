@@ -10,8 +10,7 @@ from pubench_backbones.networks import cnn
 from torch import Tensor, nn
 
 from pubench_core.training import scoring
-from pubench_core.training.memory import remembering_outputs
-from pubench_core.training.scoring import ROWS, score_outputs, score_rows
+from pubench_core.training.scoring import ROWS, remembering_outputs, score_outputs, score_rows
 from pubench_core.training.views import Features, PUPart
 
 

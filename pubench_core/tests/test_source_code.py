@@ -12,8 +12,7 @@ import pytest
 
 from pubench_core.errors import PluginError
 from pubench_core.plugins import source_code
-from pubench_core.plugins.source_code import hash_function, hash_package
-from pubench_core.plugins.tokens import token_hash, tokens_of
+from pubench_core.plugins.source_code import hash_function, hash_package, token_hash, tokens_of
 
 SOURCE = '''\
 """What it is."""

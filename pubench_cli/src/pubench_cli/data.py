@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.dataset import DataRoot
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.data.store import blamed, located, open_dataset, source_of
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo

@@ -21,7 +21,7 @@ from .visible import show
 
 def check_all(*, as_json: bool) -> None:
     """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
-    from pubench_core.data.paths import data_root
+    from pubench_core.data.dataset import data_root
     from pubench_core.specs import ExecutionSpec
 
     facts, lines = _machine() if find_spec("torch") else _machine_without_torch()

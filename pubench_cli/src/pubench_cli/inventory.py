@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from pubench_core.data.cache import Manifest, manifest_of
-from pubench_core.data.contract import class_counts
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import folder_of, located, read, source_of
+from pubench_core.data.store import class_counts, folder_of, located, read, source_of
 from pubench_core.errors import Notice, PluginError, PubenchError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 

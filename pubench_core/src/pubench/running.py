@@ -13,7 +13,7 @@ import numpy as np
 
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError, shown, visible
-from pubench_core.records.files import PREDICTIONS, TRACE
+from pubench_core.records.files import TRACE
 from pubench_core.results import Result
 from pubench_core.specs.run_fields import run_fields
 
@@ -60,23 +60,6 @@ class RunResult:
         """Metric -> value on the validation part, PU-only metrics included."""
         return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
 
-    def predictions(self) -> DataFrame:
-        """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
-
-        Columns that name the rows (left out of the features as ids, or dropped) are next to ``row``, as texts.
-
-        Raises ValueError where the labels were simulated.
-        """
-        import pandas as pd
-
-        path = self.folder / PREDICTIONS
-        if not path.exists():
-            raise ValueError(f"run {self.run_id} has no predictions; only runs on user tables (pubench.data) keep them")
-        numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}
-        found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
-        found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
-        return found.sort_values("rank", ignore_index=True)
-
     def trace(self) -> DataFrame:
         """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
         import pandas as pd
@@ -87,7 +70,7 @@ class RunResult:
         return pd.read_csv(path)
 
     def __getattr__(self, name: str) -> Any:
-        """A method that a tool provides: ``decisions``, ``draw_scores``, ``reproduce``."""
+        """A method that a tool provides: ``predictions``, ``decisions``, ``draw_scores``, ``reproduce``."""
         try:
             method = None if name.startswith("_") else tool(f"RunResult.{name}")
         except AttributeError:

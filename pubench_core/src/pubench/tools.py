@@ -15,6 +15,7 @@ PACKAGES: Mapping[str, str] = {
     "advise": "pubench-advise",
     "PUTable": "pubench-datasets-tables",
     "RunResult.decisions": "pubench-datasets-tables",
+    "RunResult.predictions": "pubench-datasets-tables",
     "data": "pubench-datasets-tables",
     "run.decisions": "pubench-datasets-tables",
     "AuditResult": "pubench-evaluate",

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .errors import RunFailed, said_by
+
 
 @contextmanager
 def isolated(seed: int, device: torch.device) -> Iterator[None]:
@@ -151,3 +153,14 @@ def left_as_found() -> Iterator[list[str]]:
                 changed.append(f"{setting.name} ({', '.join(names)})")
             elif not setting.tacit:
                 changed.append(setting.name)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RunFailed(said_by(error)) from error

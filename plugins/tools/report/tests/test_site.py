@@ -31,7 +31,7 @@ from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
 
 import pubench
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError

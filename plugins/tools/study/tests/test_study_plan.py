@@ -506,7 +506,7 @@ def test_states_are_read_without_torch(planned: Planned) -> None:
     program = f"""
 import sys
 from pathlib import Path
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec

@@ -17,7 +17,7 @@ from pubench_study.state import Digests, Expected, states_of
 from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Ended, Orders, Progressed
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores

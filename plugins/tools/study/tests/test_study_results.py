@@ -18,7 +18,7 @@ from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Orders, RunTask, carry_out
 
 import pubench
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec

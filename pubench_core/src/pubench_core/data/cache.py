@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from ..errors import Hint, RequestError
 from ..plugins.file_cache import PerFile
-from ..specs.canonical import short_hash
 from .dataset import ClassData, PUTasks
 
 MANIFEST = "manifest.json"
@@ -31,27 +30,11 @@ SOURCE_REMEDY, ARRAY_REMEDY = "put the original back, or take it as it is", "hav
 
 @dataclass(frozen=True)
 class Prepared:
-    """``digest``: see :func:`digest_of`. ``folder``: the copy; None for a set without files."""
+    """``digest``: see :func:`~.dataset.digest_of`. ``folder``: the copy; None for a set without files."""
 
     data: ClassData | PUTasks
     digest: str
     folder: Path | None
-
-
-# -------------------------------------------------------------------- what identifies data
-
-
-def digest_of(data: ClassData | PUTasks) -> str:
-    """16 digits over the arrays, and over means and deviations of channels where networks normalize with them."""
-    arrays = short_hash({name: fingerprint(array) for name, array in data.arrays().items()})
-    return arrays if data.mean is None and data.std is None else short_hash([arrays, data.mean, data.std])
-
-
-def fingerprint(array: npt.NDArray[Any]) -> str:
-    """SHA-256 over type, shape and values."""
-    digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 # -------------------------------------------------------------------- the manifest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +16,8 @@ import platformdirs
 
 from ..errors import RequestError
 from ..plugins.info import DatasetInfo, Modality
-from ..specs import DataSpec
+from ..specs import DataSpec, ExecutionSpec
+from ..specs.canonical import short_hash
 
 IntArray = npt.NDArray[np.int64]
 
@@ -73,6 +75,19 @@ class PUTasks:
 def _arrays(data: ClassData | PUTasks) -> dict[str, npt.NDArray[Any]]:
     named = {field.name: getattr(data, field.name) for field in fields(data)}
     return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+
+
+def digest_of(data: ClassData | PUTasks) -> str:
+    """16 digits over the arrays, and over means and deviations of channels where networks normalize with them."""
+    arrays = short_hash({name: fingerprint(array) for name, array in data.arrays().items()})
+    return arrays if data.mean is None and data.std is None else short_hash([arrays, data.mean, data.std])
+
+
+def fingerprint(array: npt.NDArray[Any]) -> str:
+    """SHA-256 over type, shape and values."""
+    digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -232,3 +247,21 @@ class DataRoot:
             field="execution.data_root",
             value=self.path,
         )
+
+
+def data_root(
+    given: ExecutionSpec, say: Callable[[str], None] = lambda text: None, *, progress: Progress = silent
+) -> DataRoot:
+    """``data_root`` of the spec, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder.
+
+    The encoder is the spec's, else ``PUBENCH_ENCODER``, else found by the data set that needs it.
+    """
+    if given.data_root is not None:
+        path, said_by = given.data_root, "execution.data_root"
+    elif from_environment := os.environ.get("PUBENCH_DATA"):
+        path, said_by = Path(from_environment), "PUBENCH_DATA"
+    else:
+        path, said_by = user_cache() / "data", "the user cache"
+    from_environment = os.environ.get("PUBENCH_ENCODER")
+    encoder = given.encoder or (Path(from_environment) if from_environment else None)
+    return DataRoot(path, said_by, offline=given.offline, encoder=encoder, say=say, progress=progress)

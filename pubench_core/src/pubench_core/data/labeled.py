@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..specs.canonical import short_hash
-from .cache import fingerprint
 from .columns import Column, as_plain
-from .dataset import PNDataset
+from .dataset import PNDataset, fingerprint
 
 BoolArray = npt.NDArray[np.bool_]
 

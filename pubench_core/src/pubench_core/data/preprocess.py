@@ -1,4 +1,4 @@
-"""All that ``data.preprocess`` does to features: row by row, or fitted on the training pool and on nothing else."""
+"""What ``data.preprocess`` fits on the training pool, and on nothing else."""
 
 from __future__ import annotations
 
@@ -12,29 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .dataset import IntArray
+from .store import row_wise, row_wise_part
 
 FloatArray = npt.NDArray[np.float64]
-#: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
-_ROW_WISE = frozenset({"l2"})
 #: Bytes of the float64 numbers that are worked on at once.
 _BLOCK = 4 * 2**20
-
-
-def row_wise_part(kind: str) -> str:
-    """Row-wise part of a kind, as a kind: ``none`` if it leaves rows as they are."""
-    return kind if kind in _ROW_WISE else "none"
-
-
-def row_wise(x: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
-    """(n, *shape) after the part of ``kind`` that needs no other row; the same array if there is none.
-
-    ``l2``: float32, every row scaled to Euclidean length 1 (rows of zeros stay).
-    """
-    if row_wise_part(kind) == "none":
-        return x
-    values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
-    norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
-    return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..data.dataset import DataRoot, IntArray, PNDataset
+from ..data.dataset import DataRoot, IntArray, PNDataset, data_root
 from ..data.generator import Noise, Split, cut, generate, given_split
-from ..data.paths import data_root
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
 from ..errors import RequestError
@@ -46,6 +45,7 @@ def build_problem(
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
     split, truth, preprocessing = draw_split(plan, opened, root)
+    calibration = calibration_of(plan)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     takes_gaps = plan.method.takes_gaps
@@ -59,7 +59,6 @@ def build_problem(
     prior_true = true_prior(spec, split, truth.train)
     known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
     prior, estimate = prior_of(plan, split, filled, known, plan.backbone.builder(data), root.cache / "estimates")
-    calibration = calibration_of(plan)
     return Problem(
         opened=opened,
         split=split,
@@ -169,8 +168,9 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
             x = fitted[0].apply(data.x)
             with isolated(torch_seed(spec.seed, "posterior"), torch.device("cpu")):
                 logit = choice.mechanism.posterior_logit(x, y, pool, rows, cache, preprocess=preprocess)
+        x_pos = fitted[0].apply(data.x[rows])
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
-            return choice.mechanism.choose(fitted[0].apply(data.x[rows]), logit, n, rng)
+            return choice.mechanism.choose(x_pos, logit, n, rng)
 
     def mislabel(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)

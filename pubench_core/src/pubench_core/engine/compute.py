@@ -6,17 +6,17 @@ What :func:`compute` returns can be stored by this process, by another one, or o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
 from ..data.dataset import DataRoot
-from ..isolation import isolated
-from ..plugins.events import EpochFinished, RunStarted
+from ..isolation import isolated, left_as_found, staying
+from ..plugins.events import EpochFinished, RunFinished, RunStarted
 from ..plugins.listeners import Listeners
 from .build import build_problem
 from .finish import Finished, finished
-from .machine import PeakMemoryMeter, capture, computing, staying
+from .machine import PeakMemoryMeter, capture, computing
 from .open import OpenedData
 from .plan import Plan
 from .train import train
@@ -40,6 +40,13 @@ class Audience:
         with isolated(0, device):
             self.display.notify(hook, event)
             self.listeners.notify(hook, event.without_truth())
+
+    def finished(self, event: RunFinished) -> None:
+        """The run is over: everybody gets everything."""
+        event = replace(event, epochs=tuple(self.epochs))
+        with left_as_found():
+            for listeners in (self.display, self.listeners):
+                listeners.notify("pubench_run_finished", event)
 
 
 def compute(

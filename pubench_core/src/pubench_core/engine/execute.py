@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 import torch
 
-from ..data.dataset import DataRoot, Progress, silent
-from ..data.paths import data_root
+from ..data.dataset import DataRoot, Progress, data_root, silent
 from ..errors import RecordError, RequestError, RunFailed
-from ..isolation import left_as_found
+from ..isolation import left_as_found, staying
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
 from ..plugins.replaced import refuse_replaced
@@ -25,7 +24,7 @@ from .compute import Audience, compute
 from .coverage import Say, covered
 from .finish import Finished
 from .interrupts import Deferred
-from .machine import captured, choose_device, staying
+from .machine import captured, choose_device
 from .open import open_data
 from .plan import Plan
 from .publish import failure_of, publish
@@ -91,7 +90,7 @@ def execute(
         outcome = Outcome(found.result, found.folder, reused)
         stored(outcome)
     if not reused:
-        _finished(audience, RunFinished(plan.run_id, "finished", outcome.folder, outcome.result))
+        audience.finished(RunFinished(plan.run_id, "finished", outcome.folder, outcome.result))
     return outcome
 
 
@@ -150,7 +149,7 @@ class Work:
             where = f"failure record {folder / FAILURE}"
         except RecordError as unwritten:
             folder, where = self.store.root, str(unwritten)
-        _finished(self.audience, RunFinished(plan.run_id, status, folder, failure=failure))
+        self.audience.finished(RunFinished(plan.run_id, status, folder, failure=failure))
         line = raised_at(failed.error, packages_of(plan))
         return RunFailed(
             f"{failure.reason}{f' ({line})' if line else ''}; {where}",
@@ -200,11 +199,3 @@ def _unchanged(plan: Plan, say: Say) -> Iterator[None]:
     finally:
         if changed:
             say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")
-
-
-def _finished(audience: Audience, event: RunFinished) -> None:
-    """The run is over: everybody gets everything."""
-    event = replace(event, epochs=tuple(audience.epochs))
-    with left_as_found():
-        for listeners in (audience.display, audience.listeners):
-            listeners.notify("pubench_run_finished", event)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
 from ..records.files import Arrays, state_model
-from ..records.measures import Decided, by_both_decisions
+from ..records.measures import by_both_decisions
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
@@ -20,7 +20,6 @@ from .decision_warnings import warnings_of
 from .plan import Plan, model_writer
 from .problem import Problem
 from .score import state_name
-from .select import Track
 from .train import Trained
 
 
@@ -131,9 +130,25 @@ def _result(
     knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
     scores = {name: trained.states[name].scores for name in trained.state_of.values()}
     decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
-    criteria = {
-        name: _criterion(plan, problem, trained, track, decided) for name, track in trained.selection.tracks.items()
-    }
+    criteria = {}
+    for name, track in trained.selection.tracks.items():
+        plugin = plan.metrics.get(name)
+        oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
+        if track.snapshot is None:
+            criteria[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
+            continue
+        state = trained.states[trained.state_of[name]]
+        criteria[name] = CriterionResult(
+            oracle=oracle,
+            epoch=track.epoch,
+            value=track.best,
+            candidate=track.candidate,
+            stopped_at=track.stopped_at,
+            snapshot=state.name,
+            code=code,
+            warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
+            **decided[state.name]._asdict(),
+        )
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
         record_version=RECORD_VERSION,
@@ -158,29 +173,6 @@ def _result(
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    )
-
-
-def _criterion(
-    plan: Plan, problem: Problem, trained: Trained, track: Track, decided: dict[str, Decided]
-) -> CriterionResult:
-    """``decided``: of every state, by name."""
-    plugin = plan.metrics.get(track.name)
-    oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
-    if track.snapshot is None:
-        reason = track.undefined or NEVER
-        return CriterionResult(oracle=oracle, undefined=reason, code=code)
-    state = trained.states[trained.state_of[track.name]]
-    return CriterionResult(
-        oracle=oracle,
-        epoch=track.epoch,
-        value=track.best,
-        candidate=track.candidate,
-        stopped_at=track.stopped_at,
-        snapshot=state.name,
-        code=code,
-        warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
-        **decided[state.name]._asdict(),
     )
 
 

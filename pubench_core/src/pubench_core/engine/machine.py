@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from ..errors import RequestError, RunFailed, said_by
+from ..errors import RequestError
 from ..plugins.registry import registry, tools
 from ..results import (
     Environment,
@@ -143,17 +143,6 @@ def captured(plan: Plan, device: torch.device) -> Environment:
     """Environment of a plan, before or after it runs."""
     with computing(plan, device):
         return capture(device)
-
-
-@contextmanager
-def staying() -> Iterator[None]:
-    """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
-    try:
-        yield
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise RunFailed(said_by(error)) from error
 
 
 @contextmanager

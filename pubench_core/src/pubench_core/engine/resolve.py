@@ -26,7 +26,7 @@ from .layers import Layer, Request
 from .plan import BackboneChoice, Plan, model_writer
 from .resolve_data import choose_data
 from .resolve_method import choose_method, refuse_missing_truth
-from .resolve_prior import choose_estimator, wanted_prior
+from .resolve_prior import choose_prior
 
 
 def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:
@@ -45,8 +45,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.choice.info.backbone)
     )
     backbone = BackboneChoice(info, load(info))
+    prior, estimator = choose_prior(request, method, data, registry)
     installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
-    prior = wanted_prior(request, method, data, registry)
     prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
         **request.sections,
@@ -84,7 +84,6 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     elif wanted == "auto":
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
-    spec, estimator = choose_estimator(spec, registry, data)
     if spec.execution.save_model:
         model_writer()  # refused now, not after training
     found: list[Info] = [method.info, backbone.info]

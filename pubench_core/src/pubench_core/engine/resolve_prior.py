@@ -8,7 +8,6 @@ from ..errors import PluginError, RequestError
 from ..plugins.info import PriorInfo
 from ..plugins.registry import Registry, load
 from ..prior import PriorEstimator
-from ..specs import RunSpec
 from ..specs.run import TEST, UNKNOWN
 from .layers import Request
 from .plan import EstimatorChoice, MethodChoice
@@ -20,10 +19,13 @@ def _ways_to_a_prior(registry: Registry) -> str:
     return f"{ways} or have it estimated (prior=estimated:KEY)" if registry.infos(PriorInfo) else ways
 
 
-def wanted_prior(request: Request, method: MethodChoice, data: DataSections, registry: Registry) -> Any:
-    """The prior that was asked for; where none was, the true one, or none where nobody knows it or needs it.
+def choose_prior(
+    request: Request, method: MethodChoice, data: DataSections, registry: Registry
+) -> tuple[Any, EstimatorChoice | None]:
+    """The prior that was asked for, and the estimator that it names, if any.
 
-    Raises RequestError for a method that needs one and is to have none.
+    If none was asked for, it is the true one, or none if nobody knows it or needs it. Raises RequestError for a method
+    that needs one and is to have none, and for a true prior of data whose truth is not known.
     """
     needed, hidden = "prior" in method.requires, not data.choice.truth_in_pool
     wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
@@ -40,27 +42,22 @@ def wanted_prior(request: Request, method: MethodChoice, data: DataSections, reg
             field="prior",
             value=wanted,
         )
-    return wanted
-
-
-def choose_estimator(spec: RunSpec, registry: Registry, data: DataSections) -> tuple[RunSpec, EstimatorChoice | None]:
-    """The estimator that the spec names, if any; RequestError for a true prior where the truth is not known."""
-    word, _, rest = str(spec.prior).partition(":")
+    word, _, rest = ("true" if wanted is True else str(wanted)).partition(":")
     if word == TEST and (data.choice.truth_in_pool or not data.choice.can_be_tested):
         why = "the true prior is known (prior=true)" if data.choice.truth_in_pool else "there is no test part"
         raise RequestError(
             f"prior=test needs data with true labels in the test part only; here {why}", field="prior", value=TEST
         )
-    if word in ("true", "scaled") and not data.choice.truth_in_pool:
+    if word in ("true", "scaled") and hidden:
         raise RequestError(
-            f"prior {spec.prior}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
+            f"prior {wanted}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
             field="prior",
-            value=spec.prior,
+            value=wanted,
         )
-    if word != "estimated":
-        return spec, None
+    if word != "estimated" or not rest:
+        return wanted, None
     info = registry.find(PriorInfo, rest)
     made = load(info)
     if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
         raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
-    return spec.model_copy(update={"prior": f"estimated:{info.key}"}), EstimatorChoice(info, made())
+    return f"estimated:{info.key}", EstimatorChoice(info, made())

@@ -19,10 +19,9 @@ from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
 from ..results import PeakMemory, Seconds
 from ..training.epochs import Epoch, ending_epochs_with
-from ..training.memory import remembering_outputs
 from ..training.networks import NetworkBuilder
 from ..training.run import Run
-from ..training.scoring import evaluation_mode
+from ..training.scoring import evaluation_mode, remembering_outputs
 from ..training.views import PUData, PUPart
 from .machine import PeakMemoryMeter
 from .plan import Plan

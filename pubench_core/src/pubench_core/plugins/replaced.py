@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import PluginError
 from .file_cache import PerFile
-from .tokens import source_text
+from .source_code import source_text
 
 #: Attributes that lead from what a decorator made to the function that was decorated.
 _DECORATED = ("__func__", "fget", "func", "py_func", "wrapped")

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pubench_core.metric import FloatArray
-from pubench_core.records.files import SCORES, Arrays, read_scores
+from pubench_core.records.files import PREDICTIONS, SCORES, Arrays, read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 from pubench_core.specs import is_one_sample, unlabeled_prior
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from pubench import RunResult
 
 #: The given prior, and what it would be if it were off by a fifth.
@@ -95,6 +97,24 @@ def decisions(run: RunResult) -> Decisions:
     if found is None:
         raise ValueError(f"run {run.run_id} has no decisions; they need a user table (pubench.data) and stored scores")
     return found
+
+
+def predictions(run: RunResult) -> DataFrame:
+    """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
+
+    Columns that name the rows (left out of the features as ids, or dropped) are next to ``row``, as texts.
+
+    Raises ValueError where the labels were simulated.
+    """
+    import pandas as pd
+
+    path = run.folder / PREDICTIONS
+    if not path.exists():
+        raise ValueError(f"run {run.run_id} has no predictions; only runs on user tables (pubench.data) keep them")
+    numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}
+    found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
+    found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
+    return found.sort_values("rank", ignore_index=True)
 
 
 def _top(unlabeled: FloatArray, held_out: FloatArray, factor: float, prior: float, taken: int) -> TopRows:

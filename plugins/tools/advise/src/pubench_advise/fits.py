@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pubench import PUTable
 from pubench.running import plan_of
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.randomness import stream
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import Record

@@ -209,7 +209,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         from pubench_crossfit.joint import computed_folds
 
         from pubench.running import plan_of
-        from pubench_core.data.paths import data_root
+        from pubench_core.data.dataset import data_root
         from pubench_core.engine.compute import Audience, compute
         from pubench_core.engine.machine import captured, choose_device
         from pubench_core.engine.open import open_data

@@ -9,8 +9,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from pubench_core.data.dataset import DataRoot
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
 from pubench_core.engine.resolve_method import method_class

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from pubench_core.data.dataset import Progress, silent
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import Progress, data_root, silent
 from pubench_core.engine.explain import explain
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError, RecordError, RequestError

@@ -23,7 +23,7 @@ def remotely(task: RunTask) -> Any:
     """Outcome of a task as data: a Finished, a Failure, or the text of a refusal."""
     import torch
 
-    from pubench_core.data.paths import data_root
+    from pubench_core.data.dataset import data_root
     from pubench_core.engine.compute import Audience
     from pubench_core.engine.execute import Failed, attempt
     from pubench_core.engine.machine import captured, choose_device
@@ -99,7 +99,7 @@ class RayPool:
 
     def submit(self, task: RunTask) -> None:
         """Claims a run and sends it to the cluster, unless a record answers it by now."""
-        from pubench_core.data.paths import data_root
+        from pubench_core.data.dataset import data_root
         from pubench_core.engine.coverage import covered
         from pubench_core.engine.plan import Plan
 

@@ -17,7 +17,7 @@ from pubench_verify.result import Again, Problem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
 from pubench_core.data.cache import sha256_of
-from pubench_core.data.paths import data_root as default_root
+from pubench_core.data.dataset import data_root as default_root
 from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.record import Record, read_record
 from pubench_core.specs import ExecutionSpec

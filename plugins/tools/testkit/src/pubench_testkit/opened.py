@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.specs import ExecutionSpec
 
 #: Audit events of what may read a file unseen: another process, a connection. How they are named among what was opened.

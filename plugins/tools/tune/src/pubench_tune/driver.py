@@ -22,7 +22,7 @@ from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
 from pubench_cli.few_labels import LOST, is_few
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve

@@ -141,7 +141,7 @@ class DataHere:
 
     def digest(self, plan: Plan) -> str | None:
         """Digest of the data of a plan; empty for a user table, None, with a note, for data that are not here."""
-        from pubench_core.data.paths import data_root
+        from pubench_core.data.dataset import data_root
         from pubench_core.data.store import digest_now, located
 
         source = plan.data.source
@@ -162,7 +162,7 @@ class DataHere:
 
         Raises PubenchError if the data cannot be drawn from.
         """
-        from pubench_core.data.paths import data_root
+        from pubench_core.data.dataset import data_root
         from pubench_core.engine.build import draw_split
         from pubench_core.engine.open import open_data
         from pubench_core.engine.priors import true_prior

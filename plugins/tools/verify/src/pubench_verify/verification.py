@@ -11,7 +11,7 @@ from pathlib import Path
 from pubench_report.suspicion import ScoredRun, too_good
 
 from pubench.field_names import InvalidRequest, said
-from pubench_core.data.paths import data_root as default_root
+from pubench_core.data.dataset import data_root as default_root
 from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec

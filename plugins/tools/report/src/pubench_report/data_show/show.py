@@ -17,7 +17,7 @@ from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.progress import data_progress
 from pubench_cli.visible import rows_out
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class

@@ -15,7 +15,7 @@ from pubench_cli.few_labels import LOST, is_few
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry

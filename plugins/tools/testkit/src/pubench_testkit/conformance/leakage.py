@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pubench_core.data.paths import data_root
+from pubench_core.data.dataset import data_root
 from pubench_testkit.disguise import other_labels, other_order
 from pubench_testkit.opened import Opened, is_data, opening, showing_labels
 
