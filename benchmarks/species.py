@@ -25,7 +25,7 @@ from pubench_report.over_tasks import OverTasks, over_tasks
 from scipy import stats
 
 from pubench_core.data.dataset import DataRoot, data_root
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.metric import MetricPlugin, Scored, measure
 from pubench_core.plugins.info import DatasetInfo, MetricInfo
 from pubench_core.plugins.registry import load, registry

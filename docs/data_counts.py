@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import data_root
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec

@@ -19,8 +19,7 @@ from leaderboard import board_link
 from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table
 
 from pubench_core.data.dataset import data_root
-from pubench_core.data.source import DataSource
-from pubench_core.data.store import source_of
+from pubench_core.data.source import DataSource, source_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import BackboneInfo, DatasetInfo, Info, MechanismInfo, MetricInfo, PriorInfo
 from pubench_core.plugins.registry import load, registry

@@ -34,7 +34,8 @@ from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.data import checksum_cache
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import located, open_dataset, read, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import located, open_dataset, read
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train

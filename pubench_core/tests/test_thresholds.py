@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_study.measure_names import metric_and_rule, shown_first
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
@@ -21,7 +22,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
 from pubench_core.records.measures import arrays_of, scores_of_u, share_of_u, threshold_in
 from pubench_core.records.scores import scores_name
-from pubench_core.results import Result, metric_and_rule, shown_first
+from pubench_core.results import Result
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

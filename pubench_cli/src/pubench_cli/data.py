@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pubench_core.data.dataset import DataRoot, data_root
-from pubench_core.data.store import blamed, located, open_dataset, source_of
+from pubench_core.data.source import blamed, source_of
+from pubench_core.data.store import located, open_dataset
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry

@@ -9,7 +9,8 @@ from typing import Literal
 
 from pubench_core.data.cache import Manifest, manifest_of
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import class_counts, folder_of, located, read, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import class_counts, folder_of, located, read
 from pubench_core.errors import Notice, PluginError, PubenchError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 

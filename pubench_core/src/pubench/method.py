@@ -7,7 +7,7 @@ A method's file reads: docstring (paper, official code, what is followed and whe
 functions, the ``Method`` class with ``fit`` and ``decision_function``.
 """
 
-from pubench_core.backbone import Backbone
+from pubench_core.backbone import Backbone, NetworkBuilder
 from pubench_core.data.generator import exact
 from pubench_core.errors import PluginError, RequestError, RunFailed, Undefined
 from pubench_core.method import Method, Scorer
@@ -15,7 +15,6 @@ from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
 from pubench_core.training.batches import Batch
 from pubench_core.training.epochs import Epoch
-from pubench_core.training.networks import NetworkBuilder
 from pubench_core.training.run import Run
 from pubench_core.training.views import PUData, PUPart
 

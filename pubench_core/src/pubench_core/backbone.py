@@ -1,12 +1,17 @@
-"""Contract of a backbone: ordered stages that end in features, and a linear head."""
+"""Contract of a backbone: ordered stages that end in features, and a linear head; making the networks of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from .errors import PluginError
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class Normalize(nn.Module):
@@ -71,3 +76,31 @@ class Backbone(nn.Module):
     def _readout(self, features: Tensor) -> Tensor:
         out: Tensor = self.head(features)
         return out.squeeze(-1) if out.shape[-1] == 1 else out
+
+
+def channels_last_module(module: Module) -> Module:
+    """A network whose convolutions have the memory format of the images that they get."""
+    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # unknown to torch's annotations
+    return module
+
+
+@dataclass(frozen=True)
+class NetworkBuilder:
+    """Makes networks for one data set.
+
+    ``shape``: of one row as the network gets it. ``mean``, ``std``: per channel; None: nothing is normalized."""
+
+    key: str
+    factory: Callable[[tuple[int, ...], int], Backbone]
+    shape: tuple[int, ...]
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+
+    def __call__(self, outputs: int) -> Backbone:
+        """An untrained network. Raises RequestError if it cannot take rows of this shape, PluginError if it is none."""
+        network = self.factory(self.shape, outputs)
+        if not isinstance(network, Backbone):
+            raise PluginError(f"backbone '{self.key}' returned {type(network).__name__}, not a Backbone")
+        if self.mean is not None and self.std is not None:
+            network.normalize = Normalize(self.mean, self.std)
+        return channels_last_module(network)

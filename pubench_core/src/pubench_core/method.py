@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from .backbone import NetworkBuilder
 from .specs.config import MethodConfig
-from .training.networks import NetworkBuilder
 from .training.run import Run
 from .training.views import PUData, PUPart
 

@@ -17,7 +17,8 @@ import pytest
 
 from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 

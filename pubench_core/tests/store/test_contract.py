@@ -14,7 +14,7 @@ import pytest
 
 from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import ClassData
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 

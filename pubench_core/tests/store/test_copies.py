@@ -18,8 +18,8 @@ from pubench_cli.copies import copies_of, remove_copies, verify_copy
 from pubench_core.data import store
 from pubench_core.data.cache import MANIFEST, Prepared
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import DataSource
-from pubench_core.data.store import digest_now, located, open_dataset, source_of
+from pubench_core.data.source import DataSource, source_of
+from pubench_core.data.store import digest_now, located, open_dataset
 from pubench_core.errors import Hint
 from pubench_core.plugins.info import DatasetInfo
 

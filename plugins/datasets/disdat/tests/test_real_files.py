@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pubench_core.data.dataset import DataRoot, PUTasks
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 

@@ -13,8 +13,8 @@ from pubench_datasets_disdat.groups import GROUPS, MD5
 
 from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import DataRoot, PNDataset, PUTasks, task_of
-from pubench_core.data.source import DataSource
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import DataSource, source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry

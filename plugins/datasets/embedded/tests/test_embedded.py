@@ -10,8 +10,7 @@ from pubench_datasets_embedded import loaders, pubench_datasets
 from pubench_datasets_embedded.loaders import BreastCancer, Digits
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import DataSource
-from pubench_core.data.store import source_of
+from pubench_core.data.source import DataSource, source_of
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.problem import Problem

@@ -15,8 +15,7 @@ from pubench_datasets_tables.held import sha256_of
 from pubench_datasets_tables.user_table import read_user_table
 from refusals import refusal
 
-from pubench_core.data.columns import Column, as_plain
-from pubench_core.data.labeled import LabeledData
+from pubench_core.data.labeled import Column, LabeledData, as_plain
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 

@@ -12,8 +12,7 @@ from pubench_datasets_tabular import pubench_datasets
 from pubench_datasets_tabular.layouts import LAYOUTS
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import DataSource
-from pubench_core.data.store import source_of
+from pubench_core.data.source import DataSource, source_of
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,8 @@ import pytest
 
 from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry

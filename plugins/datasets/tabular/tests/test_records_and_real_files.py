@@ -14,7 +14,8 @@ from pubench_testkit.testing import reference_folder
 
 from pubench_cli.yaml_layers import parse_assignment
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve

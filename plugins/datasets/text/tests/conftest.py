@@ -15,7 +15,7 @@ from huggingface_hub import constants
 from pubench_datasets_text import encoder, model, pubench_datasets, stored
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 
 WIDTH = 384
 INFOS = {info.key: info for info in pubench_datasets()}

@@ -16,7 +16,7 @@ from pubench_datasets_text import pubench_datasets
 from refusals import refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 
 Read = Callable[[str], ClassData]
 Vectors = npt.NDArray[np.float32]

@@ -21,7 +21,7 @@ from sklearn.datasets import _twenty_newsgroups as sklearn_20news
 from sklearn.datasets._base import RemoteFileMetadata
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 
 INFOS = {info.key: info for info in pubench_datasets()}
 

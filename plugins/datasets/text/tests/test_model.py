@@ -197,7 +197,7 @@ def test_the_way_to_a_prepared_copy_imports_nothing_heavy(root: DataRoot, tmp_pa
 import sys
 from pathlib import Path
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.errors import RequestError
 from pubench_datasets_text import pubench_datasets
 info = pubench_datasets()[0]

@@ -20,7 +20,8 @@ from pubench_datasets_vision.adni import class_of
 from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import located, open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import located, open_dataset
 from pubench_core.errors import RequestError
 
 INFO = {info.key: info for info in pubench_datasets()}["adni"]

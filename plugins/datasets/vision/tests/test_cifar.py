@@ -21,7 +21,8 @@ from pubench_datasets_vision import pubench_datasets
 from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 
 INFO = {info.key: info for info in pubench_datasets()}["cifar10"]
 NAMES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch")

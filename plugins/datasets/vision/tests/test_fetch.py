@@ -17,7 +17,7 @@ from refusals import refusal
 from torchvision.datasets import CIFAR10, MNIST, USPS, FashionMNIST, utils
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.errors import RequestError
 
 INFOS = {info.key: info for info in pubench_datasets()}

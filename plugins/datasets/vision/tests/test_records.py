@@ -14,7 +14,7 @@ from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, IntArray, binarize
 from pubench_core.data.generator import generate, stratified_counts
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.specs import DataSpec
 
 INFOS = {info.key: info for info in pubench_datasets()}

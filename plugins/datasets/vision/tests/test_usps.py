@@ -15,7 +15,8 @@ from pubench_datasets_vision import pubench_datasets
 from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 
 INFO = {info.key: info for info in pubench_datasets()}["usps"]
 N_TRAIN, N_TEST = 20, 10

@@ -13,8 +13,8 @@ from pubench_priors_standard.backbone_scores import held_out_by_backbone
 from pubench_priors_standard.held_out import FOLDS, folds_of_instances, held_out_scores
 from sklearn.metrics import roc_auc_score
 
+from pubench_core.backbone import NetworkBuilder
 from pubench_core.prior import Samples
-from pubench_core.training.networks import NetworkBuilder
 from pubench_formulas.bbe import best_bin
 
 Array = np.ndarray[Any, Any]

@@ -17,8 +17,7 @@ from pubench_mlflow.sink import MlflowSink
 from pubench_track.sending import Sent, send_missing
 
 from pubench_core.errors import RecordError
-from pubench_core.plugins.events import RunFinished
-from pubench_core.plugins.listeners import Listeners
+from pubench_core.plugins.events import Listeners, RunFinished
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import OtherFormat, Record, read_record
 from pubench_core.records.store import RecordStore

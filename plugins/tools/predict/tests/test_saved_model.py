@@ -20,7 +20,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from pubench_cli.yaml_layers import assigned
-from pubench_core.data.columns import Column
+from pubench_core.data.labeled import Column
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem

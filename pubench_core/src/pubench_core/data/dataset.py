@@ -119,11 +119,6 @@ class PNDataset:
         return tuple(self.x.shape[1:])
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        """Range of the values a network is fed."""
-        return (0.0, 1.0) if self.modality == "image" else (-float("inf"), float("inf"))
-
-    @property
     def dropped(self) -> int:
         """Rows of classes in neither list, training and test parts together."""
         if self.y is None:  # rows of other tasks

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import RequestError
+from ..errors import PluginError, PubenchError, RequestError, said_by
 from ..plugins.info import DatasetInfo
+from ..plugins.registry import load
 from .dataset import ClassData, DataRoot, PUTasks
 
 
@@ -78,3 +80,29 @@ class DataSource(ABC):
     def parts(self, root: DataRoot) -> tuple[DataSource, ...]:
         """A source for each prepared copy of the whole: itself, unless tasks are kept in several copies."""
         return (self,)
+
+
+def source_of(info: DatasetInfo) -> DataSource:
+    """The data source behind an info record; PluginError if it is not one."""
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, DataSource)):
+        raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
+    with blamed(info, "set up"):
+        return found(info)
+
+
+@contextmanager
+def blamed(info: DatasetInfo, what: str) -> Iterator[None]:
+    """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
+    try:
+        yield
+    except (PubenchError, KeyboardInterrupt):
+        raise
+    except PermissionError as error:
+        raise RequestError(
+            f"{info.key} could not be {what}: {error.filename or 'a file'}: {error.strerror or error}; check its "
+            "permissions and those of the folders above it, or name another folder (execution.data_root)",
+            field="execution.data_root",
+        ) from error
+    except BaseException as error:
+        raise PluginError(f"dataset '{info.key}' could not be {what}: {said_by(error)}") from error

@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -22,9 +21,8 @@ import filelock
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Hint, PluginError, PubenchError, RequestError, said_by
+from ..errors import Hint, PluginError, RequestError
 from ..plugins.info import DatasetInfo
-from ..plugins.registry import load
 from ..plugins.source_code import hash_package
 from ..specs.canonical import short_hash
 from .cache import (
@@ -42,7 +40,7 @@ from .cache import (
     write_manifest,
 )
 from .dataset import ClassData, DataRoot, PUTasks, digest_of
-from .source import DataSource
+from .source import DataSource, blamed
 
 #: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
 _ROW_WISE = frozenset({"l2"})
@@ -51,32 +49,6 @@ LAYOUT = 2
 
 
 # -------------------------------------------------------------------- calling a source
-
-
-def source_of(info: DatasetInfo) -> DataSource:
-    """The data source behind an info record; PluginError if it is not one."""
-    found = load(info)
-    if not (isinstance(found, type) and issubclass(found, DataSource)):
-        raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
-    with blamed(info, "set up"):
-        return found(info)
-
-
-@contextmanager
-def blamed(info: DatasetInfo, what: str) -> Iterator[None]:
-    """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
-    try:
-        yield
-    except (PubenchError, KeyboardInterrupt):
-        raise
-    except PermissionError as error:
-        raise RequestError(
-            f"{info.key} could not be {what}: {error.filename or 'a file'}: {error.strerror or error}; check its "
-            "permissions and those of the folders above it, or name another folder (execution.data_root)",
-            field="execution.data_root",
-        ) from error
-    except BaseException as error:
-        raise PluginError(f"dataset '{info.key}' could not be {what}: {said_by(error)}") from error
 
 
 def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:

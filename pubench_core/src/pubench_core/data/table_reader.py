@@ -16,8 +16,7 @@ from ..errors import PluginError
 from ..plugins.info import DatasetInfo, TableInfo
 from ..plugins.registry import Registry, absent, load
 from ..specs import UserTableSpec
-from .columns import Column
-from .labeled import LabeledData
+from .labeled import Column, LabeledData
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -44,8 +44,8 @@ def build_problem(
     spec, root = plan.spec, root or data_root(plan.spec.execution)
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
-    split, truth, preprocessing = draw_split(plan, opened, root)
     calibration = calibration_of(plan)
+    split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     takes_gaps = plan.method.takes_gaps

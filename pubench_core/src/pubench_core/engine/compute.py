@@ -12,8 +12,7 @@ import torch
 
 from ..data.dataset import DataRoot
 from ..isolation import isolated, left_as_found, staying
-from ..plugins.events import EpochFinished, RunFinished, RunStarted
-from ..plugins.listeners import Listeners
+from ..plugins.events import EpochFinished, Listeners, RunFinished, RunStarted
 from .build import build_problem
 from .finish import Finished, finished
 from .machine import PeakMemoryMeter, capture, computing

@@ -13,8 +13,7 @@ import torch
 from ..data.dataset import DataRoot, Progress, data_root, silent
 from ..errors import RecordError, RequestError, RunFailed
 from ..isolation import left_as_found, staying
-from ..plugins.events import RunFinished
-from ..plugins.listeners import Listeners
+from ..plugins.events import Listeners, RunFinished
 from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record

@@ -17,10 +17,7 @@ import torch
 
 from ..errors import RequestError
 from ..plugins.registry import registry, tools
-from ..results import (
-    Environment,
-    PeakMemory,
-)
+from ..results import Environment, PeakMemory
 from .plan import Plan
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..data.columns import Column
 from ..data.dataset import DataRoot, PNDataset, PUTasks, binarize, task_of
+from ..data.labeled import Column
 from ..data.store import open_dataset
 from ..results import Code
 from ..specs import DataSpec

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..backbone import Backbone
+from ..backbone import Backbone, NetworkBuilder
 from ..data.dataset import PNDataset
 from ..data.labeled import LabeledData
 from ..data.source import DataSource
@@ -20,7 +20,6 @@ from ..results import Code
 from ..specs import RunSpec
 from ..specs.config import MethodConfig
 from ..specs.run import run_id
-from ..training.networks import NetworkBuilder
 
 #: (shape of one row, outputs) -> network.
 BackboneFactory = Callable[[tuple[int, ...], int], Backbone]

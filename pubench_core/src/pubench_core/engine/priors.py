@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from pydantic import ValidationError
 
-from ..backbone import Backbone
+from ..backbone import Backbone, NetworkBuilder
 from ..data.checksum_cache import keep, kept
 from ..data.generator import Split
 from ..errors import RequestError
@@ -26,7 +26,6 @@ from ..results import Estimate, plain_data
 from ..specs import RunSpec, is_one_sample, population_prior, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST, UNKNOWN, PriorScorer
-from ..training.networks import NetworkBuilder
 from .machine import versions
 from .plan import EstimatorChoice, Plan
 from .problem import Truth

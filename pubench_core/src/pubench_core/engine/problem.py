@@ -11,9 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..data.columns import Column, as_plain
 from ..data.dataset import IntArray, PNDataset
 from ..data.generator import Part, Split
+from ..data.labeled import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
 from ..results import DataFacts, Estimate, PartFacts, PriorFacts

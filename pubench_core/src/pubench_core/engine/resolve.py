@@ -25,8 +25,7 @@ from .identity import code_of
 from .layers import Layer, Request
 from .plan import BackboneChoice, Plan, model_writer
 from .resolve_data import choose_data
-from .resolve_method import choose_method, refuse_missing_truth
-from .resolve_prior import choose_prior
+from .resolve_method import choose_method, choose_prior, refuse_missing_truth
 
 
 def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:

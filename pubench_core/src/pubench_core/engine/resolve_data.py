@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data.store import source_of
+from ..data.source import source_of
 from ..data.table_reader import TableReader, is_table_path, table_reader
 from ..errors import Hint, PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ..backbone import NetworkBuilder
 from ..errors import Cause, PluginError, PubenchError, RunFailed, said_by
 from ..isolation import isolated, tiny_numbers_as_zero
 from ..method import AnyMethod, Scorer
@@ -19,7 +20,6 @@ from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
 from ..results import PeakMemory, Seconds
 from ..training.epochs import Epoch, ending_epochs_with
-from ..training.networks import NetworkBuilder
 from ..training.run import Run
 from ..training.scoring import evaluation_mode, remembering_outputs
 from ..training.views import PUData, PUPart

@@ -1,8 +1,8 @@
 """Results of a run, as typed objects: results, failures, the environment. No torch, no files."""
 
 from .result import (
+    AT_PRIOR,
     NEVER,
-    NO_THRESHOLD,
     RECORD_VERSION,
     Code,
     CriterionResult,
@@ -19,15 +19,13 @@ from .result import (
     SavedModelFacts,
     Seconds,
     at_prior_name,
-    metric_and_rule,
     plain_data,
     said_alike,
-    shown_first,
 )
 
 __all__ = [
+    "AT_PRIOR",
     "NEVER",
-    "NO_THRESHOLD",
     "RECORD_VERSION",
     "Code",
     "CriterionResult",
@@ -44,8 +42,6 @@ __all__ = [
     "SavedModelFacts",
     "Seconds",
     "at_prior_name",
-    "metric_and_rule",
     "plain_data",
     "said_alike",
-    "shown_first",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal
 
@@ -70,9 +70,7 @@ def said_alike(part: str, *, positive: bool, rows: int | None = None) -> str:
 
 #: Which decision: scores above 0, or above the quantile of U that the prior gives.
 DecisionRule = Literal["zero", "prior"]
-_AT_PRIOR = "-at-prior"
-#: Why a finished run has no decision at the prior.
-NO_THRESHOLD = "no decision at the prior: no prior is known, or the record is older than such decisions"
+AT_PRIOR = "-at-prior"
 
 
 def at_prior_name(metric: str) -> str:
@@ -81,22 +79,7 @@ def at_prior_name(metric: str) -> str:
     >>> at_prior_name("f1")
     'f1-at-prior'
     """
-    return f"{metric}{_AT_PRIOR}"
-
-
-def metric_and_rule(name: str) -> tuple[str, DecisionRule]:
-    """The metric behind a name, and the decision that it is by.
-
-    >>> metric_and_rule("f1-at-prior"), metric_and_rule("f1")
-    (('f1', 'prior'), ('f1', 'zero'))
-    """
-    return (name.removesuffix(_AT_PRIOR), "prior") if name.endswith(_AT_PRIOR) else (name, "zero")
-
-
-def shown_first(metric: str, measured: Collection[str], rule: DecisionRule) -> str:
-    """The name that ``rule`` shows first, of those that were measured."""
-    other = at_prior_name(metric)
-    return other if rule == "prior" and other in measured else metric
+    return f"{metric}{AT_PRIOR}"
 
 
 #: Why a criterion is undefined that has a value on constant scores.

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import types
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -25,10 +21,6 @@ class LogUniform:
     def __str__(self) -> str:
         return f"log-uniform, {self.low:.3g} to {self.high:.3g}"
 
-    def draw(self, rng: Generator) -> float:
-        """A value."""
-        return math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
-
 
 @dataclass(frozen=True)
 class Uniform:
@@ -39,10 +31,6 @@ class Uniform:
 
     def __str__(self) -> str:
         return f"uniform, {self.low:g} to {self.high:g}"
-
-    def draw(self, rng: Generator) -> float:
-        """A value."""
-        return float(rng.uniform(self.low, self.high))
 
 
 @dataclass(frozen=True)
@@ -58,10 +46,6 @@ class PowerOfTwo:
     def __str__(self) -> str:
         return f"2^int(U({self.low:g}, {self.high:g}))"
 
-    def draw(self, rng: Generator) -> int:
-        """A value."""
-        return int(2 ** int(rng.uniform(self.low, self.high)))
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -71,10 +55,6 @@ class Choice:
 
     def __str__(self) -> str:
         return "one of " + ", ".join(str(value) for value in self.values)
-
-    def draw(self, rng: Generator) -> Any:
-        """A value."""
-        return self.values[int(rng.integers(len(self.values)))]
 
 
 Search = LogUniform | Uniform | PowerOfTwo | Choice

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
-from ..backbone import Backbone
+from ..backbone import Backbone, channels_last_module
 from ..errors import PluginError
 from ..isolation import isolated
 from ..randomness import stream, torch_seed
@@ -23,7 +23,7 @@ from .epochs import ENGINE, Epoch
 from .losses import LossWatch
 from .optimizers import new_optimizer, take_step
 from .scoring import score_rows
-from .views import PUData, PUPart, channels_last, channels_last_module
+from .views import PUData, PUPart, channels_last
 
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 Network = TypeVar("Network", bound=nn.Module)

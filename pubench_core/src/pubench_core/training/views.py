@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.generator import exact
 from ..errors import PluginError
@@ -16,7 +16,6 @@ from ..specs import Scheme
 #: What authors of methods call true labels.
 _TRUE_LABELS = frozenset({"y", "Y", "y_true", "labels", "targets", "target"})
 Value = TypeVar("Value")
-Module = TypeVar("Module", bound=nn.Module)
 
 
 class Features:
@@ -207,12 +206,6 @@ def _held_out(n: int, fraction: float) -> int:
 def channels_last(x: Tensor) -> Tensor:
     """Images (B, C, H, W) in the memory format that networks train faster on; anything else as it is."""
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
-
-
-def channels_last_module(module: Module) -> Module:
-    """A network whose convolutions have the memory format of the images that they get."""
-    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # unknown to torch's annotations
-    return module
 
 
 def _granted(what: str, value: Value | None) -> Value:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.columns import Column
-from pubench_core.data.labeled import LabeledData
+from pubench_core.data.labeled import Column, LabeledData
 from pubench_core.data.table_reader import A_NUMBER, ColumnUse
 from pubench_core.specs import UserTableSpec
 

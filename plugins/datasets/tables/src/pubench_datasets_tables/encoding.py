@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.columns import Column
+from pubench_core.data.labeled import Column
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.specs import UserTableSpec
 

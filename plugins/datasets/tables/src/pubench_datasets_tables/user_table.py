@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.columns import Column, texts_of
-from pubench_core.data.labeled import LabeledData
+from pubench_core.data.labeled import Column, LabeledData, texts_of
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.specs import UserTableSpec
 

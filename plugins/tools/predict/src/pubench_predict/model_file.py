@@ -15,7 +15,7 @@ from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from pubench_core.backbone import Backbone
-from pubench_core.data.columns import as_plain
+from pubench_core.data.labeled import as_plain
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.select import Snapshot

@@ -18,7 +18,7 @@ from pubench_cli.console import err
 from pubench_cli.machine import print_json
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.visible import rows_out
-from pubench_core.data.columns import texts_of
+from pubench_core.data.labeled import texts_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry

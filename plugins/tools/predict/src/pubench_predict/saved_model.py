@@ -19,8 +19,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load as deserialize
 from torch import Tensor, nn
 
-from pubench_core.backbone import Backbone
-from pubench_core.data.columns import Column
+from pubench_core.backbone import Backbone, NetworkBuilder
+from pubench_core.data.labeled import Column
 from pubench_core.data.preprocess import Preprocessing
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
@@ -30,7 +30,6 @@ from pubench_core.plugins.info import BackboneInfo, MethodInfo
 from pubench_core.plugins.registry import Registry, load
 from pubench_core.records.files import MODEL, fold_model
 from pubench_core.specs import RunSpec
-from pubench_core.training.networks import NetworkBuilder
 from pubench_core.training.scoring import score_rows
 from pubench_core.training.views import Features
 

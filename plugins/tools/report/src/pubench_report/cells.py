@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pubench_study.measure_names import NO_THRESHOLD, metric_and_rule
+
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import NO_THRESHOLD, Result, metric_and_rule
+from pubench_core.results import Result
 
 from .grouping import RunGroup
 from .rendering import Mark

@@ -16,9 +16,11 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Measure, Result, metric_and_rule
+from pubench_core.results import Measure, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.canonical import short_hash
+
+from .measure_names import metric_and_rule
 
 if TYPE_CHECKING:
     from pandas import DataFrame

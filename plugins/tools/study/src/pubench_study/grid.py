@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic.fields import FieldInfo
 
@@ -18,12 +19,15 @@ from pubench_core.plugins.info import MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.randomness import stream
 from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
-from pubench_core.specs.fields import Choice, LogUniform, Search, about
+from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about
 from pubench_core.specs.run import GIVEN
 from pubench_core.specs.schemes import Scheme
 
 from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
 from .tasks import brings_labels, each_task
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
@@ -302,11 +306,24 @@ def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) ->
         if name not in fields:
             raise unknown(f"hyper-parameter of {info.key}", name, fields, where="ranges")
     found = {
-        name: search.draw(rng) for name, field in fields.items() if (search := _range_of(name, field, entry, draws))
+        name: drawn(search, rng) for name, field in fields.items() if (search := _range_of(name, field, entry, draws))
     }
     if not found:
         raise RequestError(f"draws: {info.key} declares no ranges to draw from; give it a grid, or a list of its own")
     return {name: value for name, value in found.items() if name not in entry.config and name not in entry.grid}
+
+
+def drawn(search: Search, rng: Generator) -> Any:
+    """A value drawn from a range."""
+    match search:
+        case LogUniform(low, high):
+            return math.exp(rng.uniform(math.log(low), math.log(high)))
+        case Uniform(low, high):
+            return float(rng.uniform(low, high))
+        case PowerOfTwo(low, high):
+            return int(2 ** int(rng.uniform(low, high)))
+        case Choice(values):
+            return values[int(rng.integers(len(values)))]
 
 
 def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> Search | None:

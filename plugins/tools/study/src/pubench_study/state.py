@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import digest_now, located, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import digest_now, located
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo

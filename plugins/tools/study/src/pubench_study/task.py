@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pubench_core.errors import Cause, PubenchError, RecordError, RequestError, RunFailed, RunTaken
 from pubench_core.plugins.events import EpochFinished
-from pubench_core.results import Result, shown_first
+from pubench_core.results import Result
+
+from .measure_names import shown_first
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.source import Task
-from pubench_core.data.store import source_of
+from pubench_core.data.source import Task, source_of
 from pubench_core.errors import RequestError, shown, unknown
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.columns import as_plain
+from pubench_core.data.labeled import as_plain
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import rows_and_labels

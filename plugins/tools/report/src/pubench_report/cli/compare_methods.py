@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pubench_study.lines import Lines
+from pubench_study.measure_names import shown_first
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
@@ -25,7 +26,6 @@ from pubench_core.engine.layers import Layer
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board
 from ..cells import metric_info

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry

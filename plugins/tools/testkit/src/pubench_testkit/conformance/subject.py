@@ -23,8 +23,8 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
+from pubench_core.plugins.events import Listeners
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import GROUP, Registry, installed
 from pubench_core.specs import DRAWN_SCHEMES
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pubench_study.grid import drawn
 from scipy import stats
 
 from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Uniform
@@ -25,35 +26,35 @@ N = 6000
 def test_a_few_values_are_equally_likely(space: PowerOfTwo | Choice, values: tuple[object, ...]) -> None:
     """The exponent is truncated, as in the code of Wang et al.: 2 to the U(5, 8) is neither 200 nor 256."""
     rng = np.random.default_rng(0)
-    drawn = [space.draw(rng) for _ in range(N)]
-    assert set(drawn) == set(values)
-    assert stats.chisquare([drawn.count(value) for value in values]).pvalue > 0.01
+    found = [drawn(space, rng) for _ in range(N)]
+    assert set(found) == set(values)
+    assert stats.chisquare([found.count(value) for value in values]).pvalue > 0.01
 
 
 def test_a_fractional_end_leaves_its_power_less_likely() -> None:
     """U(5, 6.5): 32 for two thirds, 64 for one."""
     rng = np.random.default_rng(0)
-    drawn = [PowerOfTwo(5, 6.5).draw(rng) for _ in range(N)]
-    assert stats.chisquare([drawn.count(32), drawn.count(64)], [N * 2 / 3, N / 3]).pvalue > 0.01
+    found = [drawn(PowerOfTwo(5, 6.5), rng) for _ in range(N)]
+    assert stats.chisquare([found.count(32), found.count(64)], [N * 2 / 3, N / 3]).pvalue > 0.01
 
 
 def test_powers_of_two_are_whole_numbers() -> None:
-    assert type(PowerOfTwo(5, 8).draw(np.random.default_rng(0))) is int
+    assert type(drawn(PowerOfTwo(5, 8), np.random.default_rng(0))) is int
 
 
 def test_intervals_are_covered_evenly() -> None:
     rng = np.random.default_rng(0)
-    plain = [Uniform(2, 5).draw(rng) for _ in range(N)]
-    logs = np.log10([LogUniform(10**-4.5, 10**-2.5).draw(rng) for _ in range(N)])
+    plain = [drawn(Uniform(2, 5), rng) for _ in range(N)]
+    logs = np.log10([drawn(LogUniform(10**-4.5, 10**-2.5), rng) for _ in range(N)])
     assert stats.kstest(plain, stats.uniform(2, 3).cdf).pvalue > 0.01
     assert stats.kstest(logs, stats.uniform(-4.5, 2).cdf).pvalue > 0.01
 
 
 @pytest.mark.parametrize("space", [PowerOfTwo(5, 8), Choice((1, 2, 3)), Uniform(0, 1), LogUniform(0.1, 1)], ids=str)
 def test_a_generator_decides_the_draw(space: PowerOfTwo | Choice | Uniform | LogUniform) -> None:
-    first, again = ([space.draw(rng) for _ in range(20)] for rng in map(np.random.default_rng, (7, 7)))
+    first, again = ([drawn(space, rng) for _ in range(20)] for rng in map(np.random.default_rng, (7, 7)))
     assert first == again
-    assert first != [space.draw(np.random.default_rng(8)) for _ in range(20)]
+    assert first != [drawn(space, np.random.default_rng(8)) for _ in range(20)]
 
 
 def test_a_space_says_what_it_draws() -> None:
