@@ -96,7 +96,7 @@ ARROWS = {
     "cli": set(),
     "backbones": set(),
     "bases": {"formulas"},
-    "datasets": set(),
+    "datasets": {"bases"},
     "formulas": set(),
     "mechanisms": {"formulas"},
     "methods": {"bases", "formulas"},

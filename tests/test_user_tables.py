@@ -23,6 +23,7 @@ from pubench_metrics_evaluation import pubench_metrics
 from refusals import error_line
 from sklearn.datasets import load_breast_cancer
 
+from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan
@@ -30,7 +31,6 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.store import RecordStore
 from pubench_core.results import DataFacts, Failure, PartFacts, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.run import run_id
@@ -599,7 +599,7 @@ class TestPredict:
         assert "cannot read absent.csv: No such file" in error_line(
             here("predict", colors, "absent.csv", "--results", "kept")
         )
-        kept = RecordStore(home / "kept").locate(colors) / "model.safetensors"
+        kept = folder_of_run(home / "kept", colors) / "model.safetensors"
         whole = kept.read_bytes()
         kept.write_bytes(whole[:-9])
         assert "is not a model of this version" in error_line(self.scored(here, home, colors, self.NEW), code=1)

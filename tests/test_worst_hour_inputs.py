@@ -30,6 +30,7 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
 
+from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.data import checksum_cache
 from pubench_core.data.cache import sha256_of
@@ -708,9 +709,9 @@ class TestArguments:
             assert line is not None
             assert str(locked) in line
         with pytest.raises(RequestError, match="no finished run"):
-            RecordStore(locked).locate("abc")
+            folder_of_run(locked, "abc")
         with pytest.raises(RequestError, match="no finished run"):
-            RecordStore(tmp_path).locate(str(locked / "abc"))
+            folder_of_run(tmp_path, str(locked / "abc"))
         assert RecordStore(locked).all().readable == ()
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pubench_report.cli.compare_methods import few_in_all
 
 from pubench_cli import results
 from pubench_cli.console import out
-from pubench_cli.few_labels import few_in_all
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pubench_core.data.preprocess import Preprocessing, row_wise, row_wise_part
+from pubench_core.data.preprocess import Preprocessing
+from pubench_core.data.store import row_wise, row_wise_part
 
 NAN = np.nan
 #: Pool: rows 0, 2, 3. Its columns: one with a gap, one without a value, a constant one.
@@ -175,7 +176,7 @@ def test_its_numbers_are_kept_by_name_and_give_the_same_bits() -> None:
     for kind, names in (("none", {"fill"}), ("standardize", {"fill", "mean", "deviation"}), ("l2", set())):
         fitted = Preprocessing.fit(X, POOL, kind)
         assert set(fitted.arrays()) == names
-        again = Preprocessing.of(kind, fitted.arrays())
+        again = Preprocessing(kind, **fitted.arrays())
         assert (again.kind, set(again.arrays())) == (kind, names)
         assert again.apply(X).tobytes() == fitted.apply(X).tobytes()
 
@@ -197,11 +198,3 @@ class TestRowWise:
     def test_what_is_fitted_on_the_pool_leaves_rows_as_they_are(self, kind: str) -> None:
         assert row_wise_part(kind) == "none"
         assert row_wise(X, kind) is X
-
-    @pytest.mark.parametrize("kind", ["none", "standardize", "l2"])
-    def test_rows_as_read_become_what_the_rows_of_a_prepared_copy_become(self, kind: str) -> None:
-        """A copy holds rows after the row-wise part; a saved model is given rows as they were read."""
-        raw = np.random.default_rng(0).normal(3, 7, size=(20, 4)).astype(np.float32)
-        copy = row_wise(raw, kind)
-        fitted = Preprocessing.fit(copy, np.arange(10), kind)
-        assert fitted.apply_to_raw(raw).tobytes() == fitted.apply(copy).tobytes()

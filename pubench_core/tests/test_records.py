@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from made_results import RUN, made_failure, made_result
 
+from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import Hint, RecordError, RequestError
 from pubench_core.records.files import RESULT, write_json, write_predictions, write_rows
 from pubench_core.records.record import OtherFormat, read_record, result_text
@@ -332,14 +333,14 @@ def test_records_that_cannot_be_read_do_not_hide_the_others(store: RecordStore) 
 def test_a_record_is_found_by_its_id_its_first_digits_or_its_folder(store: RecordStore) -> None:
     finish(store)
     for name in (RUN, RUN[:4], str(store.folder(RUN))):
-        assert store.locate(name) == store.folder(RUN)
+        assert folder_of_run(store.root, name) == store.folder(RUN)
     with store.write(RUN[:8] + "f" * 8) as folder:
         (folder / RESULT).write_text(result_text(result()))
     with pytest.raises(RequestError, match=f"several runs start with '{RUN[:4]}': {RUN}, {RUN[:8]}f"):
-        store.locate(RUN[:4])
+        folder_of_run(store.root, RUN[:4])
     for name in ("ffff", "../x", "*"):
         with pytest.raises(RequestError, match="no finished run"):
-            store.locate(name)
+            folder_of_run(store.root, name)
 
 
 def test_a_run_that_did_not_finish_is_located_to_say_why_it_has_no_record(store: RecordStore) -> None:
@@ -350,17 +351,17 @@ def test_a_run_that_did_not_finish_is_located_to_say_why_it_has_no_record(store:
     )
     for name in (RUN, RUN[:4], str(late)):
         with pytest.raises(RequestError, match=f"^{re.escape(told)}"):
-            store.locate(name)
+            folder_of_run(store.root, name)
     with pytest.raises(RequestError, match=f"run {RUN} failed, so it has no record: an earlier reason"):
-        store.locate(str(early))
+        folder_of_run(store.root, str(early))
     store.write_failure(made_failure(RUN[:4] + "f" * 12))
     with pytest.raises(RequestError, match="no finished run"):
-        store.locate(RUN[:4])
+        folder_of_run(store.root, RUN[:4])
     (late / "failure.json").write_text("{")
     with pytest.raises(RequestError, match="is of a run that did not finish, and cannot be read; run it again"):
-        store.locate(RUN)
+        folder_of_run(store.root, RUN)
     finish(store)
-    assert store.locate(RUN) == store.folder(RUN)
+    assert folder_of_run(store.root, RUN) == store.folder(RUN)
 
 
 # ---------------------------------------------------------------- saying more of a run

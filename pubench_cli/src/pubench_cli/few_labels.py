@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pubench_core.errors import counted
 from pubench_core.results import Result
 
 #: Held-out labeled positives below which choosing an epoch by PA, or a method, loses two points of accuracy or more on
@@ -29,16 +26,4 @@ def few_held_out(result: Result) -> str:
     return (
         f"{held_out} held-out labeled positives chose this epoch; {LOST}; five folds hold out all {result.labeled} in "
         "turn"
-    )
-
-
-def few_in_all(results: Sequence[Result]) -> str:
-    """A line on those results whose epoch was chosen by too few held-out labeled positives; empty if there are none."""
-    few = [result.data.validation.labeled or 0 for result in results if few_held_out(result)]
-    if not few:
-        return ""
-    several = " to ".join(dict.fromkeys(map(str, (min(few), max(few)))))
-    return (
-        f"{len(few):,} of {counted(len(results), 'run')} chose the epoch by {several} held-out labeled positives: "
-        f"{LOST}; --folds 5 holds out every label in turn"
     )

@@ -21,6 +21,8 @@ from safetensors.torch import load_file, save_file
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.labeled import Column
+from pubench_core.data.preprocess import Preprocessing
+from pubench_core.data.store import row_wise
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
@@ -100,6 +102,21 @@ def scores_of(made: Made) -> np.ndarray:
     rows = torch.arange(len(problem.data.x))
     features = Features(torch.from_numpy(problem.preprocessing.apply(problem.data.x)))
     return score_rows(scorer, features, rows).double().numpy()
+
+
+@pytest.mark.parametrize("kind", ["none", "standardize", "l2"])
+def test_rows_as_read_become_what_the_rows_of_a_prepared_copy_become(nnpu: Made, kind: str) -> None:
+    """A copy holds rows after the row-wise part; a saved model is given rows as they were read."""
+
+    class Sum:
+        def candidates(self) -> dict[str, Any]:
+            return {"": lambda x: x.sum(1)}
+
+    raw = np.random.default_rng(0).normal(3, 7, size=(20, 4)).astype(np.float32)
+    copy = row_wise(raw, kind)
+    fitted = Preprocessing.fit(copy, np.arange(10), kind)
+    model = SavedModel(Sum(), nnpu[0].spec, (4,), fitted, None, "")  # type: ignore[arg-type]
+    assert model.scores(raw).tolist() == torch.from_numpy(fitted.apply(copy)).sum(1).double().tolist()
 
 
 class TestScores:

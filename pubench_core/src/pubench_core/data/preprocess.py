@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dataset import IntArray
-from .store import row_wise, row_wise_part
+from .store import row_wise_part
 
 FloatArray = npt.NDArray[np.float64]
 #: Bytes of the float64 numbers that are worked on at once.
@@ -86,19 +86,10 @@ class Preprocessing:
             return values
         return np.asarray((values / np.float32(_unit(x)) - self.mean) / self.deviation)
 
-    def apply_to_raw(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(n, *shape) from rows as they were read."""
-        return self.apply(row_wise(x, self.kind))
-
     def arrays(self) -> dict[str, FloatArray]:
         """The fitted numbers by name, for a saved model."""
         named = {"fill": self.fill, "mean": self.mean, "deviation": self.deviation}
         return {name: value for name, value in named.items() if value is not None}
-
-    @classmethod
-    def of(cls, kind: str, arrays: Mapping[str, FloatArray]) -> Preprocessing:
-        """Preprocessing that ``kind`` and :meth:`arrays` described."""
-        return cls(kind, arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
 
 
 def _unit(x: npt.NDArray[Any]) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +18,10 @@ from contextlib import contextmanager, suppress
 from os.path import isdir, isfile  # False where a folder may not be entered; pathlib's raise there
 from pathlib import Path
 
-from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
+from ..errors import Hint, RecordError, RequestError, RunTaken
 from ..results import Failure, Result
 from .files import FAILED, FAILURE, RESULT, replace_text, sync, write_json
-from .record import Record, Records, read_failure, read_record, result_text
+from .record import Record, Records, read_record, result_text
 from .staging import Incoming, abandoned, of_this_host, ours, owner, run_of
 
 #: Seconds between two looks at a run that another process carries out.
@@ -58,37 +57,6 @@ class RecordStore:
     def folder(self, run_id: str) -> Path:
         """The folder of a finished record."""
         return self.root / run_id
-
-    def locate(self, run: str) -> Path:
-        """The folder of a finished record, by run id, by its first digits, or by path.
-
-        Raises RequestError if there is none, or more than one.
-        """
-        given = Path(run)
-        if isfile(given / RESULT):
-            return given
-        named = self.root.glob(f"{run}*") if re.fullmatch(r"\w+", run) and isdir(self.root) else []
-        folders = [p for p in named if isfile(p / RESULT)]
-        if len(folders) == 1:
-            return folders[0]
-        if not folders and (failed := self._failed(run)) is not None:
-            raise RequestError(_unfinished(failed))
-        if isfile(given / "model" / RESULT):  # the folder of an answer to which method
-            raise RequestError(f"{shortened(run)} is no record; did you mean {given / 'model'}?")
-        ids = ", ".join(sorted(p.name for p in folders))
-        raise RequestError(
-            f"several runs start with '{shortened(run)}': {ids}; give more digits"
-            if folders
-            else f"no finished run '{shortened(run)}' in {self.root}; name another folder (execution.results)",
-            field="execution.results",
-        )
-
-    def _failed(self, run: str) -> Path | None:
-        """The folder of the latest failure of a run, named as in :meth:`locate`; None where no or several runs fit."""
-        if isfile(Path(run) / FAILURE):
-            return Path(run)
-        latest = [paths[-1] for run_id, paths in failures_in(self.root).items() if run and run_id.startswith(run)]
-        return latest[0] if len(latest) == 1 and isfile(latest[0] / FAILURE) else None
 
     def in_work(self) -> int:
         """How many runs living processes of this host carry out here."""
@@ -326,18 +294,6 @@ def failures_in(results: Path) -> dict[str, list[Path]]:
 
 def _number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
-
-
-def _unfinished(folder: Path) -> str:
-    """That a run has no record, why, and what to do; ``folder``: of its failure record."""
-    path, failure = folder / FAILURE, read_failure(folder)
-    if failure is None:
-        return f"{path} is of a run that did not finish, and cannot be read; run it again"
-    ended = "was refused" if failure.cause == "refused" else "failed"
-    return (
-        f"run {failure.run_id} {ended}, so it has no record: {shortened(failure.reason, 300)}; {path} has the rest. "
-        "Run it again once that is mended"
-    )
 
 
 def _reason(error: Exception) -> str:

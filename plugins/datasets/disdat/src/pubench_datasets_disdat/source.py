@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import damaged, one_line
 
-from pubench_core.data.archives import damaged, one_line
 from pubench_core.data.dataset import DataRoot, PUTasks
 from pubench_core.data.source import DataSource, Task
 from pubench_core.data.store import open_dataset

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_core.data.archives import opened
+from pubench_archives.archives import opened
+
 from pubench_core.errors import RequestError
 
 from .cells import Say, each_once, numbers_in_text

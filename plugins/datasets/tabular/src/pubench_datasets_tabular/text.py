@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from pubench_core.data.archives import opened
+from pubench_archives.archives import opened
+
 from pubench_core.errors import RequestError
 
 from .cells import Cells, Remedy, short

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
+from pubench_archives.archives import DAMAGE, damaged, one_line, unreadable
+
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError

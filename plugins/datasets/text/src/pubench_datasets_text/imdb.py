@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
+from pubench_archives.archives import members, one_line, opened
 
-from pubench_core.data.archives import members, one_line, opened
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from pubench_core.data.archives import one_line
+from pubench_archives.archives import one_line
+
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 

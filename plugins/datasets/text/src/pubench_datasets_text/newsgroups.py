@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 import numpy as np
+from pubench_archives.archives import members
 
-from pubench_core.data.archives import members
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
 
-from pubench_core.data.archives import one_line
+from pubench_archives.archives import one_line
+
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from os.path import isdir
 from pathlib import Path
 
-from pubench_core.data.archives import unreadable
+from pubench_archives.archives import unreadable
+
 from pubench_core.errors import RequestError
 
 

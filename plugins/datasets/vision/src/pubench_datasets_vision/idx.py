@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import damaged
 
-from pubench_core.data.archives import damaged
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError

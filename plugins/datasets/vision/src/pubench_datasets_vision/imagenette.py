@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import damaged, members
 
-from pubench_core.data.archives import damaged, members
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import damaged, one_line, unreadable
 
-from pubench_core.data.archives import damaged, one_line, unreadable
 from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from os.path import exists
 from pathlib import Path
 from typing import IO, Any
 
-from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
+from pubench_archives.archives import DAMAGE, damaged, one_line, unreadable
+
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.plugins.info import DatasetInfo
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import damaged, one_line
 
-from pubench_core.data.archives import damaged, one_line
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 

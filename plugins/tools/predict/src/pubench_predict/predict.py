@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pubench_cli.console import err
 from pubench_cli.machine import print_json
 from pubench_cli.out_file import refuse_unwritable
+from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.visible import rows_out
 from pubench_core.data.labeled import texts_of
 from pubench_core.data.table_reader import table_reader
@@ -24,7 +25,6 @@ from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, predictions_of, write_predictions
 from pubench_core.records.record import read_record
-from pubench_core.records.store import RecordStore
 
 from .saved_model import SavedModel, models_in
 
@@ -42,7 +42,7 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
         raise RequestError(f"--out {out} would replace the rows to score; name another file")
     if out is not None:
         refuse_unwritable(out)
-    folder = RecordStore(results).locate(run)
+    folder = folder_of_run(results, run)
     models = models_in(folder, registry())
     model = models[0]  # how a table becomes rows, all of them say alike
     threshold = _threshold_of(folder)

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from pubench_core.backbone import Backbone, NetworkBuilder
 from pubench_core.data.labeled import Column
 from pubench_core.data.preprocess import Preprocessing
+from pubench_core.data.store import row_wise
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
 from pubench_core.isolation import tiny_numbers_as_zero
@@ -73,7 +74,7 @@ class SavedModel:
 
     def scores(self, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """(n,) scores of (n, *shape) rows as read, before preprocessing; positive iff above 0."""
-        values = self.preprocessing.apply_to_raw(x)
+        values = self.preprocessing.apply(row_wise(x, self.preprocessing.kind))
         scorer = self.method.candidates()[self.candidate]
         rows = torch.arange(len(values))
         with tiny_numbers_as_zero():
@@ -138,7 +139,7 @@ def _assembled(
     if facts.candidate not in method.candidates():
         raise ValueError(f"it has no scorer '{facts.candidate}'")
     arrays = {n.removeprefix(PREPROCESS): t.numpy() for n, t in tensors.items() if n.startswith(PREPROCESS)}
-    preprocessing = Preprocessing.of(facts.spec.data.preprocess, arrays)
+    preprocessing = Preprocessing(facts.spec.data.preprocess, **arrays)
     _check_numbers(preprocessing, facts.shape)
     return SavedModel(method, facts.spec, facts.shape, preprocessing, facts.columns, facts.candidate)
 

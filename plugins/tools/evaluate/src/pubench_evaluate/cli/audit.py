@@ -9,8 +9,8 @@ from typing import Any
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
+from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError
-from pubench_core.records.store import RecordStore
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
 from ..audit.sheet import DESIGN, read_sheet
@@ -84,7 +84,7 @@ def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -
             raise RequestError(f"--part {asked.part}: {given} is a table, which has no parts")
         return subject_of(given, columns, results)
     refuse_columns_of_run(given, replace(columns, ids=()))
-    folder = RecordStore(results).locate(given)
+    folder = folder_of_run(results, given)
     subject = subject_of_run(folder) if asked.part == "validation" else all_unlabeled_of_run(folder)
     return replace(subject, ids=columns_of_run(folder, subject.rows, columns.ids))
 

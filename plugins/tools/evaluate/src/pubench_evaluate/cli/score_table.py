@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_cli.console import err
+from pubench_cli.recorded_run import folder_of_run
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.records.store import RecordStore
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,7 +120,7 @@ def subject_of(given: str, columns: Columns, results: Path) -> ScoreTable:
     if is_table(given):
         return subject_of_table(Path(given), columns)
     refuse_columns_of_run(given, columns)
-    return subject_of_run(RecordStore(results).locate(given))
+    return subject_of_run(folder_of_run(results, given))
 
 
 def refuse_columns_of_run(given: str, columns: Columns) -> None:

@@ -14,7 +14,7 @@ from pubench_study.measure_names import shown_first
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
-from pubench_cli.few_labels import few_in_all
+from pubench_cli.few_labels import LOST, few_held_out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given
@@ -23,9 +23,10 @@ from pubench_cli.own_table import is_table
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.layers import Layer
-from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
+from pubench_core.errors import Hint, RequestError, RunFailed, counted, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.results import Result
 
 from ..boards import MEASURES, Board, is_board, read_board
 from ..cells import metric_info
@@ -306,3 +307,15 @@ def _records(frame: Any) -> list[dict[str, Any]]:
         }
         for row in frame.to_dict("records")
     ]
+
+
+def few_in_all(results: Sequence[Result]) -> str:
+    """A line on those results whose epoch was chosen by too few held-out labeled positives; empty if there are none."""
+    few = [result.data.validation.labeled or 0 for result in results if few_held_out(result)]
+    if not few:
+        return ""
+    several = " to ".join(dict.fromkeys(map(str, (min(few), max(few)))))
+    return (
+        f"{len(few):,} of {counted(len(results), 'run')} chose the epoch by {several} held-out labeled positives: "
+        f"{LOST}; --folds 5 holds out every label in turn"
+    )

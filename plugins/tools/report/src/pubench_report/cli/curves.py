@@ -13,9 +13,9 @@ from rich.text import Text
 
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
+from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError, counted, shortened, unknown, visible
 from pubench_core.records.record import read_record
-from pubench_core.records.store import RecordStore
 
 from ..drawing import DrawnCurve as Line
 from ..drawing import curves as draw_lines
@@ -61,7 +61,7 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
 
 
 def _curves(run: str, results: Path) -> list[EpochCurve]:
-    folder = RecordStore(results).locate(run)
+    folder = folder_of_run(results, run)
     result, trace = read_record(folder).result, read_trace(folder)
     if not trace:
         raise RequestError(f"{folder} has no trace; run it again with trace among its artifacts")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pubench_cli.machine import print_json
+from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
-from pubench_core.records.store import RecordStore
 
 from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
 
@@ -30,7 +30,7 @@ FORMATS = (".png", ".svg")
 
 def print_scores(run: str, results: Path, criterion: str | None, out: Path | None, *, as_json: bool) -> None:
     """Writes the picture (``RUN-scores.png`` by default) and prints its path."""
-    folder = RecordStore(results).locate(run)
+    folder = folder_of_run(results, run)
     path = draw_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion)
     if as_json:
         print_json({"picture": str(path)})

@@ -17,10 +17,10 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.process import Over
 from pubench_cli.progress import data_progress, display
+from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.results import headline
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.store import RecordStore
 
 if TYPE_CHECKING:
     from ..reproduction import Reproduction
@@ -53,7 +53,7 @@ def reproduce(
     """
     from ..reproduction import reproduce
 
-    folder = RecordStore(results).locate(run)
+    folder = folder_of_run(results, run)
     with redirect_stdout(sys.stderr), display() as terminal:  # stdout is the answer and nothing else
         found = reproduce(
             folder,

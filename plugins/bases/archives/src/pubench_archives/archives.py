@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from ..errors import RequestError
+from pubench_core.errors import RequestError
 
 #: What is raised where the packed bytes, and not the disk or the permissions, are at fault.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, tarfile.TarError)
