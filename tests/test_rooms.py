@@ -82,7 +82,7 @@ def test_every_module_of_core_is_in_a_room() -> None:
 
 
 def test_metrics_and_stored_scores_need_no_torch() -> None:
-    code = "import sys, pubench_core.metric, pubench_core.records.measures, pubench; print('torch' in sys.modules)"
+    code = "import sys, pubench_core.metric, pubench_core.records.scores, pubench; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -26,14 +26,13 @@ from pubench_track.sending import Sent, send_missing
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import RunFailed
+from pubench_core.errors import RunFailed, without_password
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, RESULT
 from pubench_core.records.record import read_record, result_text
 from pubench_core.results import Environment
 from pubench_core.sinks import SinkUnavailable
-from pubench_core.specs.secrets import without_password
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

@@ -124,8 +124,9 @@ def with_metric(plan: Plan, key: str, function: Any, code: str = "1" * 16, **inf
     described = MetricInfo(key=key, name=key, summary=key, load="somewhere:m", **info)
     plan = replace(plan, metrics={**plan.metrics, key: MetricPlugin(described, function, code)})
     names = tuple(dict.fromkeys((*plan.spec.evaluation.metrics, key)))
-    return plan.with_spec(
-        plan.spec.model_copy(update={"evaluation": plan.spec.evaluation.model_copy(update={"metrics": names})})
+    return replace(
+        plan,
+        spec=plan.spec.model_copy(update={"evaluation": plan.spec.evaluation.model_copy(update={"metrics": names})}),
     )
 
 

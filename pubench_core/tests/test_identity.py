@@ -10,9 +10,8 @@ from made_results import made_spec
 from pydantic import create_model
 
 from pubench_core.specs import DataSpec, MechanismSpec, RunSpec, UserTableSpec
-from pubench_core.specs.canonical import canonical_json, short_hash
 from pubench_core.specs.config import MethodConfig, TrainingConfig
-from pubench_core.specs.fields import Field, LogUniform, Strict, about, identity_of
+from pubench_core.specs.fields import Field, LogUniform, Strict, about, canonical_json, identity_of, short_hash
 from pubench_core.specs.run import run_id
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
@@ -289,7 +289,7 @@ def test_a_plan_is_frozen(ask: Ask) -> None:
 def test_a_plan_that_tracks_other_criteria_is_the_same_run(ask: Ask) -> None:
     plan = ask()
     selection = SelectionSpec(criterion="rank", criteria=("rank", "last"))
-    other = plan.with_spec(plan.spec.model_copy(update={"selection": selection}))
+    other = replace(plan, spec=plan.spec.model_copy(update={"selection": selection}))
     assert (other.run_id, other.code) == (plan.run_id, plan.code)
     assert (other.spec.selection.criterion, other.spec.selection.criteria) == ("rank", ("rank", "last"))
     assert plan.spec.selection.criteria == ("pa", "f1", "last")

@@ -20,8 +20,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
-from pubench_core.records.measures import arrays_of, scores_of_u, share_of_u, threshold_in
-from pubench_core.records.scores import scores_name
+from pubench_core.records.scores import arrays_of, scores_name, scores_of_u, share_of_u, threshold_in
 from pubench_core.results import Result
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,7 +13,7 @@ from pubench_core.records.record import result_text
 from pubench_core.records.store import RecordStore
 from pubench_core.results import CriterionResult, Measure, PeakMemory, Result, Seconds
 from pubench_core.specs import DataSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec, ValidationSpec
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 CRITERIA = ("pa", "pauc", "oa", "f1", "macro-f1", "last")
 ORACLE = frozenset({"oa", "f1", "macro-f1"})

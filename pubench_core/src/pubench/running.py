@@ -13,7 +13,6 @@ import numpy as np
 
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError, shown, visible
-from pubench_core.records.files import TRACE
 from pubench_core.results import Result
 from pubench_core.specs.run_fields import run_fields
 
@@ -24,7 +23,6 @@ from .openmp import wait_briefly
 from .tools import tool
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
     from pubench_datasets_tables.pu_table import PUTable
 
     from pubench_core.engine.layers import Layer
@@ -60,17 +58,8 @@ class RunResult:
         """Metric -> value on the validation part, PU-only metrics included."""
         return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
 
-    def trace(self) -> DataFrame:
-        """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
-        import pandas as pd
-
-        path = self.folder / TRACE
-        if not path.exists():
-            raise ValueError(f"run {self.run_id} kept no trace; run it again with artifacts=['scores', 'trace']")
-        return pd.read_csv(path)
-
     def __getattr__(self, name: str) -> Any:
-        """A method that a tool provides: ``predictions``, ``decisions``, ``draw_scores``, ``reproduce``."""
+        """A method that a tool provides: ``predictions``, ``decisions``, ``draw_scores``, ``reproduce``, ``trace``."""
         try:
             method = None if name.startswith("_") else tool(f"RunResult.{name}")
         except AttributeError:

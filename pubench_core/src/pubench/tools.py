@@ -33,6 +33,7 @@ PACKAGES: Mapping[str, str] = {
     "load_results": "pubench-report",
     "site": "pubench-report",
     "RunResult.draw_scores": "pubench-report",
+    "RunResult.trace": "pubench-report",
     "PUClassifier": "pubench-sklearn",
     "PUKFold": "pubench-sklearn",
     "pa_scorer": "pubench-sklearn",

@@ -26,7 +26,7 @@ from pubench_core.records.record import result_text
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Code, CriterionResult, Measure, PriorFacts
 from pubench_core.specs import BackboneSpec, RunSpec
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 METRICS = [
     MetricInfo(key="accuracy", name="accuracy", summary="-", load="m:f", needs=frozenset({"truth"}), headline=True),

@@ -27,8 +27,7 @@ from pubench_core.data.cache import sha256_of
 from pubench_core.engine.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
-from pubench_core.records.measures import measures_at, measures_of
-from pubench_core.records.scores import scores_of
+from pubench_core.records.scores import measures_at, measures_of, scores_of
 from pubench_core.results import Measure, Result
 
 UPU, PN = "upu", "pn"

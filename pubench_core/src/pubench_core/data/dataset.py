@@ -17,7 +17,7 @@ import platformdirs
 from ..errors import RequestError
 from ..plugins.info import DatasetInfo, Modality
 from ..specs import DataSpec, ExecutionSpec
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 from .dataset import PNDataset, fingerprint
 
 BoolArray = npt.NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""What ``data.preprocess`` fits on the training pool, and on nothing else."""
+"""Preprocessing that is fitted on the training pool, and on nothing else."""
 
 from __future__ import annotations
 

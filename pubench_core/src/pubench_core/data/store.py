@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..errors import Hint, PluginError, RequestError
 from ..plugins.info import DatasetInfo
 from ..plugins.source_code import hash_package
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 from .cache import (
     INCOMING,
     MANIFEST,

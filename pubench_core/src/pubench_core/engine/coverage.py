@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -13,10 +13,9 @@ from ..data.store import digest_now, located
 from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Knowledge, Measurer
 from ..records.files import Arrays
-from ..records.measures import Measures, arrays_of, measures_at, measures_of, threshold_in
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
-from ..records.scores import knowledge_of, scores_of
+from ..records.scores import Measures, arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
 from ..records.store import RecordStore
 from ..results import Code, Result
 from .plan import Plan
@@ -111,14 +110,15 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
         return Coverage(
             None,
             f"the stored record has {', '.join(missing)}",
-            plan.with_spec(
-                spec.model_copy(
+            replace(
+                plan,
+                spec=spec.model_copy(
                     update={
                         "selection": spec.selection.model_copy(update={"criteria": tuple(criteria)}),
                         "evaluation": spec.evaluation.model_copy(update=evaluation),
                         "execution": spec.execution.model_copy(update=execution),
                     }
-                )
+                ),
             ),
         )
     return Coverage(record, "", plan)

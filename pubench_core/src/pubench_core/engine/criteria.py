@@ -16,7 +16,7 @@ from ..plugins.info import MetricInfo
 from ..plugins.registry import Registry, load
 from ..plugins.source_code import hash_function
 from ..results import DecisionRule
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 from .layers import Request
 from .plan import DataChoice, MethodChoice
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
 from ..records.files import Arrays, state_model
-from ..records.measures import by_both_decisions
-from ..records.scores import MEASURED, rows_and_labels, scores_name
+from ..records.scores import MEASURED, by_both_decisions, rows_and_labels, scores_name
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of

@@ -7,7 +7,7 @@ from ..plugins.info import Info
 from ..plugins.registry import Registry
 from ..plugins.source_code import hash_package
 from ..results import Code
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 
 #: Raised whenever a change in core changes numbers. Core's own files are not hashed: most changes there do not.
 ENGINE_REVISION = 5

@@ -139,10 +139,6 @@ class Plan:
         """Hash of a criterion's code; empty for ``native``, which is the method's, and ``last``."""
         return "" if name in ("native", "last") else self.metrics[name].code
 
-    def with_spec(self, spec: RunSpec) -> Plan:
-        """The same run, looked at or carried out differently."""
-        return replace(self, spec=spec)
-
     @property
     def folds(self) -> list[Plan]:
         """The runs that this one joins, each of which keeps the scores that are joined; empty for any other run."""

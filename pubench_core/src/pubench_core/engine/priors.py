@@ -24,7 +24,7 @@ from ..prior import Samples
 from ..randomness import stream, torch_seed
 from ..results import Estimate, plain_data
 from ..specs import RunSpec, is_one_sample, population_prior, unlabeled_prior
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 from ..specs.run import TEST, UNKNOWN, PriorScorer
 from .machine import versions
 from .plan import EstimatorChoice, Plan

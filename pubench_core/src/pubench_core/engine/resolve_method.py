@@ -1,4 +1,4 @@
-"""Method of a request, with its validated configuration, and the prior that it is told."""
+"""Method of a request, with its validated configuration, and the prior that it is given."""
 
 from __future__ import annotations
 

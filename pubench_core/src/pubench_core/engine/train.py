@@ -22,7 +22,7 @@ from ..results import PeakMemory, Seconds
 from ..training.epochs import Epoch, ending_epochs_with
 from ..training.run import Run
 from ..training.scoring import evaluation_mode, remembering_outputs
-from ..training.views import PUData, PUPart
+from ..training.views import PUData
 from .machine import PeakMemoryMeter
 from .plan import Plan
 from .problem import Problem
@@ -39,7 +39,8 @@ class Monitor:
         evaluator: Evaluator,
         selection: Selection,
         criterion: str,
-        validation: PUPart,
+        data: PUData,
+        run: Run[Any],
         trace: tuple[str, ...],
         trace_metrics: tuple[str, ...],
         run_id: str,
@@ -47,18 +48,13 @@ class Monitor:
     ) -> None:
         self.evaluator, self.selection, self.criterion = evaluator, selection, criterion
         self.epochs: list[EpochFinished] = []
-        self._validation, self._trace, self._trace_metrics = validation, trace, trace_metrics
+        self._data, self._run, self._trace, self._trace_metrics = data, run, trace, trace_metrics
         self._run_id, self._report = run_id, report
         metrics = evaluator.measurer.metrics
         self._oracle_criteria = frozenset(
             name for name in selection.tracks if name in metrics and metrics[name].info.oracle
         )
-        self._context: tuple[Any, Run[Any]] | None = None
         self._validation_scores: FloatArray | None = None
-
-    def attach(self, data: Any, run: Run[Any]) -> None:
-        """Gives the monitor what ``Method.finalize`` and ``selection_score`` are called with."""
-        self._context = (data, run)
 
     @property
     def exhausted(self) -> bool:
@@ -121,18 +117,15 @@ class Monitor:
 
     def refresh(self) -> None:
         """Lets the method refresh stored numbers before it is scored."""
-        assert self._context is not None
-        data, run = self._context
-        with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), run.device):
-            self.evaluator.method.finalize(data, run)
+        with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), self._run.device):
+            self.evaluator.method.finalize(self._data, self._run)
 
     def _criteria(self, place: dict[str, Any]) -> tuple[dict[str, dict[str, float | None]], dict[str, HeldOut]]:
         """criterion -> candidate -> value, and candidate -> its state on the validation rows.
 
         Of all criteria, as long as one that needs scores is still active.
         """
-        assert self._context is not None
-        evaluator, (_, run) = self.evaluator, self._context
+        evaluator = self.evaluator
         scored_ones = [t for t in self.selection.tracks.values() if not t.undefined and t.name != "last"]
         wanted = [t.name for t in scored_ones] if any(t.active for t in scored_ones) else []
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
@@ -146,16 +139,14 @@ class Monitor:
             scored = evaluator.validation(scores[candidate])
             held_out[candidate] = HeldOut.of(scored)
             for name in wanted:
-                values[name][candidate] = (
-                    self._native(fn, run, place) if name == "native" else evaluator.value(name, scored)
-                )
+                values[name][candidate] = self._native(fn, place) if name == "native" else evaluator.value(name, scored)
         self._validation_scores = next(iter(scores.values()))
         return values, held_out
 
-    def _native(self, fn: Scorer, run: Run[Any], place: dict[str, Any]) -> float:
+    def _native(self, fn: Scorer, place: dict[str, Any]) -> float:
         """The method's own criterion."""
-        with isolated(torch_seed(self.evaluator.problem.seed, "native"), run.device):
-            own = float(self.evaluator.method.selection_score(self._validation, fn, run))
+        with isolated(torch_seed(self.evaluator.problem.seed, "native"), self._run.device):
+            own = float(self.evaluator.method.selection_score(self._data.validation, fn, self._run))
         if not np.isfinite(own):
             raise RunFailed(f"the method's own selection score is {own}", **place)
         return own
@@ -285,16 +276,6 @@ def _fit(
     """Calls the method's ``fit``; its epochs and its run, with the last state kept in ``selection``."""
     spec, problem, method = plan.spec, evaluator.problem, evaluator.method
     chosen = spec.selection.criterion
-    monitor = Monitor(
-        evaluator=evaluator,
-        selection=selection,
-        criterion=chosen,
-        validation=data.validation,
-        trace=spec.evaluation.trace,
-        trace_metrics=spec.evaluation.metrics,
-        run_id=plan.run_id,
-        report=report,
-    )
     run = Run(
         config=method.config,
         data=data,
@@ -303,7 +284,17 @@ def _fit(
         threads=torch.get_num_threads(),
         build=build,
     )
-    monitor.attach(data, run)
+    monitor = Monitor(
+        evaluator=evaluator,
+        selection=selection,
+        criterion=chosen,
+        data=data,
+        run=run,
+        trace=spec.evaluation.trace,
+        trace_metrics=spec.evaluation.metrics,
+        run_id=plan.run_id,
+        report=report,
+    )
     with ending_epochs_with(monitor), isolated(torch_seed(spec.seed, "fit"), problem.device):
         try:
             method.fit(data, run)

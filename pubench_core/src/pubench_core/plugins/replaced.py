@@ -18,7 +18,7 @@ from .source_code import source_text
 #: Attributes that lead from what a decorator made to the function that was decorated.
 _DECORATED = ("__func__", "fget", "func", "py_func", "wrapped")
 #: Modules of core through which every measure goes.
-_MEASURING = ("metric", "engine.score", "records.measures", "engine.compute", "engine.coverage")
+_MEASURING = ("metric", "engine.score", "records.scores", "engine.compute", "engine.coverage")
 
 
 def refuse_replaced(packages: Iterable[str]) -> None:

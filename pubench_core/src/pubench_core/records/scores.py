@@ -1,4 +1,4 @@
-"""The layout of ``scores.npz``: which array is what.
+"""The layout of ``scores.npz``, which array is what, and measures from scores, fresh or stored.
 
 ``test_rows``, ``test_labels``; ``validation_rows``, ``validation_labeled``, ``validation_labels``; ``unlabeled_rows``
 (a user's table). Per distinct state of the method, named by ``CriterionResult.snapshot``: ``test_scores_<state>``,
@@ -12,14 +12,20 @@ not there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from ..data.dataset import IntArray
 from ..data.generator import Part, Split
-from ..metric import FloatArray, Knowledge
-from ..specs import Scheme
-from .files import Arrays
+from ..metric import FloatArray, Knowledge, Measurer, Scored
+from ..results import DataFacts, Measure
+from ..specs import RunSpec, Scheme, is_one_sample, unlabeled_prior
+from .files import TRAINING_SCORES, Arrays, read_scores
 
 #: Parts that metrics can be measured on.
 MEASURED = ("test", "validation")
@@ -79,3 +85,129 @@ def knowledge_of(
             prior_interval=prior_interval,
         ),
     }
+
+
+# -------------------------------------------------------------------- measures
+
+#: part -> metric -> measure
+Measures = dict[str, dict[str, Measure]]
+
+
+def measures_of(
+    scores: Mapping[str, FloatArray],
+    knowledge: Mapping[str, Knowledge],
+    names: Iterable[str],
+    measurer: Measurer,
+) -> Measures:
+    """All metrics on the scores of one state. ``scores``: part -> (n,); ``knowledge``: part -> what is known of it."""
+    names = tuple(names)
+    found = {
+        part: measurer.measure_all(names, Scored.of(scores[part], known))
+        for part, known in knowledge.items()
+        if part in scores and len(scores[part])
+    }
+    return {part: measures for part, measures in found.items() if measures}
+
+
+# -------------------------------------------------------------------- the decision at the prior
+# The threshold above which as many rows of U lie as the method was given are positive. It reads no true label, so it
+# can be derived from what a record stores, whenever the scores of U are there.
+
+
+def arrays_of(folder: Path) -> Arrays:
+    """The stored scores of a record, with those of the training part if it has them. Raises RecordError."""
+    arrays = read_scores(folder)
+    return arrays | read_scores(folder, TRAINING_SCORES) if (folder / TRAINING_SCORES).exists() else arrays
+
+
+def threshold_in(arrays: Arrays, state: str, data: DataFacts, spec: RunSpec) -> float | None:
+    """The (1 - π_U) quantile of the scores of U in one state; None if no prior is known, or scores are missing.
+
+    ``arrays``: of ``scores.npz``, joined by those of ``training-scores.npz`` for a data set. Quantiles between two
+    scores are interpolated, so that round(π_U n) rows lie above if no scores are equal.
+    """
+    share, scores = share_of_u(data, spec), scores_of_u(arrays, state, spec)
+    if share is None or scores is None or not len(scores):
+        return None
+    return float(np.quantile(scores, 1 - share))
+
+
+def share_of_u(data: DataFacts, spec: RunSpec) -> float | None:
+    """Share of positives in U that the prior given to the method implies, in [0, 1]; None if no prior is known.
+
+    Under calibration the method is given π, of U ∪ P: here it is what π leaves for U.
+    """
+    told, prior, train = data.prior.given_unlabeled, data.prior.given, data.train
+    if prior is None:
+        return None
+    if told is None or data.calibrated:
+        one_sample = is_one_sample(spec.data.scheme)
+        told = unlabeled_prior(prior, train.labeled or 0, train.rows) if one_sample else prior
+    return min(max(told, 0.0), 1.0)
+
+
+def scores_of_u(arrays: Arrays, state: str, spec: RunSpec) -> FloatArray | None:
+    """Scores of the training and validation rows of U in one state; None if some are not stored.
+
+    Of a user's table these are its unlabeled rows without those of a drawn test part. Of a joint record they are out
+    of fold: every row was held out once.
+    """
+    if spec.data.own is not None:
+        unlabeled = scores_of(arrays, state).get("unlabeled")
+        if unlabeled is None or spec.data.own.test is not None or "test_rows" not in arrays:
+            return unlabeled
+        return unlabeled[~np.isin(arrays["unlabeled_rows"], arrays["test_rows"])]
+    found = []
+    for name in ("validation",) if spec.validation.joint else ("training", "validation"):
+        scores = arrays.get(scores_name(name, state))
+        if scores is None:
+            return None
+        part = Part(arrays[f"{name}_rows"], arrays[f"{name}_labeled"].astype(bool))
+        found.append(np.asarray(scores, dtype=np.float64)[part.unlabeled(spec.data.scheme)])
+    return np.concatenate(found)
+
+
+def measures_at(
+    threshold: float | None,
+    scores: Mapping[str, FloatArray],
+    knowledge: Mapping[str, Knowledge],
+    names: Iterable[str],
+    measurer: Measurer,
+) -> Measures:
+    """Metrics that read a decision, as :func:`measures_of`, with scores above ``threshold`` decided positive.
+
+    Which these are, ``measurer`` knows from having measured. Empty without a threshold.
+    """
+    if threshold is None:
+        return {}
+    deciding = [name for name in names if name in measurer.deciding]
+    at = {part: replace(known, threshold=threshold) for part, known in knowledge.items()}
+    return measures_of(scores, at, deciding, measurer)
+
+
+class Decided(NamedTuple):
+    """Measures of a state by the decision at 0; the threshold at the prior, and the measures by it."""
+
+    measures: Measures
+    threshold: float | None
+    at_prior: Measures
+
+
+def by_both_decisions(
+    scores: Mapping[str, Mapping[str, FloatArray]],
+    arrays: Arrays,
+    knowledge: Mapping[str, Knowledge],
+    names: Sequence[str],
+    measurer: Measurer,
+    data: DataFacts,
+    spec: RunSpec,
+) -> dict[str, Decided]:
+    """State -> its measures. ``scores``: state -> part -> (n,); ``arrays``: as :func:`threshold_in` reads them."""
+    # all of them first, which tells what reads a decision
+    at_zero = {state: measures_of(parts, knowledge, names, measurer) for state, parts in scores.items()}
+    found = {}
+    for state, parts in scores.items():
+        threshold = threshold_in(arrays, state, data, spec)
+        at_prior = measures_at(threshold, parts, knowledge, names, measurer)
+        found[state] = Decided(at_zero[state], threshold, at_prior)
+    return found

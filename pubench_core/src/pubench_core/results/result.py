@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serialize
 
 from ..errors import Cause
 from ..specs import RunSpec, Scheme, is_one_sample, population_prior
-from ..specs.canonical import short_hash
+from ..specs.fields import short_hash
 
 #: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
 RECORD_VERSION = 4

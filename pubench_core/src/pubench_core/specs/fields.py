@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import types
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
@@ -167,3 +169,16 @@ def _name(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return "one of " + ", ".join(str(word) for word in get_args(annotation))
     return {int: "a whole number", float: "a number", str: "a text"}.get(annotation, str(annotation))
+
+
+# -------------------------------------------------------------------- texts and hashes of plain data
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys, no white space and no NaN: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def short_hash(value: Any) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of :func:`canonical_json`."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]

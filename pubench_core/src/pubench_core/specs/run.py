@@ -18,11 +18,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import field_serializer, field_validator, model_validator
 
-from ..errors import shown
-from .canonical import short_hash
-from .fields import Field, Strict, identity_of
+from ..errors import shown, without_password
+from .fields import Field, Strict, identity_of, short_hash
 from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample
-from .secrets import without_password
 
 Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]

@@ -29,12 +29,11 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
-from pubench_core.errors import RecordError, said_by
+from pubench_core.errors import RecordError, said_by, without_password
 from pubench_core.records.files import ENVIRONMENT, TRACE
 from pubench_core.records.record import Record
 from pubench_core.results import Environment, Result
 from pubench_core.sinks import Sink, SinkError, SinkUnavailable
-from pubench_core.specs.secrets import without_password
 
 from .address import file_of, tracking_uri
 

@@ -24,7 +24,7 @@ from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .answer import Advice
 from .audited import Audited, read_answers

@@ -13,7 +13,7 @@ from pubench_evaluate.prior_estimates import estimate_prior
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .audited import Audited
 from .fits import Rows

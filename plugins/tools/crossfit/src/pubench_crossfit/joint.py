@@ -11,7 +11,7 @@ import csv
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,7 @@ from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.errors import RecordError
 from pubench_core.metric import FloatArray, Measurer
 from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
-from pubench_core.records.measures import by_both_decisions
-from pubench_core.records.scores import MEASURED, rows_and_labels, scores_name, scores_of
+from pubench_core.records.scores import MEASURED, by_both_decisions, rows_and_labels, scores_name, scores_of
 from pubench_core.results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
 
 from .measures import parts_of_folds, value_over_folds
@@ -184,7 +183,7 @@ def computed_folds(
 
     folds, refit = [fold(one) for one in plan.folds], None if plan.refit is None else fold(plan.refit)
     execution = plan.spec.execution.model_copy(update={"artifacts": ("scores", "trace")})
-    kept = plan.with_spec(plan.spec.model_copy(update={"execution": execution}))
+    kept = replace(plan, spec=plan.spec.model_copy(update={"execution": execution}))
     return joined(kept, build_problem(plan, opened=opened, root=root), folds, environment, refit)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pubench_core.errors import RequestError, shortened
 from pubench_core.records.files import open_regular, read_small
 from pubench_core.specs import RunSpec
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 if TYPE_CHECKING:
     from pandas import DataFrame

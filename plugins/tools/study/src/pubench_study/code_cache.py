@@ -16,7 +16,7 @@ from pubench_core.records.files import replace_text
 from pubench_core.records.requirements import Requirements
 from pubench_core.results import Code
 from pubench_core.results.result import Stored
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .plan import FrozenPlan, PlannedRun
 from .study_file import StudyFolder

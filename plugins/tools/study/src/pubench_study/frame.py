@@ -18,7 +18,7 @@ from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Measure, Result
 from pubench_core.specs import RunSpec
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .measure_names import metric_and_rule
 

@@ -18,7 +18,7 @@ from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.specs import ExecutionSpec, RunSpec
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of
 from .grid import EVERY_ESTIMATOR, GridCell, cells_of

@@ -18,7 +18,7 @@ from pubench_core.records.record import read_failure
 from pubench_core.records.requirements import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .code_cache import InstalledCode
 from .coverage_cache import Answering, stamp_of

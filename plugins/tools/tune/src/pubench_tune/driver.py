@@ -30,7 +30,7 @@ from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
-from pubench_core.specs.canonical import short_hash
+from pubench_core.specs.fields import short_hash
 
 from .result import Trial, Tuned
 from .sampler import Proposals

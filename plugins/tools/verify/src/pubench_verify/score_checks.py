@@ -12,8 +12,15 @@ from pubench_crossfit.measures import parts_of_folds, value_over_folds
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.measures import Measures, measures_at, measures_of, threshold_in
-from pubench_core.records.scores import MEASURED, scores_name, scores_of
+from pubench_core.records.scores import (
+    MEASURED,
+    Measures,
+    measures_at,
+    measures_of,
+    scores_name,
+    scores_of,
+    threshold_in,
+)
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
 from .difference import Apart, alike, differences

@@ -16,8 +16,7 @@ from types import FrameType
 import typer
 
 from pubench_cli.visible import visible
-from pubench_core.errors import PluginError, RequestError
-from pubench_core.specs.secrets import without_password
+from pubench_core.errors import PluginError, RequestError, without_password
 
 from ..address import file_of, tracking_uri
 

@@ -15,13 +15,15 @@ from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, unknown
-from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
+from pubench_core.records.files import SCORES, TRACE, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
 
 from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from pubench import RunResult
 
 #: Formats of pictures by the end of a file's name.
@@ -49,6 +51,16 @@ def draw_scores_of(run: RunResult, path: str | Path, criterion: str | None = Non
     one that cannot be written.
     """
     return draw_scores(run.folder, Path(path), criterion)
+
+
+def trace_of(run: RunResult) -> DataFrame:
+    """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
+    import pandas as pd
+
+    path = run.folder / TRACE
+    if not path.exists():
+        raise ValueError(f"run {run.run_id} kept no trace; run it again with artifacts=['scores', 'trace']")
+    return pd.read_csv(path)
 
 
 def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
