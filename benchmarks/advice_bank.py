@@ -23,7 +23,7 @@ import hidden_positives
 import numpy as np
 import pandas as pd
 import raw_rows
-from pubench_advise.fits import Rows, out_of_fold
+from pubench_advise.fits import FitRows, out_of_fold
 from pubench_advise.portfolio import PORTFOLIO, Candidate
 
 import pubench
@@ -101,7 +101,7 @@ def main() -> None:
 
     table = pubench.data(given.folder / "customers.csv", "confirmed", drop="customer_id")
     read = table._read()
-    parts = Rows(read.x, read.labeled, table)
+    parts = FitRows(read.x, read.labeled, table)
     priors = {one["name"]: one["prior"] for one in then["methods"]}
     for one in (*PORTFOLIO, *BY_HAND):
         if one.name in priors or one in BY_HAND:

@@ -34,7 +34,7 @@ import own_tables
 import pandas as pd
 import raw_rows
 from pubench_advise.evidence import Checked, checked_difference, found_at, pauc_difference
-from pubench_advise.fits import Rows, kept_folds, out_of_fold, run_of
+from pubench_advise.fits import FitRows, kept_folds, out_of_fold, run_of
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
 from pubench_metrics_pu import pubench_metrics
 from pubench_metrics_pu.proxy import pa
@@ -122,7 +122,7 @@ def checked(scores: Mapping[str, Any], reference: Any, labeled: Any, truth: Any,
 # -------------------------------------------------------------------- other ways to choose
 
 
-def decided(candidate: Candidate, rows: Rows, kept: Path, prior: float) -> Any:
+def decided(candidate: Candidate, rows: FitRows, kept: Path, prior: float) -> Any:
     """(n,) kept out-of-fold scores as the models gave them, positive above 0."""
     scores = np.zeros(len(rows.x))
     for fold in kept_folds(run_of(candidate, rows, kept, prior if candidate.prior else None, 1)):
@@ -163,9 +163,9 @@ def replicas(x: Any, labeled: Any, prior: float) -> Any:
         yield f"{outcome}, {'scar' if scar else 'fitted'}", z, truth, np.isin(np.arange(len(z)), drawn)
 
 
-def rows_of(x: Any, labeled: Any, name: str) -> Rows:
+def rows_of(x: Any, labeled: Any, name: str) -> FitRows:
     table = pubench.data(x, labeled, name=name, features=[f"x_{k}" for k in range(x.shape[1])])
-    return Rows(x.astype(np.float32), labeled, table)
+    return FitRows(x.astype(np.float32), labeled, table)
 
 
 def wider(given: argparse.Namespace) -> None:

@@ -195,3 +195,27 @@ def test_core_and_the_command_line_name_no_sink() -> None:
         if re.search(rf"\b{sink}\b", file.read_text(encoding="utf-8"), re.IGNORECASE)
     ]
     assert naming == ["pubench_cli/src/pubench_cli/installed.py: mlflow"]
+
+
+# -------------------------------------------------------------------- class names
+
+#: Folders whose code is hashed: renaming a class there runs records again. Their modules are read one at a time.
+HASHED = ("backbones", "bases", "formulas", "mechanisms", "methods", "metrics", "priors")
+
+
+def classes(folder: Path) -> set[str]:
+    """Names of the public classes that modules of a distribution define at their top level."""
+    trees = (ast.parse(file.read_text(encoding="utf-8")) for file in folder.glob("src/**/*.py"))
+    return {
+        node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0].isalpha()
+    }
+
+
+def test_a_class_name_means_one_thing_in_all_distributions() -> None:
+    """Except in code that is hashed."""
+    homes: dict[str, list[str]] = {}
+    for folder in FOLDERS:
+        if kind_of(folder) not in HASHED:
+            for name in classes(folder):
+                homes.setdefault(name, []).append(str(folder.relative_to(ROOT)))
+    assert {name: folders for name, folders in homes.items() if len(folders) > 1} == {}

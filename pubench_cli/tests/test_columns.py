@@ -8,13 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 
 COLUMNS = (
-    Column("method"),
-    Column("accuracy", right=True, rank=1),
-    Column("a rather long header", right=True, rank=2),
-    Column("what it says", wraps=True, rank=3),
+    PrintedColumn("method"),
+    PrintedColumn("accuracy", right=True, rank=1),
+    PrintedColumn("a rather long header", right=True, rank=2),
+    PrintedColumn("what it says", wraps=True, rank=3),
 )
 ROWS = [
     ["nnpu", "0.9876", "-12.3456", "a risk that is kept from going below zero"],
@@ -74,7 +74,7 @@ def test_texts_are_wrapped_before_a_column_goes() -> None:
 
 def test_where_not_even_two_columns_fit_a_row_becomes_lines() -> None:
     text = io.StringIO()
-    columns = (Column("key"), Column("value", right=True))
+    columns = (PrintedColumn("key"), PrintedColumn("value", right=True))
     print_table(Console(file=text, width=12), columns, [["abcdefgh", "123.456"], ["b", ""]])
     assert [line.rstrip() for line in text.getvalue().splitlines()] == ["abcdefgh", "  value:", "123.456", "b"]
 
@@ -87,5 +87,7 @@ def test_a_table_without_rows_has_its_header() -> None:
 
 def test_brackets_and_wide_letters_are_what_they_are() -> None:
     text = io.StringIO()
-    print_table(Console(file=text, width=40), (Column("[name]"), Column("n", right=True)), [["[red]甲乙", "1"]])
+    print_table(
+        Console(file=text, width=40), (PrintedColumn("[name]"), PrintedColumn("n", right=True)), [["[red]甲乙", "1"]]
+    )
     assert text.getvalue().splitlines()[1].split() == ["[red]甲乙", "1"]

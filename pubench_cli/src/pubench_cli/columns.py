@@ -22,7 +22,7 @@ NARROWEST = 18
 
 
 @dataclass(frozen=True)
-class Column:
+class PrintedColumn:
     """``wraps``: whether it holds texts that may go on in the next line. ``rank``: 0 is always shown; of the others,
     the highest is left out first.
     """
@@ -35,7 +35,7 @@ class Column:
 
 def print_table(
     console: Console,
-    columns: Sequence[Column],
+    columns: Sequence[PrintedColumn],
     rows: Sequence[Sequence[str | Text]],
     styles: Sequence[str] = (),
     *,
@@ -77,7 +77,7 @@ def _fits(widths: Sequence[int], room: int, gap: int) -> bool:
 
 
 def _kept(
-    columns: Sequence[Column], least: Sequence[int], room: int, gap: int, *, by_rank: bool
+    columns: Sequence[PrintedColumn], least: Sequence[int], room: int, gap: int, *, by_rank: bool
 ) -> tuple[list[int], list[int]]:
     """(shown, surplus) columns: by rank, or the first ones that there is room for, at least two of them."""
     kept, surplus = list(range(len(columns))), []
@@ -103,7 +103,7 @@ def _widths(kept: Sequence[int], natural: Sequence[int], least: Sequence[int], r
 
 def _print_grid(
     console: Console,
-    columns: Sequence[Column],
+    columns: Sequence[PrintedColumn],
     rows: Sequence[Sequence[Text]],
     styles: Sequence[str],
     widths: dict[int, int],
@@ -126,7 +126,7 @@ def _print_grid(
 
 
 def _print_stacked(
-    console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Text]], styles: Sequence[str]
+    console: Console, columns: Sequence[PrintedColumn], rows: Sequence[Sequence[Text]], styles: Sequence[str]
 ) -> None:
     """Every row as lines of ``name: value``, the first value as their heading."""
     for row, style in zip(rows, styles, strict=True):

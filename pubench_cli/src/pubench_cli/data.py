@@ -15,7 +15,7 @@ from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 
-from .columns import Column, print_table
+from .columns import PrintedColumn, print_table
 from .console import err, out
 from .copies import folders_of_copies, remove_copies, verify_copy
 from .inventory import Availability, availability_of
@@ -27,14 +27,14 @@ from .visible import rows_out
 #: Of the machine-readable listings; the table leaves the citation to ``pubench data info``.
 COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
 _LISTED = (
-    Column("key"),
-    Column("state"),
-    Column("size", right=True, rank=2),
-    Column("rows", right=True, rank=1),
-    Column("test", right=True, rank=3),
-    Column("classes", right=True, rank=5),
-    Column("prior", right=True, rank=4),
-    Column("license", wraps=True, rank=6),
+    PrintedColumn("key"),
+    PrintedColumn("state"),
+    PrintedColumn("size", right=True, rank=2),
+    PrintedColumn("rows", right=True, rank=1),
+    PrintedColumn("test", right=True, rank=3),
+    PrintedColumn("classes", right=True, rank=5),
+    PrintedColumn("prior", right=True, rank=4),
+    PrintedColumn("license", wraps=True, rank=6),
 )
 
 
@@ -136,7 +136,9 @@ def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
     print_table(console, _CLASSES, [["" if one[n] is None else str(one[n]) for n in names] for one in facts["classes"]])
     if tasks := facts.get("tasks"):
         console.print(f"tasks, {info.tasks}: {len(tasks)}", markup=False)
-        print_table(out(), [Column(name) for name in tasks[0]], [[str(value) for value in t.values()] for t in tasks])
+        print_table(
+            out(), [PrintedColumn(name) for name in tasks[0]], [[str(value) for value in t.values()] for t in tasks]
+        )
     for name, lists in facts["binarizations"].items():
         sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
         console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
@@ -153,10 +155,10 @@ def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
 
 
 _CLASSES = (
-    Column("index", right=True),
-    Column("class", wraps=True),
-    Column("rows", right=True),
-    Column("test", right=True),
+    PrintedColumn("index", right=True),
+    PrintedColumn("class", wraps=True),
+    PrintedColumn("rows", right=True),
+    PrintedColumn("test", right=True),
 )
 
 

@@ -11,18 +11,18 @@ from pubench_core.plugins.registry import provided
 from pubench_core.records.files import read_scores
 from pubench_core.results import Result
 
-from .columns import Column, print_table
+from .columns import PrintedColumn, print_table
 from .console import out
 
 if TYPE_CHECKING:
     from pubench_datasets_tables.decisions import Decisions, TopRows
 
 _COLUMNS = (
-    Column("if the prior is", wraps=True),
-    Column("positive rows", right=True),
-    Column("share", right=True),
-    Column("lowest score", right=True, rank=2),
-    Column("held-out reached", right=True, rank=1),
+    PrintedColumn("if the prior is", wraps=True),
+    PrintedColumn("positive rows", right=True),
+    PrintedColumn("share", right=True),
+    PrintedColumn("lowest score", right=True, rank=2),
+    PrintedColumn("held-out reached", right=True, rank=1),
 )
 
 

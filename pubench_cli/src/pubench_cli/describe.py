@@ -14,7 +14,7 @@ from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
 from pubench_core.results import plain_data
 
-from .columns import Column, print_table
+from .columns import PrintedColumn, print_table
 from .machine import print_json
 
 _LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
@@ -117,11 +117,11 @@ def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
 #: What is said in a way of its own.
 _APART = {"key", "kind", "name", "reference", "hyper_parameters", "presets"}
 _HYPER_PARAMETERS = (
-    Column("hyper-parameter"),
-    Column("default", wraps=True),
-    Column("values", wraps=True, rank=2),
-    Column("meaning", wraps=True, rank=1),
-    Column("search", wraps=True, rank=3),
+    PrintedColumn("hyper-parameter"),
+    PrintedColumn("default", wraps=True),
+    PrintedColumn("values", wraps=True, rank=2),
+    PrintedColumn("meaning", wraps=True, rank=1),
+    PrintedColumn("search", wraps=True, rank=3),
 )
 
 

@@ -89,7 +89,7 @@ _KEEP = ("key", "status", "name", "family", "modality", "assumption", "oracle", 
 
 
 def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
-    from .columns import Column, print_table
+    from .columns import PrintedColumn, print_table
     from .console import out
 
     if not found:
@@ -107,7 +107,7 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
             [*(_cell(row.get(name, "")) for name in own), published, f"{row['package']} {row['version']}", status]
         )
     ranks = {name: k for k, name in enumerate(_KEEP)} | {"status": 0}
-    columns = [Column(name, wraps=name != "key", rank=ranks.get(name, len(_KEEP))) for name in names]
+    columns = [PrintedColumn(name, wraps=name != "key", rank=ranks.get(name, len(_KEEP))) for name in names]
     styles = ["" if row["status"] == "ok" else "red" for row in found]
     print_table(out(), columns, rows, styles, everything=f"pubench list {kinds} --format csv")
 

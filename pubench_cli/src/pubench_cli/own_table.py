@@ -14,19 +14,19 @@ from pubench_core.data.table_reader import A_NUMBER, ColumnUse, is_table_path, t
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
-from .columns import Column, print_table
+from .columns import PrintedColumn, print_table
 from .console import out
 from .machine import print_json
 from .messages import in_flags
 from .options import TABLE_FLAGS, Given
 
 _COLUMNS = (
-    Column("column", wraps=True),
-    Column("is", wraps=True),
-    Column("what becomes of it", wraps=True),
-    Column("values", right=True, rank=3),
-    Column("missing", right=True, rank=1),
-    Column("such as", wraps=True, rank=2),
+    PrintedColumn("column", wraps=True),
+    PrintedColumn("is", wraps=True),
+    PrintedColumn("what becomes of it", wraps=True),
+    PrintedColumn("values", right=True, rank=3),
+    PrintedColumn("missing", right=True, rank=1),
+    PrintedColumn("such as", wraps=True, rank=2),
 )
 
 

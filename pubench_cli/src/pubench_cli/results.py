@@ -10,7 +10,7 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
-from .columns import Column, print_table
+from .columns import PrintedColumn, print_table
 from .console import out
 from .few_labels import few_held_out
 
@@ -76,11 +76,11 @@ def headline(result: Result, infos: dict[str, MetricInfo]) -> list[str]:
 def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     """One row per criterion; why one has no value follows below."""
     keys = headline(result, infos)
-    columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
-    columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
+    columns = [PrintedColumn("selected by"), PrintedColumn("epoch", right=True), PrintedColumn("value", right=True)]
+    columns += [PrintedColumn(infos[key].name if key in infos else key, right=True) for key in keys]
     twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
     if twice:
-        columns.insert(3, Column("decided"))
+        columns.insert(3, PrintedColumn("decided"))
     rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected

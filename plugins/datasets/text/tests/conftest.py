@@ -76,7 +76,7 @@ def encoded(put_in_hub_cache: Callable[[], Path], monkeypatch: pytest.MonkeyPatc
     given: list[str] = []
 
     @contextmanager
-    def loaded(_: model.Model) -> Iterator[Callable[[list[str]], Vectors]]:
+    def loaded(_: model.SentenceModel) -> Iterator[Callable[[list[str]], Vectors]]:
         def run(texts: list[str]) -> Vectors:
             given.extend(texts)
             return vectors_of(texts)

@@ -129,18 +129,18 @@ class TestNamedByTheUser:
 
 class TestFingerprint:
     def test_is_decided_by_content_and_not_by_place(self, tmp_path: Path, make_model: Make) -> None:
-        one, two = (model.Model(make_model(tmp_path / name), "a test") for name in ("one", "two"))
+        one, two = (model.SentenceModel(make_model(tmp_path / name), "a test") for name in ("one", "two"))
         assert fingerprint(one, tmp_path / "cache") == fingerprint(two, tmp_path / "cache")
 
     @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "1_Pooling/config.json"])
     def test_changes_with_every_file_that_decides(self, tmp_path: Path, make_model: Make, name: str) -> None:
-        found = model.Model(make_model(tmp_path / "own"), "a test")
+        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
         before = fingerprint(found, tmp_path / "cache")
         (found.folder / name).write_bytes(b"{ }")
         assert fingerprint(found, tmp_path / "cache") != before
 
     def test_does_not_change_with_descriptions_or_weights_for_others(self, tmp_path: Path, make_model: Make) -> None:
-        found = model.Model(make_model(tmp_path / "own"), "a test")
+        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
         before = fingerprint(found, tmp_path / "cache")
         for name in ("README.md", "data_config.json", "tf_model.h5", "pytorch_model.bin"):
             (found.folder / name).write_bytes(b"x")
@@ -149,7 +149,7 @@ class TestFingerprint:
     def test_is_remembered_as_long_as_no_file_changes(
         self, tmp_path: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        found = model.Model(make_model(tmp_path / "own"), "a test")
+        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
         before = fingerprint(found, tmp_path / "cache")
         opened: list[object] = []
         digest = model.hashlib.file_digest
@@ -163,7 +163,7 @@ class TestFingerprint:
         assert opened
 
     def test_needs_no_cache_that_can_be_written(self, tmp_path: Path, make_model: Make) -> None:
-        found = model.Model(make_model(tmp_path / "own"), "a test")
+        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
         (tmp_path / "file").write_text("in the way")
         assert fingerprint(found, tmp_path / "file") == fingerprint(found, tmp_path / "cache")
 

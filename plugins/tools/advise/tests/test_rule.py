@@ -7,7 +7,7 @@ import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose
 from pubench_advise.commands import _flags_for_arguments
-from pubench_advise.evidence import Checked, Difference, checked_difference, found_at, pauc_difference
+from pubench_advise.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
 from pubench_advise.goals import goal_of
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
@@ -17,8 +17,8 @@ from sklearn.metrics import roc_auc_score
 from pubench_core.errors import RequestError
 
 
-def difference(value: float, half: float, better: float) -> Difference:
-    return Difference(0.8 + value, 0.8, value, (value - half, value + half), better)
+def difference(value: float, half: float, better: float) -> OverBagging:
+    return OverBagging(0.8 + value, 0.8, value, (value - half, value + half), better)
 
 
 class TestTheRule:

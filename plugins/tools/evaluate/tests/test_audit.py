@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_evaluate.audit.statistics import Estimate, Melded, Side, clopper_pearson, scar_test
+from pubench_evaluate.audit.statistics import AuditEstimate, Melded, Side, clopper_pearson, scar_test
 
 import pubench
 
@@ -198,7 +198,7 @@ def test_intervals_cover_at_their_stated_rate_over_1000_simulations(
     counts = np.sum(found[: sample.n_bands_above], axis=0), np.sum(found[sample.n_bands_above :], axis=0)
 
     @cache
-    def said(x_above: int, x_below: int) -> tuple[Estimate, ...]:
+    def said(x_above: int, x_below: int) -> tuple[AuditEstimate, ...]:
         melded = Melded.of(
             Side(int(above.sum()), checked[0], x_above),
             Side(int((~above).sum()), checked[1], x_below),

@@ -20,7 +20,7 @@ from pubench_report.rendering import latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
 from pubench_report.report.model import Model, model_of
-from pubench_report.report.statistics import Comparison, check_baseline, comparisons_of
+from pubench_report.report.statistics import SettingTests, check_baseline, comparisons_of
 from pubench_report.report.tables import _signed, csv_text, sections
 from pubench_report.report.write import title_lines
 from pubench_report.significance import holm
@@ -53,7 +53,7 @@ def model(gathered: Gathered) -> Model:
 
 
 @pytest.fixture(scope="module")
-def compared(model: Model) -> list[Comparison]:
+def compared(model: Model) -> list[SettingTests]:
     return comparisons_of(model, "nnpu")
 
 
@@ -202,7 +202,7 @@ def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[fl
 # ---------------------------------------------------------------- tests
 
 
-def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: list[Comparison]) -> None:
+def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: list[SettingTests]) -> None:
     (test,) = compared
     others = ["cvir", "upu", "vpu"]
     raw = []
@@ -216,7 +216,7 @@ def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compare
 
 
 def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
-    model: Model, compared: list[Comparison]
+    model: Model, compared: list[SettingTests]
 ) -> None:
     (table,) = next(part.tables for part in sections(model, compared) if part.key == "tests")
     shown = {row[1].text: [entry.text for entry in row] for row in table.rows if row[0].text == "spambase"}
@@ -274,7 +274,7 @@ def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) 
     assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["first"] == 1.0
 
 
-def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[Comparison]) -> None:
+def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[SettingTests]) -> None:
     (test,) = compared
     assert test.friedman is not None
     shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
@@ -339,7 +339,7 @@ def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Pat
 # ---------------------------------------------------------------- formats
 
 
-def test_text_formats_mark_best_and_second(model: Model, compared: list[Comparison]) -> None:
+def test_text_formats_mark_best_and_second(model: Model, compared: list[SettingTests]) -> None:
     parts, title = sections(model, compared), title_lines(model.gathered)
     best = next(row for row in METHODS if cell(model, row, "spambase").mark == "best")
     value = model.measure.text(cell(model, best, "spambase").mean or 0.0)
@@ -349,7 +349,7 @@ def test_text_formats_mark_best_and_second(model: Model, compared: list[Comparis
     assert "pn (oracle)" in markdown(title, parts)
 
 
-def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: list[Comparison]) -> None:
+def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: list[SettingTests]) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_text(model, compared))))
     assert len(rows) == len(METHODS) * len(DATA) * len(model.criteria)
     one = next(r for r in rows if (r["method"], r["data"], r["criterion"]) == ("vpu", "spambase", "f1"))
@@ -363,7 +363,7 @@ def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model
 
 
 @pytest.fixture(scope="module")
-def html(model: Model, compared: list[Comparison]) -> str:
+def html(model: Model, compared: list[SettingTests]) -> str:
     return page(model, compared, title_lines(model.gathered))
 
 
@@ -401,7 +401,7 @@ STRANGE = "a|b_c 5% & #1\nend"
 
 
 @pytest.fixture(scope="module")
-def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[Comparison]]:
+def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[SettingTests]]:
     """A method whose name every format has to escape, and one of whose runs failed for such a reason."""
     made = made_study([STRANGE, "[x] vpu"], ["imdb"], [2, 25])
     folder = stored(tmp_path_factory.mktemp("strange"), made)
@@ -413,7 +413,7 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[Compa
     return model, comparisons_of(model, "[x] vpu")
 
 
-def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple[Model, list[Comparison]]) -> None:
+def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple[Model, list[SettingTests]]) -> None:
     model, _ = strange
     found = cell(model, STRANGE, "imdb")
     assert (len(found.values), found.seeds) == (2, 3)
@@ -421,7 +421,7 @@ def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple
     assert "4 runs, 1 failed" in title_lines(model.gathered)[1]
 
 
-def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, list[SettingTests]]) -> None:
     model, tests = strange
     lines = markdown(title_lines(model.gathered), sections(model, tests)).splitlines()
     cells = [re.split(r"(?<!\\)\|", line)[1].strip() for line in lines if line.startswith("|")]
@@ -429,7 +429,7 @@ def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, lis
     assert r"\[x\] vpu" in cells
 
 
-def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[SettingTests]]) -> None:
     model, tests = strange
     lines = latex(title_lines(model.gathered), sections(model, tests)).splitlines()
     names = [line.partition(" & ")[0] for line in lines if line.endswith(r"\\")]
@@ -437,7 +437,7 @@ def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[C
     assert "{[}x] vpu" in names  # after a line break, a bracket is an argument of it
 
 
-def test_a_reason_is_escaped_in_the_page(strange: tuple[Model, list[Comparison]]) -> None:
+def test_a_reason_is_escaped_in_the_page(strange: tuple[Model, list[SettingTests]]) -> None:
     model, tests = strange
     found = page(model, tests, title_lines(model.gathered))
     assert "onerror=alert(1)" in found

@@ -12,7 +12,7 @@ from pubench_report.drawing import Cost, Panel, costs, dots, looks, plain_style,
 from pubench_report.pages.report import page
 from pubench_report.ranking import RankInterval
 from pubench_report.report.figures import (
-    Drawn,
+    NamedFigure,
     all_figures,
     by_criterion,
     costs_of,
@@ -34,19 +34,19 @@ METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
 KEYS = ["methods-s1", "measures-s1", "criteria-s1", "means-s1", "ranks-s1", "difference-s1", "cost-s1"]
 
 
-def figures_of(folder: Path, **study: Any) -> dict[str, Drawn]:
+def figures_of(folder: Path, **study: Any) -> dict[str, NamedFigure]:
     model = model_of(gather(str(stored(folder, made_study(METHODS, **study))), Path("r"), None), "accuracy", None)
     return {drawn.key: drawn for drawn in all_figures(model, comparisons_of(model, "nnpu"))}
 
 
 @pytest.fixture(scope="module")
-def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
+def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFigure]:
     data = ["spambase", "20news", "connect-4", "fashion-mnist", "imdb"]
     return figures_of(tmp_path_factory.mktemp("conventional"), data=data, seeds=[2, 25])
 
 
 @pytest.fixture(scope="module")
-def varied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
+def varied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFigure]:
     folder = tmp_path_factory.mktemp("varied")
     frequencies = (0.01, 0.05, 0.09, 0.1, 0.5, 0.9)
     return figures_of(folder, data=["imdb"], seeds=[2], cs=frequencies, mechanisms=["scar", "sar-pusb"])
@@ -59,7 +59,7 @@ def biased(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return model_of(gather(str(stored(tmp_path_factory.mktemp("biased"), study)), Path("r"), None), "accuracy", None)
 
 
-def texts(drawn: Drawn) -> list[Any]:
+def texts(drawn: NamedFigure) -> list[Any]:
     """(text, box) of every text that is drawn."""
     figure = drawn.figure
     with plain_style():
@@ -81,7 +81,7 @@ def _within(labels: Any, limits: tuple[float, float]) -> list[Any]:
     return [text for text, place in zip(labels, at, strict=True) if min(limits) <= place <= max(limits)]
 
 
-def assert_nothing_overlaps(drawn: Drawn, least: int = 13) -> None:
+def assert_nothing_overlaps(drawn: NamedFigure, least: int = 13) -> None:
     boxes = texts(drawn)
     whole = drawn.figure.bbox
     assert len(boxes) >= least
@@ -97,12 +97,12 @@ def assert_nothing_overlaps(drawn: Drawn, least: int = 13) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Drawn], key: str) -> None:
+def test_no_text_of_26_methods_is_over_another(conventional: dict[str, NamedFigure], key: str) -> None:
     assert_nothing_overlaps(conventional[key])
 
 
 @pytest.mark.parametrize("key", ["frequency", "mechanisms"])
-def test_no_text_is_over_another_where_labelings_differ(varied: dict[str, Drawn], key: str) -> None:
+def test_no_text_is_over_another_where_labelings_differ(varied: dict[str, NamedFigure], key: str) -> None:
     assert_nothing_overlaps(varied[key])
 
 
@@ -209,7 +209,7 @@ def test_series_differ_without_their_colors() -> None:
     assert len({(look.marker, look.hollow) for look in of_26}) == 26
 
 
-def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, Drawn], tmp_path: Path) -> None:
+def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, NamedFigure], tmp_path: Path) -> None:
     one = conventional["difference-s1"]
     first = [path.read_bytes() for path in write_figures([one], tmp_path / "a")]
     again = [path.read_bytes() for path in write_figures([one], tmp_path / "b")]
@@ -320,5 +320,5 @@ def test_names_of_any_length_stay_whole_and_in_the_figure(length: int) -> None:
             dots([Panel("a", "%", {(name, "x"): (1.0, None) for name in names})] * 2, names, ["x"]),
         ]
     for figure in figures:
-        assert {name for name, _ in texts(Drawn("k", figure))} >= set(names)
-        assert_nothing_overlaps(Drawn("k", figure), least=5)
+        assert {name for name, _ in texts(NamedFigure("k", figure))} >= set(names)
+        assert_nothing_overlaps(NamedFigure("k", figure), least=5)

@@ -24,7 +24,7 @@ from pubench_archives.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .model import NAME, Model, find, fingerprint, fingerprint_in_use, remember_as_last
+from .model import NAME, SentenceModel, find, fingerprint, fingerprint_in_use, remember_as_last
 
 Vectors = npt.NDArray[np.float32]
 #: Texts to (n, d) vectors.
@@ -72,7 +72,7 @@ def encode(texts: Sequence[str], root: DataRoot, label: str) -> Vectors:
 
 
 @contextlib.contextmanager
-def loaded(model: Model) -> Iterator[Encode]:
+def loaded(model: SentenceModel) -> Iterator[Encode]:
     """The encoder in memory, on a GPU where there is one: a function from texts to (n, d) float32 vectors.
 
     Raises RequestError if the model cannot be loaded. The library writes and downloads nothing meanwhile.
@@ -112,7 +112,7 @@ def loaded(model: Model) -> Iterator[Encode]:
 # -------------------------------------------------------------------- making
 
 
-def _make(folder: Path, texts: list[str], model: Model, mark: str, root: DataRoot, label: str) -> None:
+def _make(folder: Path, texts: list[str], model: SentenceModel, mark: str, root: DataRoot, label: str) -> None:
     """Encodes what no earlier process has encoded, and keeps the whole."""
     # texts of one length together: a batch is padded to its longest
     order = np.argsort([-len(text) for text in texts], kind="stable")
@@ -142,7 +142,7 @@ def _make(folder: Path, texts: list[str], model: Model, mark: str, root: DataRoo
 
 
 def _chunks(
-    folder: Path, texts: list[str], model: Model, root: DataRoot, label: str
+    folder: Path, texts: list[str], model: SentenceModel, root: DataRoot, label: str
 ) -> tuple[list[Vectors], int, float]:
     """(vectors of every chunk, documents encoded by this process, seconds that took), each chunk kept when it is done.
 
@@ -169,7 +169,7 @@ def _chunks(
     return parts, done, time.perf_counter() - started
 
 
-def _usable(part: Any, n: int, model: Model) -> Vectors:
+def _usable(part: Any, n: int, model: SentenceModel) -> Vectors:
     """The vectors of one chunk, if they are vectors; RequestError if the encoder is broken."""
     if part.ndim != 2 or len(part) != n or not np.isfinite(part).all():
         raise RequestError(

@@ -27,7 +27,7 @@ _NOT_DECIDING = ("data_config.json",)
 
 
 @dataclass(frozen=True)
-class Model:
+class SentenceModel:
     """A sentence-transformers model on this machine. ``revision``: the hub's, where known, else empty."""
 
     folder: Path
@@ -35,7 +35,7 @@ class Model:
     revision: str = ""
 
 
-def find_local(root: DataRoot) -> Model | None:
+def find_local(root: DataRoot) -> SentenceModel | None:
     """The encoder, without touching the network: the user's, the hub's cache, the installed package; None if none.
 
     Raises RequestError if the path that the user named is no sentence-transformers model.
@@ -48,11 +48,11 @@ def find_local(root: DataRoot) -> Model | None:
                 field="execution.encoder",
                 value=root.encoder,
             )
-        return Model(root.encoder, "execution.encoder")
+        return SentenceModel(root.encoder, "execution.encoder")
     return _in_hub_cache() or _in_package()
 
 
-def find(root: DataRoot) -> Model:
+def find(root: DataRoot) -> SentenceModel:
     """The encoder, downloaded if there is none and the network may be used.
 
     Raises RequestError naming the ways to get one.
@@ -78,7 +78,7 @@ def find(root: DataRoot) -> Model:
         raise RequestError(f"the sentence encoder {NAME} could not be downloaded: {one_line(error)}; {ways}") from error
     if wrong := shortfall(folder):
         raise RequestError(f"the sentence encoder as downloaded to {folder} {wrong}; {ways}")
-    return Model(folder, "the Hugging Face hub", folder.name)
+    return SentenceModel(folder, "the Hugging Face hub", folder.name)
 
 
 def shortfall(folder: Path) -> str:
@@ -97,7 +97,7 @@ def shortfall(folder: Path) -> str:
     return ""
 
 
-def fingerprint(model: Model, cache: Path) -> str:
+def fingerprint(model: SentenceModel, cache: Path) -> str:
     """SHA-256 (16 digits) over everything in the model's folder that decides an embedding, with the names.
 
     Computed where sizes or times are new (0.1 s for 90 MB), else remembered in ``cache``.
@@ -169,7 +169,7 @@ def network_errors() -> tuple[type[BaseException], ...]:
     return (OSError, *HfHubHTTPError.__bases__)
 
 
-def _in_hub_cache() -> Model | None:
+def _in_hub_cache() -> SentenceModel | None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     from huggingface_hub import constants  # not the whole library, which takes 0.3 s
 
@@ -179,14 +179,14 @@ def _in_hub_cache() -> Model | None:
     except OSError:  # never downloaded here
         return None
     snapshot = folder / "snapshots" / revision
-    return None if shortfall(snapshot) else Model(snapshot, "the Hugging Face cache", revision)
+    return None if shortfall(snapshot) else SentenceModel(snapshot, "the Hugging Face cache", revision)
 
 
-def _in_package() -> Model | None:
+def _in_package() -> SentenceModel | None:
     if importlib.util.find_spec(PACKAGE) is None:
         return None
     folder = Path(importlib.import_module(PACKAGE).get_model_path())
-    return None if shortfall(folder) else Model(folder, f"the package {PACKAGE}")
+    return None if shortfall(folder) else SentenceModel(folder, f"the package {PACKAGE}")
 
 
 def _deciding(folder: Path) -> list[Path]:

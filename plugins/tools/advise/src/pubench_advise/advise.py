@@ -31,7 +31,7 @@ from .audited import Audited, read_answers
 from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .facts import Compared, Promise
-from .fits import OutOfFoldScores, Rows, run_of
+from .fits import FitRows, OutOfFoldScores, run_of
 from .fitting import Clock, NotFitted, expected, fitted, suited
 from .goals import AdviceGoal, goal_of
 from .labeling import power_of_a_sheet, scar_of
@@ -160,7 +160,7 @@ class _Steps:
         look = looked_at(self.table, self.read)
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
-        rows = self.rows = Rows(self.read.x, self.read.labeled, self.table, self.seed)
+        rows = self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed)
         self._announce(look)
         trees = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
         if isinstance(trees, NotFitted):

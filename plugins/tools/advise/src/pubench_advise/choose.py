@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .evidence import Difference
+from .evidence import OverBagging
 
 #: How sure checked rows must be that another method is better. Fixed by ``benchmarks/advice_regret.py`` on the half of
 #: the sources that it names, judged on the other half.
@@ -31,7 +31,7 @@ class ChosenMethod:
 
 
 def choose(
-    default: str, held_out: Mapping[str, Difference], checked: Mapping[str, Difference | None], sure: float = SURE
+    default: str, held_out: Mapping[str, OverBagging], checked: Mapping[str, OverBagging | None], sure: float = SURE
 ) -> ChosenMethod:
     """The answer. ``held_out``, ``checked``: name -> difference to ``default`` by labeled positives, by checked rows.
 
@@ -49,7 +49,7 @@ def choose(
     return ChosenMethod(answer, (answer, *alike), by)
 
 
-def _reaches(evidence: Mapping[str, Difference], name: str, answer: str) -> bool:
+def _reaches(evidence: Mapping[str, OverBagging], name: str, answer: str) -> bool:
     """Whether a method may be within :data:`ALIKE` of the answer; both are known by their difference to the default."""
     of_answer = evidence[answer].difference if answer in evidence else 0.0
     return evidence[name].interval[1] - of_answer >= -ALIKE

@@ -24,7 +24,7 @@ Z = 1.96
 
 
 @dataclass(frozen=True)
-class Difference:
+class OverBagging:
     """A method's measure minus that of bagged trees. ``interval``: 95 %. ``better``: how sure it is that it is above 0.
 
     ``value``, ``reference``: of the method and of bagged trees themselves.
@@ -37,7 +37,7 @@ class Difference:
     better: float
 
 
-def pauc_difference(scores: FloatArray, reference: FloatArray, labeled: BoolArray) -> Difference:
+def pauc_difference(scores: FloatArray, reference: FloatArray, labeled: BoolArray) -> OverBagging:
     """Held-out PAUC of both and its difference (DeLong, DeLong and Clarke-Pearson 1988).
 
     ``scores``, ``reference``: (n,) out-of-fold scores. PAUC compares methods only if labels are SCAR.
@@ -50,7 +50,7 @@ def pauc_difference(scores: FloatArray, reference: FloatArray, labeled: BoolArra
     variance = sum(float(np.var(one - other, ddof=1)) / len(one) for one, other in (of_labeled, of_unlabeled))
     deviation = max(variance, 1e-16) ** 0.5
     interval = (difference - Z * deviation, difference + Z * deviation)
-    return Difference(values[0], values[1], difference, interval, float(norm.cdf(difference / deviation)))
+    return OverBagging(values[0], values[1], difference, interval, float(norm.cdf(difference / deviation)))
 
 
 def _placements(scores: FloatArray, labeled: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -121,7 +121,9 @@ class Checked:
         return cls(kept, positive, (size / np.maximum(per_band, 1))[of_band], of_band)
 
 
-def checked_difference(scores: FloatArray, reference: FloatArray, checked: Checked, seed: int = 0) -> Difference | None:
+def checked_difference(
+    scores: FloatArray, reference: FloatArray, checked: Checked, seed: int = 0
+) -> OverBagging | None:
     """AUC on the unlabeled rows by checked rows, weighted by the design: no prior and no SCAR is assumed.
 
     Interval and certainty are from draws of the checked rows, band by band. None with fewer than
@@ -141,7 +143,7 @@ def checked_difference(scores: FloatArray, reference: FloatArray, checked: Check
         return None
     low, high = np.percentile(finite, [2.5, 97.5])
     better = float((finite > 0).mean() + (finite == 0).mean() / 2)
-    return Difference(value, of_reference, value - of_reference, (float(low), float(high)), better)
+    return OverBagging(value, of_reference, value - of_reference, (float(low), float(high)), better)
 
 
 def _drawn(band: IntArray, rng: np.random.Generator) -> FloatArray:

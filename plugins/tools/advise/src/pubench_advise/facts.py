@@ -13,7 +13,7 @@ from pubench_core.results import plain_data
 
 from .audited import Audited
 from .choose import ChosenMethod
-from .evidence import Agreement, Difference
+from .evidence import Agreement, OverBagging
 from .fitting import NotFitted
 from .goals import AdviceGoal
 from .labeling import Scar
@@ -41,9 +41,9 @@ class Compared:
     seconds: float
     pauc: float
     found: float
-    held_out: Difference | None
+    held_out: OverBagging | None
     agreement: Agreement | None
-    checked: Difference | None
+    checked: OverBagging | None
     prior: float | None
 
 

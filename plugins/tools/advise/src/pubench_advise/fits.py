@@ -34,7 +34,7 @@ FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
 
 
 @dataclass(frozen=True)
-class Rows:
+class FitRows:
     """Features of a table and who is labeled. ``x``: (n, d) float32, NaN if missing; ``labeled``: (n,) bool."""
 
     x: npt.NDArray[np.float32]
@@ -65,7 +65,7 @@ class OutOfFoldScores:
     prior: float | None = None
 
 
-def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, threads: int | None = None) -> Plan:
+def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None, threads: int | None = None) -> Plan:
     """The joint run of a candidate, in its last epoch, whose records are kept in ``kept``; new rows are scored by one
     more model of all rows.
     """
@@ -109,7 +109,7 @@ def trained(fold: Plan) -> Record:
 
 def out_of_fold(
     candidate: Candidate,
-    rows: Rows,
+    rows: FitRows,
     kept: Path,
     *,
     prior: float | None = None,

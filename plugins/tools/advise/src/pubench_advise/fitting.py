@@ -12,7 +12,7 @@ from pubench_study.durations import duration
 
 from pubench_core.errors import PubenchError
 
-from .fits import OutOfFoldScores, Rows, kept_folds, out_of_fold, run_of
+from .fits import FitRows, OutOfFoldScores, kept_folds, out_of_fold, run_of
 from .look import FEW_FOR_NETWORKS, FEW_TO_CHOOSE
 from .portfolio import DEFAULT, PORTFOLIO, Candidate
 
@@ -61,7 +61,7 @@ def suited(n_labeled: int, prior: float | None, wanted: Sequence[Candidate] = PO
     return found
 
 
-def expected(candidates: Sequence[Candidate], rows: Rows, slower: float = 1.0) -> float:
+def expected(candidates: Sequence[Candidate], rows: FitRows, slower: float = 1.0) -> float:
     """Seconds of all their fits, roughly."""
     n, d = rows.x.shape
     return slower * rows.folds * sum(one.expected(n, d) for one in candidates)
@@ -69,7 +69,7 @@ def expected(candidates: Sequence[Candidate], rows: Rows, slower: float = 1.0) -
 
 def fitted(
     candidate: Candidate,
-    rows: Rows,
+    rows: FitRows,
     kept: Path,
     prior: float | None,
     clock: Clock,

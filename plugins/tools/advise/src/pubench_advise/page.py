@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pubench_evaluate.report_card import Table
+from pubench_evaluate.report_card import CardTable
 from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
@@ -13,7 +13,7 @@ from pubench_core.results import plain_data
 from .facts import AdviceFacts, Compared
 
 if TYPE_CHECKING:
-    from .evidence import Difference
+    from .evidence import OverBagging
 
 _HOW = (
     "Every row is scored by a model that did not see it. Held-out labeled positives say which method finds what looks "
@@ -95,7 +95,7 @@ def _differences(compared: Sequence[Compared]) -> dict[str, Any]:
 # -------------------------------------------------------------------- tables and sentences
 
 
-def _before(advice: AdviceFacts) -> Table | None:
+def _before(advice: AdviceFacts) -> CardTable | None:
     """What checked rows changed."""
     before, promise = advice.before, advice.promise
     if before is None:
@@ -110,7 +110,7 @@ def _before(advice: AdviceFacts) -> Table | None:
             f"{promise.low:,} to {promise.high:,} of {promise.budget:,}",
         ],
     ]
-    return Table(("", "before", "after"), rows, left=3)
+    return CardTable(("", "before", "after"), rows, left=3)
 
 
 def _between(interval: Sequence[float] | None) -> str:
@@ -134,7 +134,7 @@ def _labeling(advice: AdviceFacts) -> tuple[str, ...]:
     return (*taken, advice.scar.sentence)
 
 
-def _estimators(advice: AdviceFacts) -> Table | None:
+def _estimators(advice: AdviceFacts) -> CardTable | None:
     estimated = advice.prior.estimated
     if estimated is None:
         return None
@@ -147,11 +147,11 @@ def _estimators(advice: AdviceFacts) -> Table | None:
         ]
         for key, value, low, high, why in estimated.each
     ]
-    return Table(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows)
+    return CardTable(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows)
 
 
-def _methods(compared: Sequence[Compared]) -> Table:
-    def said(found: Difference | None) -> str:
+def _methods(compared: Sequence[Compared]) -> CardTable:
+    def said(found: OverBagging | None) -> str:
         return (
             "" if found is None else f"{found.difference:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
         )
@@ -172,7 +172,7 @@ def _methods(compared: Sequence[Compared]) -> Table:
         ]
         for one in compared
     ]
-    return Table((*head, "seconds"), rows)
+    return CardTable((*head, "seconds"), rows)
 
 
 def _answer(advice: AdviceFacts) -> list[str]:
@@ -187,7 +187,7 @@ def _answer(advice: AdviceFacts) -> list[str]:
     return [f"{choice.answer}. {why}", *([f"Not shown to be worse: {', '.join(others)}."] if others else [])]
 
 
-def _cuts(advice: AdviceFacts) -> Table:
+def _cuts(advice: AdviceFacts) -> CardTable:
     card, scar = advice.card, advice.scar
     doubt = "" if scar.holds else " (not tested)" if scar.status == "untested" else f" ({scar.status})"
     rows = [
@@ -208,4 +208,4 @@ def _cuts(advice: AdviceFacts) -> Table:
         for cut in (*card.budgets, *card.recalls)
     ]
     head = ("review", f"positives, if SCAR{doubt}", f"of all positives, if SCAR{doubt}", "score above")
-    return Table(head, rows)
+    return CardTable(head, rows)

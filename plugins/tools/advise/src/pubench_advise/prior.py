@@ -16,7 +16,7 @@ from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
 from .audited import Audited
-from .fits import Rows
+from .fits import FitRows
 
 #: Estimators read at most so many rows, a random part of the table.
 MOST_ROWS = 10_000
@@ -87,7 +87,7 @@ def _said(interval: tuple[float, float]) -> str:
     return f"{interval[0]:.3g} to {interval[1]:.3g}"
 
 
-def estimates(rows: Rows, kept: Path, *, thorough: bool, progress: Callable[[str], None]) -> Estimated:
+def estimates(rows: FitRows, kept: Path, *, thorough: bool, progress: Callable[[str], None]) -> Estimated:
     """The installed estimators on the features, at most :data:`MOST_ROWS` rows of them; kept once they are made."""
     path = kept / f"prior-{short_hash([rows.table.notes, rows.scheme, rows.seed, thorough, len(rows.x)])}.json"
     try:

@@ -21,13 +21,13 @@ from pubench_core.specs import is_one_sample
 from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
 from .facts import CardFacts
-from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
+from .measuring import Measured, PlottedCurve, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
 from .prior_input import Belief, belief_in, narrowed, shares_of, wanted_estimator
 from .report_card import framed, headline, page_of
 from .resampling import MOST_RESAMPLES, Resampling, resamples_for
 from .scored_rows import ScoredRows, scored_rows
-from .thresholds import Cut, Cuts
+from .thresholds import Cuts, ThresholdCut
 
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
@@ -200,7 +200,7 @@ def _card(
     rows: ScoredRows,
     estimates: tuple[EstimatedPrior, ...],
     belief: Belief,
-    decision: Cut,
+    decision: ThresholdCut,
     cuts: Cuts,
     other: ScoredRows | None,
     drawn: Resampling,
@@ -253,7 +253,7 @@ def _histogram(rows: ScoredRows) -> dict[str, tuple[float, ...]]:
 
 
 def _by_prior(
-    rows: ScoredRows, belief: Belief, decision: Cut, n_all: int | None
+    rows: ScoredRows, belief: Belief, decision: ThresholdCut, n_all: int | None
 ) -> Iterator[tuple[float, float, float]]:
     """Recall times the positives in U that another prior implies, at most as many as there are rows."""
     if belief.prior is None or decision.recall_interval is None:
@@ -283,7 +283,7 @@ def _warnings(
     rows: ScoredRows,
     belief: Belief,
     estimates: Sequence[EstimatedPrior],
-    decision: Cut,
+    decision: ThresholdCut,
     comparison: Comparison | None,
     contradictions: Sequence[str],
     *,
@@ -316,7 +316,9 @@ def _warnings(
     return said
 
 
-def _contradictions(decision: Cut, others: Sequence[Cut], measures: Mapping[str, Measured]) -> list[str]:
+def _contradictions(
+    decision: ThresholdCut, others: Sequence[ThresholdCut], measures: Mapping[str, Measured]
+) -> list[str]:
     """What cannot be if the prior is right and labeled rows are a random draw of all positives."""
     said, both = [], "The prior and the labeled rows imply"
     if decision.infeasible:
@@ -355,4 +357,4 @@ def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
     return said
 
 
-__all__ = ["Belief", "Comparison", "Curve", "Evaluation", "Measured", "evaluate"]
+__all__ = ["Belief", "Comparison", "Evaluation", "Measured", "PlottedCurve", "evaluate"]

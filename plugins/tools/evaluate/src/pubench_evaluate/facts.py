@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .estimates import EstimatedPrior
-from .measuring import Curve, Measured
+from .measuring import Measured, PlottedCurve
 from .paired import Comparison
 from .prior_input import Belief
-from .thresholds import Cut
+from .thresholds import ThresholdCut
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class CardFacts:
     belief: Belief
     estimates: tuple[EstimatedPrior, ...]
     measures: Mapping[str, Measured]
-    decision: Cut
-    budgets: tuple[Cut, ...]
-    recalls: tuple[Cut, ...]
-    curves: Mapping[str, Curve] = field(default_factory=dict)
+    decision: ThresholdCut
+    budgets: tuple[ThresholdCut, ...]
+    recalls: tuple[ThresholdCut, ...]
+    curves: Mapping[str, PlottedCurve] = field(default_factory=dict)
     band: Mapping[str, tuple[float, ...]] | None = None
     comparison: Comparison | None = None
     contradictions: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class CardFacts:
 
 
 @dataclass(frozen=True)
-class PriorFacts:
+class PriorFindings:
     """See :class:`~pubench_evaluate.prior_estimates.PriorEstimates`."""
 
     name: str

@@ -54,7 +54,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Curve:
+class PlottedCurve:
     """``x``, ``y``: points of a curve, from left to right."""
 
     x: tuple[float, ...]
@@ -145,7 +145,7 @@ def measured(
 
 def curves_of(
     rows: ScoredRows, measures: Mapping[str, Measured]
-) -> tuple[dict[str, Curve], dict[str, tuple[float, ...]] | None]:
+) -> tuple[dict[str, PlottedCurve], dict[str, tuple[float, ...]] | None]:
     """Raw and recovered curves, and the band of the recovered one, from what the measures say."""
     roc = _raw_roc(rows)
     curves = {"raw-roc": roc, "raw-pr": _raw_pr(rows, roc)}
@@ -157,12 +157,12 @@ def curves_of(
         ("pulp", details.get("pulp", {}).get("curve"), "share", "probability"),
     ):
         if said:
-            curves[name] = Curve(tuple(said[x]), tuple(said[y]))
+            curves[name] = PlottedCurve(tuple(said[x]), tuple(said[y]))
     band = of_auc.get("band")
     return curves, None if not band else {name: tuple(band[name]) for name in ("fpr", "low", "high")}
 
 
-def _raw_roc(rows: ScoredRows) -> Curve:
+def _raw_roc(rows: ScoredRows) -> PlottedCurve:
     """Labeled rows against U, as if every unlabeled row were negative."""
     labeled, unlabeled = np.sort(rows.of_labeled), np.sort(rows.of_unlabeled)
     cuts = np.unique(np.concatenate([labeled, unlabeled]))[::-1]
@@ -170,12 +170,12 @@ def _raw_roc(rows: ScoredRows) -> Curve:
         cuts = cuts[np.linspace(0, len(cuts) - 1, _POINTS).astype(int)]
     y = 1 - np.searchsorted(labeled, cuts, "left") / len(labeled)
     x = 1 - np.searchsorted(unlabeled, cuts, "left") / len(unlabeled)
-    return Curve((0.0, *x.tolist()), (0.0, *y.tolist()))
+    return PlottedCurve((0.0, *x.tolist()), (0.0, *y.tolist()))
 
 
-def _raw_pr(rows: ScoredRows, roc: Curve) -> Curve:
+def _raw_pr(rows: ScoredRows, roc: PlottedCurve) -> PlottedCurve:
     """Precision and recall as if every unlabeled row were negative: precision depends on how many rows are labeled."""
     found = np.asarray(roc.y) * rows.n_labeled
     taken = found + np.asarray(roc.x) * len(rows.unlabeled)
     known = taken > 0
-    return Curve(tuple(np.asarray(roc.y)[known].tolist()), tuple((found[known] / taken[known]).tolist()))
+    return PlottedCurve(tuple(np.asarray(roc.y)[known].tolist()), tuple((found[known] / taken[known]).tolist()))

@@ -15,7 +15,7 @@ from pubench_core.results import Measure
 
 from .resampling import COMPARED, Resampling, interval_of, resampled
 from .scored_rows import ScoredRows, scored_rows
-from .thresholds import Cut, Cuts
+from .thresholds import Cuts, ThresholdCut
 
 #: Oracle metrics by which two models are compared where the truth is known.
 _COMPARED_ORACLE = ("auc", "f1")
@@ -79,7 +79,7 @@ def compared(
     known: Knowledge,
     metrics: Mapping[str, MetricPlugin],
     cuts: Cuts,
-    decision: Cut,
+    decision: ThresholdCut,
     drawn: Resampling,
 ) -> Comparison:
     """Paired: both models on the same resampled rows; the other model's threshold is made as the first one's was."""

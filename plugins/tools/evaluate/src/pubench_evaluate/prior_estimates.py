@@ -17,7 +17,7 @@ from pubench_core.results import plain_data
 
 from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
-from .facts import PriorFacts
+from .facts import PriorFindings
 from .report_card import framed, page_of_priors
 from .scored_rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
@@ -26,7 +26,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True)
-class PriorEstimates(PriorFacts):
+class PriorEstimates(PriorFindings):
     """Estimates of the class prior of one table. ``read``: what the estimators were given, in words.
 
     ``interval``: π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is

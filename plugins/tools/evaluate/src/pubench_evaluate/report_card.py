@@ -10,17 +10,17 @@ from typing import Any
 from pubench_core.results import plain_data
 
 from .estimates import RULE, EstimatedPrior, summary
-from .facts import CardFacts, PriorFacts
+from .facts import CardFacts, PriorFindings
 from .measuring import Measured
 from .paired import Comparison
-from .thresholds import DRAWS, Cut
+from .thresholds import DRAWS, ThresholdCut
 
 #: Measures at the top of the page, those that there are; the others are folded.
 FIRST = ("recovered-auc", "recovered-recall", "recovered-precision", "pauc")
 
 
 @dataclass(frozen=True)
-class Table:
+class CardTable:
     """Rows of texts; columns from ``left`` on are numbers, except the last ``notes``."""
 
     head: tuple[str, ...]
@@ -59,7 +59,7 @@ def page_of(card: CardFacts) -> str:
     )
 
 
-def page_of_priors(found: PriorFacts) -> str:
+def page_of_priors(found: PriorFindings) -> str:
     """A page of the estimators alone."""
     facts = f"{found.rows:,} rows, {found.labeled:,} labeled; {found.scheme}; {found.read}"
     believed = None if found.true is None else ("true", found.true, None)
@@ -142,7 +142,7 @@ def _reviewed(card: CardFacts) -> str:
     return f"{what} (estimated from {cut.rows:,} of {card.rows['unlabeled']:,} that were held out of training)"
 
 
-def count_of(cut: Cut) -> str:
+def count_of(cut: ThresholdCut) -> str:
     """How many positives to expect above a threshold; a word if there cannot be as many as the prior implies.
 
     Empty if the prior is unknown, or contradicted by another part of the card.
@@ -155,7 +155,7 @@ def count_of(cut: Cut) -> str:
     return f"{low:,.0f} to {high:,.0f}"
 
 
-def found_of(cut: Cut) -> str:
+def found_of(cut: ThresholdCut) -> str:
     """Which share of the positives lies above a threshold."""
     if cut.recall_interval is None:
         return "share of the positives found unknown"
@@ -221,7 +221,7 @@ def _spans(
     return found if believed is None else [*found, (*believed, True)]
 
 
-def _reviews(card: CardFacts) -> Table:
+def _reviews(card: CardFacts) -> CardTable:
     rows = [
         [
             f"the top {cut.budget:,}"
@@ -233,7 +233,7 @@ def _reviews(card: CardFacts) -> Table:
         ]
         for cut in (*card.budgets, *card.recalls)
     ]
-    return Table(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
+    return CardTable(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
 
 
 def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
     return "" if found.value is None else f"{found.value:.{digits}f}", between(found.interval)
 
 
-def _measures(card: CardFacts) -> Table:
+def _measures(card: CardFacts) -> CardTable:
     rows = [
         [
             f"{found.name}: {found.summary}",
@@ -253,10 +253,10 @@ def _measures(card: CardFacts) -> Table:
         ]
         for found in card.measures.values()
     ]
-    return Table(("measure", "value", "95 % interval", "assumes", "note"), rows, notes=2)
+    return CardTable(("measure", "value", "95 % interval", "assumes", "note"), rows, notes=2)
 
 
-def _estimates(estimates: Sequence[EstimatedPrior]) -> Table:
+def _estimates(estimates: Sequence[EstimatedPrior]) -> CardTable:
     """Each estimator's prior, and why some are left out."""
     rows = [
         [
@@ -268,7 +268,7 @@ def _estimates(estimates: Sequence[EstimatedPrior]) -> Table:
         ]
         for found in estimates
     ]
-    return Table(("estimator", "prior", "95 % interval", "in the range", "note"), rows, notes=2)
+    return CardTable(("estimator", "prior", "95 % interval", "in the range", "note"), rows, notes=2)
 
 
 def verdict(comparison: Comparison | None) -> str:
@@ -283,7 +283,7 @@ def verdict(comparison: Comparison | None) -> str:
     return "; ".join(f"{name} is better by {n} of {len(better)} measures" for name, n in counts.items() if n) + "."
 
 
-def _two_models(comparison: Comparison | None) -> Table | None:
+def _two_models(comparison: Comparison | None) -> CardTable | None:
     if comparison is None:
         return None
     first, second = comparison.names
@@ -293,4 +293,4 @@ def _two_models(comparison: Comparison | None) -> Table | None:
         values = ["" if v is None else f"{v:.3f}" for v in (found.first, found.second)]
         basis = "true labels" if found.oracle else ", ".join(found.assumes) or "neither prior nor SCAR"
         rows.append([found.name, *values, between(found.interval), better, basis])
-    return Table(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, notes=2)
+    return CardTable(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, notes=2)

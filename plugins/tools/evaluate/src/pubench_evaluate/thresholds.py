@@ -45,7 +45,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ThresholdCut:
     """Counts and shares above one threshold.
 
     ``rows``: rows of U there, ``share``: of U; ``all_rows``: unlabeled rows there, of all that the card is about (equal
@@ -125,7 +125,7 @@ def cut_at(
     target: float | None = None,
     all_rows: int | None = None,
     n_all: int | None = None,
-) -> Cut:
+) -> ThresholdCut:
     """Counts and shares above a threshold.
 
     Intervals are percentiles of :data:`DRAWS` draws: the share of labeled rows above from its Jeffreys posterior, the
@@ -157,7 +157,7 @@ def cut_at(
             contradicted = float((least > all_rows).mean()) > _LEVEL
             implied = shares.value * recall * all_rows * n_unlabeled / above if above else 0.0
             expected = min(implied, float(all_rows))
-    return Cut(
+    return ThresholdCut(
         threshold=threshold,
         rows=above,
         share=above / n_unlabeled,
@@ -186,11 +186,11 @@ class Cuts:
     seed: int
     n_all: int | None = None
 
-    def _at(self, threshold: float, **made_for: Any) -> Cut:
+    def _at(self, threshold: float, **made_for: Any) -> ThresholdCut:
         rng = stream(self.seed, "evaluation cut")
         return cut_at(self.rows, threshold, self.shares, rng, n_all=self.n_all, **made_for)
 
-    def chosen(self, threshold: float | None, budget: int | None, recall: float | None) -> Cut:
+    def chosen(self, threshold: float | None, budget: int | None, recall: float | None) -> ThresholdCut:
         """The cut that was asked for. Raises RequestError for more than one, or for one that cannot be."""
         asked_for = [
             name for name, v in (("threshold", threshold), ("budget", budget), ("recall", recall)) if v is not None
@@ -208,7 +208,7 @@ class Cuts:
             raise RequestError(f"threshold must be a finite number, got {value}", field="threshold", value=value)
         return self._at(float(value))
 
-    def _budget(self, budget: int) -> Cut:
+    def _budget(self, budget: int) -> ThresholdCut:
         n = self.n_all or len(self.rows.unlabeled)
         if not 1 <= budget <= n:
             raise RequestError(
@@ -233,7 +233,7 @@ class Cuts:
         n_part = len(self.rows.unlabeled)
         return budget if self.n_all is None else round(budget * n_part / self.n_all)
 
-    def _recall(self, target: float) -> Cut:
+    def _recall(self, target: float) -> ThresholdCut:
         if not 0 < target <= 1:
             raise RequestError(f"recall must be in (0, 1], got {shown(target)}", field="recall", value=target)
         found = threshold_of_recall(self.rows, target, self.shares)
@@ -242,14 +242,14 @@ class Cuts:
             raise RequestError(f"recall={target:g}: {why}; give a threshold", field="recall", value=target)
         return self._at(found, target=target)
 
-    def budgets(self, asked_for: int | None) -> tuple[Cut, ...]:
+    def budgets(self, asked_for: int | None) -> tuple[ThresholdCut, ...]:
         """Cuts at the usual budgets, and at the requested one."""
         wanted = sorted({*BUDGETS, *([asked_for] if asked_for else [])})
         n = self.n_all or len(self.rows.unlabeled)
         cuts = [self._budget(budget) for budget in wanted if budget <= n and self._of_part(budget)]
         return tuple(cut for cut in cuts if cut.rows)
 
-    def recalls(self, asked_for: float | None) -> tuple[Cut, ...]:
+    def recalls(self, asked_for: float | None) -> tuple[ThresholdCut, ...]:
         """Cuts at the thresholds for the usual recalls, and for the requested one."""
         found = []
         for target in sorted({*RECALLS, *([asked_for] if asked_for else [])}):

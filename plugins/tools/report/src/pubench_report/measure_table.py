@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed
 from .grouping import Grid, marked
 from .printed import Printed
-from .rendering import Entry, Table
+from .rendering import RenderedTable, TableEntry
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,9 +67,9 @@ class MeasureTable(Printed):
         names = ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
         return pandas.DataFrame(rows, columns=names).astype({"mean": float, "std": float})
 
-    def _shown(self) -> tuple[list[str], Table, list[str]]:
+    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         rows = tuple(
-            (Entry(self._row_name(row)), *(self._entry(self.cells[row, column]) for column in self.columns))
+            (TableEntry(self._row_name(row)), *(self._entry(self.cells[row, column]) for column in self.columns))
             for row in self.rows
         )
         below = []
@@ -77,7 +77,7 @@ class MeasureTable(Printed):
             below.append("* best of its column" + (f", {' and '.join(self.apart)} apart" if self.apart else ""))
         if any(cell.alike for cell in self.cells.values()):
             below.append("!n: n of its runs decide every row alike")
-        table = Table("table", "", ("method", *self.columns), rows)
+        table = RenderedTable("table", "", ("method", *self.columns), rows)
         return [self._title()], table, [*below, *(f"note: {note}" for note in self.notes)]
 
     def _in_order(self) -> Iterator[tuple[tuple[str, str], MeasuredCell]]:
@@ -91,12 +91,12 @@ class MeasureTable(Printed):
     def _row_name(self, row: str) -> str:
         return marked(row, self.oracles, self.baselines)
 
-    def _entry(self, cell: MeasuredCell) -> Entry:
+    def _entry(self, cell: MeasuredCell) -> TableEntry:
         n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
         if cell.mean is None:
-            return Entry(f"- {n}", alike=cell.alike)
+            return TableEntry(f"- {n}", alike=cell.alike)
         spread = "" if cell.std is None else f" ± {self._number(cell.std)}"
-        return Entry(f"{self._number(cell.mean)}{spread} {n}", cell.mark, cell.alike)
+        return TableEntry(f"{self._number(cell.mean)}{spread} {n}", cell.mark, cell.alike)
 
     def _number(self, value: float) -> str:
         return printed(value, percent=self.percent)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .pages.template import table_html
-from .rendering import Entry, Table, aligned, alike_text
+from .rendering import RenderedTable, TableEntry, aligned, alike_text
 
 
 class Printed:
     """Base of what prints as text, and in a notebook as a table."""
 
-    def _shown(self) -> tuple[Sequence[str], Table, Sequence[str]]:
+    def _shown(self) -> tuple[Sequence[str], RenderedTable, Sequence[str]]:
         """Lines above, the table, lines below."""
         raise NotImplementedError
 
@@ -30,6 +30,6 @@ class Printed:
         return table_html(*self._shown())
 
 
-def _plain(entry: Entry, place: str) -> str:
+def _plain(entry: TableEntry, place: str) -> str:
     """The last character is the place of the mark, if the table has any."""
     return f"{entry.text}{alike_text(entry)}" + (f"{'*' if entry.mark == 'best' else ' '}" if place else "")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import as_plain_text
 from pubench_core.errors import visible
 
@@ -31,7 +31,7 @@ GAPS = "-: no value; ·: not run"
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
     or another page's address; ``below``: points below the best, which pages draw, and ``interval`` of them.
     """
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Table:
+class RenderedTable:
     """``left``: how many columns, from the first, hold names; ``texts``: further columns of texts. ``notes``: what its
     reader must know.
     """
@@ -54,7 +54,7 @@ class Table:
     key: str
     title: str
     head: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[tuple[TableEntry, ...], ...]
     notes: tuple[str, ...] = ()
     left: int = 1
     texts: tuple[int, ...] = ()
@@ -67,10 +67,10 @@ class Section:
     key: str
     title: str
     text: str
-    tables: tuple[Table, ...]
+    tables: tuple[RenderedTable, ...]
 
 
-def alike_text(entry: Entry) -> str:
+def alike_text(entry: TableEntry) -> str:
     """`` !2`` of a cell in which two runs decide every row alike."""
     return f" !{entry.alike}" if entry.alike else ""
 
@@ -84,7 +84,7 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection
     >>> print(*aligned(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]), sep="|")
     method   digits|nnpu      86.70|p3mix-c    5.00
     """
-    columns = [Column(name, right=k not in left) for k, name in enumerate(head)]
+    columns = [PrintedColumn(name, right=k not in left) for k, name in enumerate(head)]
     return as_plain_text(lambda console: print_table(console, columns, rows), width=WIDEST).splitlines()
 
 
@@ -105,7 +105,7 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
             console.print()
             console.print(Text(visible(table.title), style="bold"), soft_wrap=True)
             if table.rows:
-                columns = [Column(visible(name), right=k >= table.left) for k, name in enumerate(table.head)]
+                columns = [PrintedColumn(visible(name), right=k >= table.left) for k, name in enumerate(table.head)]
                 rows = [[_terminal(entry, k < table.left) for k, entry in enumerate(row)] for row in table.rows]
                 print_table(console, columns, rows, surplus="below")
             for note in table.notes:
@@ -114,7 +114,7 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
             console.print(Text(f"{LEGEND['table']}; {GAPS}"), soft_wrap=True)
 
 
-def _terminal(entry: Entry, name: bool) -> Text:
+def _terminal(entry: TableEntry, name: bool) -> Text:
     """The last character of a number is the place of its mark, so that digits stand under digits."""
     mark = {"best": "*", "second": "+", "": " "}[entry.mark]
     text = visible(entry.text) if name else f"{visible(entry.text)}{alike_text(entry)}{mark}"
@@ -136,7 +136,7 @@ def markdown(title: Sequence[str], sections: Sequence[Section]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def md_table(table: Table) -> list[str]:
+def md_table(table: RenderedTable) -> list[str]:
     """The title of a table, an empty line, its rows, its notes; nothing where it has neither rows nor notes."""
     lines = [f"**{md_escaped(table.title)}**", ""] if table.rows or table.notes else []
     if table.rows:
@@ -146,7 +146,7 @@ def md_table(table: Table) -> list[str]:
     return [*lines, *(f"- {md_escaped(note)}" for note in table.notes), *([""] if table.notes else [])]
 
 
-def _md_entry(entry: Entry) -> str:
+def _md_entry(entry: TableEntry) -> str:
     text = md_escaped(entry.text)
     return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + alike_text(entry)
 
@@ -169,7 +169,7 @@ def latex(title: Sequence[str], sections: Sequence[Section]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latex_table(section: Section, table: Table) -> list[str]:
+def _latex_table(section: Section, table: RenderedTable) -> list[str]:
     notes = [f"% {_one_line(note)}" for note in table.notes]
     if not table.rows:
         return [f"% {_one_line(table.title)}", *notes] if notes else []
@@ -194,7 +194,7 @@ def _latex_table(section: Section, table: Table) -> list[str]:
     ]
 
 
-def _tex_entry(entry: Entry) -> str:
+def _tex_entry(entry: TableEntry) -> str:
     text = _tex(entry.text)
     marked = {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}", "": text}[entry.mark]
     return f"{marked} !{entry.alike}" if entry.alike else marked

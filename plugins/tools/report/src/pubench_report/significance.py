@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pubench_core.errors import counted
 
 from .printed import Printed
-from .rendering import Entry, Table
+from .rendering import RenderedTable, TableEntry
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -292,7 +292,7 @@ class Significance(Printed):
             "differences from chance"
         )
 
-    def _shown(self) -> tuple[list[str], Table, list[str]]:
+    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         rows = []
         for pair in self.pairs:
             difference = "-" if math.isnan(pair.difference) else f"{pair.difference:+.4f}"
@@ -300,7 +300,7 @@ class Significance(Printed):
             if decision == "too few pairs" and not math.isnan(pair.smallest_p):
                 decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
             texts = (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
-            rows.append(tuple(map(Entry, texts)))
+            rows.append(tuple(map(TableEntry, texts)))
         head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
         below = [] if self.pairs else ["no pairs to test"]
         below += [
@@ -309,7 +309,7 @@ class Significance(Printed):
             *self._ranks_lines(),
             *(f"note: {n}" for n in self.notes),
         ]
-        return [self._title()], Table("tests", "", head, tuple(rows), left=2, texts=(6,)), below
+        return [self._title()], RenderedTable("tests", "", head, tuple(rows), left=2, texts=(6,)), below
 
     def _title(self) -> str:
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"

@@ -13,7 +13,7 @@ from pubench_report.comparison import BoardStanding, beside_board
 from pubench_report.rendering import md_escaped
 from pubench_report.results import load_results
 from pubench_verify.rerun import carried_out_again
-from pubench_verify.result import Again, Problem, Verification
+from pubench_verify.result import Again, RecordProblem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
 from pubench_core.data.cache import sha256_of
@@ -111,7 +111,7 @@ def check(
             root = default_root(ExecutionSpec(data_root=data_root)).path
             for record in _cheapest(records, rerun):
                 done = carried_out_again(record, TOLERANCE, root, progress or (lambda text: None))
-                if isinstance(done, Problem):
+                if isinstance(done, RecordProblem):
                     reasons.append(_said(done, scratch))
                 else:
                     again.append(done)
@@ -169,6 +169,6 @@ def _cheapest(records: Sequence[Record], number: int) -> list[Record]:
     return [*first.values(), *rest][:number]
 
 
-def _said(problem: Problem, scratch: str) -> str:
+def _said(problem: RecordProblem, scratch: str) -> str:
     """A problem without the folder that the archive was unpacked in."""
     return str(problem).replace(f"{scratch}/", "")

@@ -20,13 +20,13 @@ from pubench_core.specs import GIVEN
 
 from .derived import spec_here
 from .reproduction import computed_elsewhere
-from .result import Blind, Problem
+from .result import Blind, RecordProblem
 from .training import trained
 
 
 def blind(
     record: Record, root: Path, say: Callable[[str], None], draws: random.Random, *, tolerance: float
-) -> Blind | Problem | None:
+) -> Blind | RecordProblem | None:
     """Whether a training with other hidden labels gives the scores of a record; None for an oracle, joint runs and data
     whose truth is not known.
 
@@ -50,7 +50,7 @@ def blind(
             if name != "last" or unseen.epochs == result.epochs
         }
         if unseen.opened:
-            return Problem(
+            return RecordProblem(
                 result.run_id, f"while it trains it opens {', '.join(unseen.opened[:5])}: true labels may be there"
             )
         if not recorded:
@@ -60,17 +60,17 @@ def blind(
         say(f"{result.run_id}: other scores than its record has; training it with its own labels")
         seen = trained(spec, record.folder.parent)
     except PubenchError as error:
-        return Problem(result.run_id, f"it cannot be trained with other hidden labels: {error}")
+        return RecordProblem(result.run_id, f"it cannot be trained with other hidden labels: {error}")
     if seen.epochs != unseen.epochs:
         recorded = {name: scores for name, scores in recorded.items() if not name.startswith("last/")}
     own = {name: seen.scores[name] for name in recorded if name in seen.scores}
     if apart := _apart(own, unseen.scores):
         what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
-        return Problem(result.run_id, what)
+        return RecordProblem(result.run_id, what)
     otherwise = max(float(np.mean((recorded[name] > 0) != (own[name] > 0))) if name in own else 1 for name in recorded)
     if otherwise > tolerance or not computed_elsewhere(record, seen.environment):
         what = f"trained in a process of its own, it decides {otherwise:.2%} of the rows otherwise than its record"
-        return Problem(result.run_id, what)
+        return RecordProblem(result.run_id, what)
     return Blind(result.run_id, sum(map(len, own.values())), as_recorded=False)
 
 

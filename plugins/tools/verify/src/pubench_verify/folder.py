@@ -35,7 +35,7 @@ from pubench_core.results import Environment, Result
 from pubench_core.specs import RunSpec
 
 from .difference import differences
-from .result import Problem
+from .result import RecordProblem
 
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
@@ -43,7 +43,7 @@ _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
 MOST_LISTED = 4 * MOST_BYTES
 
 
-def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
+def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
     """Folders of the records of a folder, or the one that it is; folders that should hold one and do not.
 
     Raises InvalidRequest for what is no folder, or holds nothing of the kind.
@@ -55,7 +55,7 @@ def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
     inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
     found = [path for path in inside if isfile(path / RESULT)]
     problems = [
-        Problem(path.name, f"{RESULT} is missing")
+        RecordProblem(path.name, f"{RESULT} is missing")
         for path in inside
         if _RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
     ]
@@ -65,7 +65,7 @@ def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
     return found, problems
 
 
-def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
+def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[RecordProblem]]:
     """Path -> SHA-256, as the folder's list has it, and what differs from it; None if there is no list."""
     path = place / SUMS
     if not isfile(path):
@@ -73,14 +73,14 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
     try:
         lines = read_small(path).decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        return None, [Problem(SUMS, f"it cannot be read: {error}")]
+        return None, [RecordProblem(SUMS, f"it cannot be read: {error}")]
     found: dict[str, str] = {}
-    problems: list[Problem] = []
+    problems: list[RecordProblem] = []
     for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
         entry = _SUM.fullmatch(line)
         inside = PurePosixPath(entry["path"]) if entry is not None else PurePosixPath("/")
         if entry is None or inside.is_absolute() or ".." in inside.parts:
-            problems.append(Problem(SUMS, f"line {number} is not a checksum and a path in this folder"))
+            problems.append(RecordProblem(SUMS, f"line {number} is not a checksum and a path in this folder"))
             continue
         found[str(inside)] = entry["sum"]
         if (wrong := _other_file(place, inside, entry["sum"])) is not None:
@@ -88,19 +88,19 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
     return found, problems
 
 
-def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | None:
+def _other_file(place: Path, inside: PurePosixPath, listed: str) -> RecordProblem | None:
     """What is wrong with a file that is listed with this checksum."""
     of = inside.parts[0] if len(inside.parts) > 1 else SUMS
     try:
         if os.path.realpath(place / inside) != os.path.join(os.path.realpath(place), inside):
-            return Problem(of, f"{inside.name} is listed in {SUMS} and a link")
+            return RecordProblem(of, f"{inside.name} is listed in {SUMS} and a link")
         with open_regular(place / inside) as file:
             if os.fstat(file.fileno()).st_size > MOST_LISTED:
-                return Problem(of, f"{inside.name} is listed in {SUMS} and larger than {MOST_LISTED:,} bytes")
+                return RecordProblem(of, f"{inside.name} is listed in {SUMS} and larger than {MOST_LISTED:,} bytes")
             now = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        return Problem(of, f"{inside.name} is listed in {SUMS} and not there ({error.strerror})")
-    return None if now == listed else Problem(of, f"{inside.name} is not the file that {SUMS} lists")
+        return RecordProblem(of, f"{inside.name} is listed in {SUMS} and not there ({error.strerror})")
+    return None if now == listed else RecordProblem(of, f"{inside.name} is not the file that {SUMS} lists")
 
 
 def wrong_files(

@@ -18,14 +18,14 @@ from pubench_core.records.record import Record
 from pubench_core.results import Result
 from pubench_core.specs import GIVEN, RunSpec
 
-from .result import ORACLE, Fresh, Problem
+from .result import ORACLE, Fresh, RecordProblem
 
 #: A method is suspected if it falls this much further below the oracle on a fresh problem. Honest nnPU on digits fell
 #: by .11 with one split; a method that carries the rows with their labels falls by .5.
 DROP = 0.25
 
 
-def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.Random) -> Fresh | Problem | None:
+def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.Random) -> Fresh | RecordProblem | None:
     """The method and the oracle on a fresh problem and on the record's; None for what has no test accuracy of its own
     or no other classes: an oracle, data that bring their labels.
 
@@ -55,9 +55,11 @@ def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.
                 positive=positive,
             )
     except PubenchError as error:
-        return Problem(result.run_id, f"its method cannot be carried out on a fresh problem: {error}")
+        return RecordProblem(result.run_id, f"its method cannot be carried out on a fresh problem: {error}")
     if found.drop > DROP:
-        return Problem(result.run_id, f"on a fresh problem it falls {found.drop:.3f} further below the oracle: {found}")
+        return RecordProblem(
+            result.run_id, f"on a fresh problem it falls {found.drop:.3f} further below the oracle: {found}"
+        )
     return found
 
 

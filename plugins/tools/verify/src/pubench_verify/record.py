@@ -14,7 +14,7 @@ from pubench_core.results import Result
 
 from .derived import DataHere, other_claims, other_code, plan_here
 from .folder import wrong_files
-from .result import Problem
+from .result import RecordProblem
 from .score_checks import STATE, other_measures
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class RecordChecker:
         self._data = DataHere(say, self.notes.setdefault)
         self._own_functions: set[frozenset[str]] = set()
 
-    def at(self, record: Record) -> list[Problem]:
+    def at(self, record: Record) -> list[RecordProblem]:
         """Problems of a record."""
         run_id = record.result.run_id
-        return [Problem(run_id, text) for text in self._wrong(record)]
+        return [RecordProblem(run_id, text) for text in self._wrong(record)]
 
     def _wrong(self, record: Record) -> Iterator[str]:
         result, folder = record.result, record.folder

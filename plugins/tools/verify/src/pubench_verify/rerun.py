@@ -9,7 +9,7 @@ from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
 
 from .reproduction import ROUNDING, Reproduction, reproduce
-from .result import Again, Problem
+from .result import Again, RecordProblem
 
 #: Measures by which a run carried out again is compared on another machine.
 _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
@@ -17,7 +17,9 @@ _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
 SIGNIFICANT = 0.001
 
 
-def carried_out_again(record: Record, tolerance: float, root: Path, say: Callable[[str], None]) -> Again | Problem:
+def carried_out_again(
+    record: Record, tolerance: float, root: Path, say: Callable[[str], None]
+) -> Again | RecordProblem:
     """Result of the run of a record now; the problem, if it is another result than the record has.
 
     ``tolerance``: how much a measure may differ where processor, versions or threads are others. ``root``: folder
@@ -28,24 +30,26 @@ def carried_out_again(record: Record, tolerance: float, root: Path, say: Callabl
     try:
         found = reproduce(record.folder, data_root=root, say=say)
     except RunFailed as error:
-        return Problem(run_id, f"carried out again, it fails: {error}", again=True)
+        return RecordProblem(run_id, f"carried out again, it fails: {error}", again=True)
     except PubenchError as error:
-        return Problem(run_id, f"it cannot be carried out again here: {error}")
+        return RecordProblem(run_id, f"it cannot be carried out again here: {error}")
     criteria = _compared(found)
     largest = _largest(found, criteria)
     if found.identical:
         if found.fields:
-            return Problem(run_id, f"carried out again, it gives the same scores, and {found.fields[0]}", again=True)
+            return RecordProblem(
+                run_id, f"carried out again, it gives the same scores, and {found.fields[0]}", again=True
+            )
         return Again(run_id, True, largest, found.now.seconds.total)
     if found.other_rows:
-        return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
+        return RecordProblem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
     elsewhere = sorted({change.kind for change in found.changed if change.kind in ROUNDING})
     if elsewhere and largest <= tolerance:
         left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
         return Again(run_id, False, largest, found.now.seconds.total, left_out, _recorded_better(found))
     why = f"though {', '.join(elsewhere)} are others" if elsewhere else "on the same machine with the same versions"
     what = f"{len(found.apart)} of {found.arrays} arrays" if found.kept_scores else "its measures"
-    return Problem(run_id, f"carried out again, {what} differ, a measure by {largest:.4g}, {why}", again=True)
+    return RecordProblem(run_id, f"carried out again, {what} differ, a measure by {largest:.4g}, {why}", again=True)
 
 
 def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:

@@ -12,7 +12,7 @@ ORACLE = "pn"
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecordProblem:
     """``of``: the run, or the file that lists checksums; ``again``: whether carrying the run out again has shown it."""
 
     of: str
@@ -98,7 +98,7 @@ class Verification:
     records: int
     without_scores: int
     checksums: int
-    problems: tuple[Problem, ...]
+    problems: tuple[RecordProblem, ...]
     notes: tuple[str, ...]
     again: tuple[Again, ...]
     unchecked: Mapping[str, str]

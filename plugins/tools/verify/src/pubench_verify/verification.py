@@ -21,7 +21,7 @@ from .folder import compared_sums, records_in
 from .fresh import fresh as on_fresh_problem
 from .record import RecordChecker
 from .rerun import SIGNIFICANT, carried_out_again, one_sided
-from .result import Again, Blind, Fresh, Problem, Verification
+from .result import Again, Blind, Fresh, RecordProblem, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -85,7 +85,7 @@ def verify(
         try:
             record = read_record(path)
         except (RecordError, FileNotFoundError) as error:
-            problems.append(Problem(path.resolve().name, str(error)))
+            problems.append(RecordProblem(path.resolve().name, str(error)))
         else:
             wrong = look.at(record)
             problems += wrong
@@ -97,21 +97,21 @@ def verify(
     again = []
     for path in drawn.sample(sound, min(rerun, len(sound))):
         found = carried_out_again(read_record(path), tolerance, root, say)
-        if isinstance(found, Problem):
+        if isinstance(found, RecordProblem):
             problems.append(found)
         else:
             again.append(found)
-    tried: list[Fresh | Blind | Problem] = []
+    tried: list[Fresh | Blind | RecordProblem] = []
     for try_, times in ((on_fresh_problem, fresh), (partial(with_other_labels, tolerance=tolerance), blind)):
         done = (try_(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
         tried += islice((one for one in done if one is not None), times)
-    problems += [one for one in tried if isinstance(one, Problem)]
+    problems += [one for one in tried if isinstance(one, RecordProblem)]
     notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
     if (sided := one_sided(again)) is not None:
         words, chance = sided
         notes.append(words)
         if chance < SIGNIFICANT:
-            problems.append(Problem(place.name, f"{words}: that is no rounding"))
+            problems.append(RecordProblem(place.name, f"{words}: that is no rounding"))
     if rerun and not sound:
         why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
         notes.append(f"no run is carried out again: {why}")
@@ -133,4 +133,4 @@ def _silent(text: str) -> None:
     """Ignores the message."""
 
 
-__all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "Problem", "Verification", "verify"]
+__all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "RecordProblem", "Verification", "verify"]

@@ -16,7 +16,7 @@ from pubench_core.specs import is_one_sample
 
 from ..scored_rows import BoolArray, IntArray
 from .sample import AuditSample
-from .statistics import Estimate, Melded, ScarTest, Side, clopper_pearson, scar_test
+from .statistics import AuditEstimate, Melded, ScarTest, Side, clopper_pearson, scar_test
 
 #: The most that an answer may be, as texts.
 _YES, _NO = (
@@ -38,7 +38,7 @@ class Band:
     rows: int
     checked: int
     positive: int
-    share: Estimate
+    share: AuditEstimate
     mean_score: float
 
 
@@ -55,12 +55,12 @@ class AuditResult:
     threshold: float
     checked: int
     unanswered: int
-    prior: Estimate
-    share: Estimate
-    precision: Estimate
-    recall: Estimate
-    decided_per_positive: Estimate
-    mean_score_error: Estimate
+    prior: AuditEstimate
+    share: AuditEstimate
+    precision: AuditEstimate
+    recall: AuditEstimate
+    decided_per_positive: AuditEstimate
+    mean_score_error: AuditEstimate
     bands: tuple[Band, ...]
     scar: ScarTest
     level: float
@@ -84,12 +84,12 @@ class AuditResult:
         return f"<audit of {self.name}: {self.checked} rows checked, prior {_said(self.prior)}; SCAR {scar}>"
 
 
-def between(found: Estimate) -> str:
+def between(found: AuditEstimate) -> str:
     """The interval of an estimate, or why there is none."""
     return found.undefined if found.value is None else f"{found.low:.3f} to {found.high:.3f}"
 
 
-def _said(found: Estimate) -> str:
+def _said(found: AuditEstimate) -> str:
     return found.undefined if found.value is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
@@ -173,7 +173,7 @@ def _sides(sample: AuditSample, given: IntArray) -> tuple[Side, Side]:
     return found[0], found[1]
 
 
-def _prior(sample: AuditSample, share: Estimate) -> Estimate:
+def _prior(sample: AuditSample, share: AuditEstimate) -> AuditEstimate:
     """π of the population: labeled positives are part of it unless the unlabeled rows alone are the draw."""
     scored = sample.scored
     if not is_one_sample(scored.scheme) and scored.scheme != "case-control":
@@ -184,25 +184,31 @@ def _prior(sample: AuditSample, share: Estimate) -> Estimate:
     def of_population(end: float | None) -> float | None:
         return None if end is None else (scored.purity * n_labeled + end * (n - n_labeled)) / n
 
-    return Estimate(of_population(share.value), of_population(share.low), of_population(share.high), share.undefined)
+    return AuditEstimate(
+        of_population(share.value), of_population(share.low), of_population(share.high), share.undefined
+    )
 
 
-def _mean_score_error(sample: AuditSample, share: Estimate) -> Estimate:
+def _mean_score_error(sample: AuditSample, share: AuditEstimate) -> AuditEstimate:
     scores = sample.scored.scores[~sample.scored.labeled]
     if scores.min() < 0 or scores.max() > 1:
-        return Estimate(undefined="scores are not probabilities")
+        return AuditEstimate(undefined="scores are not probabilities")
     assert share.value is not None
     assert share.low is not None
     assert share.high is not None
     mean = float(scores.mean())
-    return Estimate(mean - share.value, mean - share.high, mean - share.low)
+    return AuditEstimate(mean - share.value, mean - share.high, mean - share.low)
 
 
 def _band(sample: AuditSample, given: IntArray, k: int, level: float) -> Band:
     low, high, rows, _ = sample.bands[k]
     answers = given[(sample.band == k) & (given >= 0)]
     side = Side(rows, len(answers), int((answers == 1).sum()))
-    share = Estimate(side.share, *clopper_pearson(side, level)) if side.checked else Estimate(undefined="no answer")
+    share = (
+        AuditEstimate(side.share, *clopper_pearson(side, level))
+        if side.checked
+        else AuditEstimate(undefined="no answer")
+    )
     scores = sample.scored.scores[~sample.scored.labeled]
     inside = (scores >= low) & (scores <= high)
     return Band(low, high, rows, side.checked, side.positive, share, float(scores[inside].mean()))

@@ -24,7 +24,7 @@ FEWEST = 8
 
 
 @dataclass(frozen=True)
-class Estimate:
+class AuditEstimate:
     """A value and a two-sided interval; all None, and ``undefined`` says why, if there is none."""
 
     value: float | None = None
@@ -75,7 +75,7 @@ class Melded:
         """Draws for both sides. A side with rows needs at least one that is checked."""
         return cls(above, below, level, (above.drawn(rng), below.drawn(rng)))
 
-    def quantity(self, of: Callable[[FloatArray, FloatArray], FloatArray], grows: tuple[bool, bool]) -> Estimate:
+    def quantity(self, of: Callable[[FloatArray, FloatArray], FloatArray], grows: tuple[bool, bool]) -> AuditEstimate:
         """An interval of a function of the shares (above, below). ``grows``: whether it grows with either."""
         (low_above, high_above), (low_below, high_below) = self.draws
         lower = of(low_above if grows[0] else high_above, low_below if grows[1] else high_below)
@@ -83,9 +83,9 @@ class Melded:
         value = of(np.array([self.above.share]), np.array([self.below.share]))[0]
         tail = 100 * (1 - self.level) / 2
         low, high = np.percentile(lower, tail), np.percentile(upper, 100 - tail)
-        return Estimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
+        return AuditEstimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
-    def share(self) -> Estimate:
+    def share(self) -> AuditEstimate:
         """Share of positives among all rows of both sides."""
         return self.quantity(self._share, (True, True))
 
@@ -93,17 +93,17 @@ class Melded:
         n_above, n_below = self.above.rows, self.below.rows
         return np.asarray((n_above * above + n_below * below) / (n_above + n_below))
 
-    def precision(self) -> Estimate:
+    def precision(self) -> AuditEstimate:
         """Share of positives above the threshold."""
         if not self.above.rows:
-            return Estimate(undefined="no unlabeled row is above the threshold")
+            return AuditEstimate(undefined="no unlabeled row is above the threshold")
         low, high = clopper_pearson(self.above, self.level)
-        return Estimate(self.above.share, low, high)
+        return AuditEstimate(self.above.share, low, high)
 
-    def recall(self) -> Estimate:
+    def recall(self) -> AuditEstimate:
         """Share of the positives that is above the threshold."""
         if not self.above.positive + self.below.positive:
-            return Estimate(undefined="no positive was found, so no share of them is above the threshold")
+            return AuditEstimate(undefined="no positive was found, so no share of them is above the threshold")
         return self.quantity(self.recalls, (True, False))
 
     def recalls(self, above: FloatArray, below: FloatArray) -> FloatArray:
@@ -111,17 +111,17 @@ class Melded:
         found, missed = self.above.rows * above, self.below.rows * below
         return np.divide(found, found + missed, out=np.zeros_like(found), where=found + missed > 0)
 
-    def decided_per_positive(self) -> Estimate:
+    def decided_per_positive(self) -> AuditEstimate:
         """Rows above the threshold for each positive of both sides: 1 where as many are decided as there are."""
         if not self.above.positive + self.below.positive:
-            return Estimate(undefined="no positive was found")
+            return AuditEstimate(undefined="no positive was found")
         share = self.share()
         n_above, n = self.above.rows, self.above.rows + self.below.rows
         assert share.value is not None
         assert share.low is not None
         assert share.high is not None
         high = n_above / (n * share.low) if share.low else float("inf")
-        return Estimate(n_above / (n * share.value), n_above / (n * share.high), high)
+        return AuditEstimate(n_above / (n * share.value), n_above / (n * share.high), high)
 
 
 def clopper_pearson(side: Side, level: float = 0.95) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
@@ -14,7 +14,7 @@ from pubench_core.errors import RequestError
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
 from ..audit.sheet import DESIGN, read_sheet
-from ..audit.statistics import Estimate, ScarTest
+from ..audit.statistics import AuditEstimate, ScarTest
 from .run_columns import columns_of_run
 from .score_table import (
     Columns,
@@ -140,7 +140,12 @@ def _print_result(result: AuditResult) -> None:
     for line in result.warnings:
         console.print(f"warning: {line}", markup=False)
     interval = f"{100 * result.level:g} % interval"
-    columns = (Column("quantity"), Column("value", right=True), Column(interval, right=True), Column("of", wraps=True))
+    columns = (
+        PrintedColumn("quantity"),
+        PrintedColumn("value", right=True),
+        PrintedColumn(interval, right=True),
+        PrintedColumn("of", wraps=True),
+    )
     of_u = "the unlabeled rows"
     rows = [
         _cells("prior", result.prior, "the population"),
@@ -163,7 +168,7 @@ def _print_result(result: AuditResult) -> None:
     )
 
 
-def _cells(name: str, found: Estimate, of: str) -> list[str]:
+def _cells(name: str, found: AuditEstimate, of: str) -> list[str]:
     if found.value is None:
         return [name, "", "", found.undefined]
     return [name, f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}", of]
@@ -171,12 +176,12 @@ def _cells(name: str, found: Estimate, of: str) -> list[str]:
 
 def _print_bands(result: AuditResult) -> None:
     columns = (
-        Column("scores"),
-        Column("rows", right=True),
-        Column("checked", right=True),
-        Column("positive", right=True),
-        Column("share, 95 %", right=True),
-        Column("mean score", right=True, rank=1),
+        PrintedColumn("scores"),
+        PrintedColumn("rows", right=True),
+        PrintedColumn("checked", right=True),
+        PrintedColumn("positive", right=True),
+        PrintedColumn("share, 95 %", right=True),
+        PrintedColumn("mean score", right=True, rank=1),
     )
     rows = [
         [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError
@@ -26,7 +26,7 @@ PAGE = 120
 if TYPE_CHECKING:
     from ..estimates import EstimatedPrior
     from ..paired import Comparison
-    from ..thresholds import Cut
+    from ..thresholds import ThresholdCut
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,13 @@ def print_evaluation(card: Evaluation) -> None:
         console.print(f"assumed: {line}", markup=False)
 
 
-def _print_cuts(cuts: Sequence[Cut]) -> None:
+def _print_cuts(cuts: Sequence[ThresholdCut]) -> None:
     columns = (
-        Column("review"),
-        Column("rows", right=True),
-        Column("positives, if SCAR", right=True),
-        Column("of all positives, if SCAR", right=True, rank=1),
-        Column("threshold", right=True, rank=2),
+        PrintedColumn("review"),
+        PrintedColumn("rows", right=True),
+        PrintedColumn("positives, if SCAR", right=True),
+        PrintedColumn("of all positives, if SCAR", right=True, rank=1),
+        PrintedColumn("threshold", right=True, rank=2),
     )
     cells = [
         [
@@ -173,11 +173,11 @@ def _print_cuts(cuts: Sequence[Cut]) -> None:
 
 def _print_measures(card: Evaluation) -> None:
     columns = (
-        Column("measure"),
-        Column("value", right=True),
-        Column("95 % interval", right=True),
-        Column("assumes", wraps=True),
-        Column("note", wraps=True, rank=1),
+        PrintedColumn("measure"),
+        PrintedColumn("value", right=True),
+        PrintedColumn("95 % interval", right=True),
+        PrintedColumn("assumes", wraps=True),
+        PrintedColumn("note", wraps=True, rank=1),
     )
     cells = []
     for key, found in card.measures.items():
@@ -192,11 +192,11 @@ def print_estimates(estimates: Sequence[EstimatedPrior]) -> None:
     if not estimates:
         return
     columns = (
-        Column("estimator"),
-        Column("prior", right=True),
-        Column("95 % interval", right=True),
-        Column("seconds", right=True, rank=1),
-        Column("in the range", wraps=True),
+        PrintedColumn("estimator"),
+        PrintedColumn("prior", right=True),
+        PrintedColumn("95 % interval", right=True),
+        PrintedColumn("seconds", right=True, rank=1),
+        PrintedColumn("in the range", wraps=True),
     )
     cells = [
         [
@@ -225,12 +225,12 @@ def _print_text(text: str) -> None:
 def _print_comparison(comparison: Comparison) -> None:
     first, second = comparison.names
     columns = (
-        Column("measure"),
-        Column("first", right=True),
-        Column("second", right=True),
-        Column("second - first, 95 %", right=True),
-        Column("better"),
-        Column("assumes", wraps=True, rank=1),
+        PrintedColumn("measure"),
+        PrintedColumn("first", right=True),
+        PrintedColumn("second", right=True),
+        PrintedColumn("second - first, 95 %", right=True),
+        PrintedColumn("better"),
+        PrintedColumn("assumes", wraps=True, rank=1),
     )
     cells = []
     for found in comparison.differences:

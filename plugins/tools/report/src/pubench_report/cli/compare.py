@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import as_plain_text, err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -157,7 +157,7 @@ def _print(found: SideBySide | BoardStanding, console: Console) -> None:
         console.print(line, markup=False)
     if found.cells:
         columns = [
-            Column(name, right=k in (2, 3, 4), wraps=name in ("reason", "best of the board"))
+            PrintedColumn(name, right=k in (2, 3, 4), wraps=name in ("reason", "best of the board"))
             for k, name in enumerate(found.head)
         ]
         print_table(console, columns, [cell.texts() for cell in found.cells], surplus="below")

@@ -12,7 +12,7 @@ from pubench_datasets_tables.decisions import Decisions
 from pubench_study.in_process import carried_out, plans_of, study_of
 from pubench_study.seeds import seeds_of
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.decisions import decisions_in
 from pubench_cli.machine import print_json
@@ -103,11 +103,11 @@ def _print(found: Sequence[SeedResult], *, as_json: bool) -> None:
     seeds = ", ".join(str(done.seed) for done in found)
     console.print(f"{first.spec.method.key} on {first.spec.data.key}, seeds {seeds}", style="bold", markup=False)
     columns = [
-        Column(f"selected by {first.selected}", wraps=True),
-        Column("mean", right=True),
-        Column("sd", right=True),
+        PrintedColumn(f"selected by {first.selected}", wraps=True),
+        PrintedColumn("mean", right=True),
+        PrintedColumn("sd", right=True),
     ]
-    columns += [Column(f"seed {done.seed}", right=True) for done in found]
+    columns += [PrintedColumn(f"seed {done.seed}", right=True) for done in found]
     rows = []
     for name, values in measures.items():
         spread = _spread(values)

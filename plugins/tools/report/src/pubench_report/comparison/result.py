@@ -10,7 +10,7 @@ from pubench_core.errors import shortened
 
 from ..printed import Printed
 from ..published import STANDINGS, Figure, Reason, Verdict, standard_error, standing_of, verdict_of
-from ..rendering import Entry, Table
+from ..rendering import RenderedTable, TableEntry
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,12 +124,12 @@ class Beside(Printed):
 
         return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
 
-    def table(self) -> Table:
+    def table(self) -> RenderedTable:
         """The cells as they are printed."""
-        rows = tuple(tuple(map(Entry, cell.texts())) for cell in self.cells)
-        return Table("beside", "", self.head, rows, left=2, texts=self.text_columns)
+        rows = tuple(tuple(map(TableEntry, cell.texts())) for cell in self.cells)
+        return RenderedTable("beside", "", self.head, rows, left=2, texts=self.text_columns)
 
-    def _shown(self) -> tuple[list[str], Table, list[str]]:
+    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         return [self.title(), *self.heading()], self.table(), self.remarks()
 
     def _left_out(self) -> list[str]:

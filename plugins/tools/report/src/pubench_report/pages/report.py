@@ -14,7 +14,7 @@ from pubench_core.errors import visible
 
 from ..rendering import GAPS, LEGEND
 from ..report.model import Model
-from ..report.statistics import ALPHA, Comparison
+from ..report.statistics import ALPHA, SettingTests
 from ..report.tables import sections
 from .learning import learning
 from .recipe import SEED, Known, Recipe, recipe
@@ -29,7 +29,7 @@ Links = Mapping[str, str]
 
 def page(
     model: Model,
-    tests: Sequence[Comparison],
+    tests: Sequence[SettingTests],
     title: Sequence[str],
     *,
     table: str = "",
@@ -71,7 +71,7 @@ def page(
 # -------------------------------------------------------------------- figures
 
 
-def _forest(model: Model, test: Comparison, names: Mapping[str, str]) -> dict[str, Any]:
+def _forest(model: Model, test: SettingTests, names: Mapping[str, str]) -> dict[str, Any]:
     """Differences to the baseline with 95 % intervals, in the unit that is shown."""
     scale = model.measure.scale
     rows = []

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pubench_core.errors import visible
 
-from ..rendering import Table, percent, points
+from ..rendering import RenderedTable, percent, points
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
@@ -37,7 +37,7 @@ def rendered(
     )
 
 
-def table_html(above: Sequence[str], table: Table, below: Sequence[str]) -> str:
+def table_html(above: Sequence[str], table: RenderedTable, below: Sequence[str]) -> str:
     """A table between lines of text, for a notebook."""
     return _environment(HERE).get_template("table.html.j2").render(above=above, table=table, below=below)
 

@@ -26,7 +26,7 @@ from ..drawing import (
 from ..standing import FEW_DATA_SETS
 from .model import Model, ProblemColumn, Setting
 from .panels import AMOUNTS, amounts_of, titles_of, with_runs
-from .statistics import ALPHA, Comparison
+from .statistics import ALPHA, SettingTests
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,14 +43,14 @@ Values = dict[tuple[str, str], tuple[float, float | None]]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class NamedFigure:
     """A figure with the name of its file."""
 
     key: str
     figure: Figure
 
 
-def all_figures(model: Model, tests: Sequence[Comparison]) -> list[Drawn]:
+def all_figures(model: Model, tests: Sequence[SettingTests]) -> list[NamedFigure]:
     """Every figure for which there are values; of many settings, only those that show all of them."""
     with plain_style():
         pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
@@ -58,7 +58,7 @@ def all_figures(model: Model, tests: Sequence[Comparison]) -> list[Drawn]:
         return [*alone, *_across_settings(model)]
 
 
-def write_figures(figures: Sequence[Drawn], folder: Path) -> list[Path]:
+def write_figures(figures: Sequence[NamedFigure], folder: Path) -> list[Path]:
     """Each as PNG and SVG. Raises RequestError if they cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def write_figures(figures: Sequence[Drawn], folder: Path) -> list[Path]:
     return written
 
 
-def _of_setting(model: Model, setting: Setting, test: Comparison) -> Iterator[Drawn]:
+def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[NamedFigure]:
     columns = [column for column in with_runs(model) if column in setting.columns]
     if not columns:
         return
@@ -79,28 +79,28 @@ def _of_setting(model: Model, setting: Setting, test: Comparison) -> Iterator[Dr
     measures = [one for one in model.measures if one.key in RADAR]
     criteria = [model.criterion_name(criterion) for criterion in model.criteria]
     panels = [Panel(c.name, label, values_of(model, rows, c, [model.measure])) for c in columns]
-    yield Drawn(f"methods-{key}", dots(panels, names, [model.measure.name]))
+    yield NamedFigure(f"methods-{key}", dots(panels, names, [model.measure.name]))
     if len(measures) > 1:
         panels = [Panel(c.name, "%", values_of(model, rows, c, measures)) for c in columns]
-        yield Drawn(f"measures-{key}", dots(panels, names, [measure.name for measure in measures]))
+        yield NamedFigure(f"measures-{key}", dots(panels, names, [measure.name for measure in measures]))
     if len(criteria) > 1:
         panels = [Panel(c.name, label, by_criterion(model, rows, [c], model.measure)) for c in columns]
-        yield Drawn(f"criteria-{key}", dots(panels, names, criteria))
+        yield NamedFigure(f"criteria-{key}", dots(panels, names, criteria))
     if len(test.ranks) > 1:
-        yield Drawn(f"ranks-{key}", rank_figure(test.ranks))
+        yield NamedFigure(f"ranks-{key}", rank_figure(test.ranks))
     if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
         difference = test.friedman.critical_difference
-        yield Drawn(f"difference-{key}", critical_difference(test.ranks, difference, test.groups, ALPHA))
+        yield NamedFigure(f"difference-{key}", critical_difference(test.ranks, difference, test.groups, ALPHA))
     shared = [c for c in setting.columns if c.name in test.part.data]
     if len(shared) > 1 and len(criteria) > 1:
         cells = model.cells(model.measure, model.criterion)
         there = [row for row in model.rows_of(setting) if all(cells[row, c.label].values for c in shared)]
         of = [one for one in model.measures if one.key in RADAR or one == model.measure]
         panels = [Panel(one.name, one.label, by_criterion(model, there, shared, one)) for one in of]
-        yield Drawn(f"means-{key}", dots(panels, [model.row_name(row) for row in there], criteria))
+        yield NamedFigure(f"means-{key}", dots(panels, [model.row_name(row) for row in there], criteria))
     alone = {c.name: found for c in columns if (found := costs_of(model, rows, c))}
     if alone:
-        yield Drawn(f"cost-{key}", costs(alone, label))
+        yield NamedFigure(f"cost-{key}", costs(alone, label))
 
 
 def values_of(model: Model, rows: Sequence[str], column: ProblemColumn, measures: Sequence[ShownMeasure]) -> Values:
@@ -159,7 +159,7 @@ def costs_of(model: Model, rows: Sequence[str], column: ProblemColumn) -> list[C
 # -------------------------------------------------------------------- across settings
 
 
-def _across_settings(model: Model) -> Iterator[Drawn]:
+def _across_settings(model: Model) -> Iterator[NamedFigure]:
     """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
     names = {
         "c": "label frequency c (log scale)",
@@ -168,12 +168,14 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
     for amount, groups in amounts_of(model, CURVE).items():
         if panels := _curves(model, groups):
             key = "frequency" if amount == "c" else "positive-rate"
-            yield Drawn(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
+            yield NamedFigure(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
     columns = with_runs(model)
     mechanisms = list(dict.fromkeys(column.mechanism for column in columns))
     if len(mechanisms) > 1:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        yield Drawn("mechanisms", _series(model, columns, titles, {c.label: c.mechanism for c in columns}, mechanisms))
+        yield NamedFigure(
+            "mechanisms", _series(model, columns, titles, {c.label: c.mechanism for c in columns}, mechanisms)
+        )
         labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
         of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
         shared = [amount for amount, named in of.items() if len(named) > 1]
@@ -182,7 +184,9 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
             labeled = [column for column in labeled if column.amount_text in amounts]
             titles = titles_of(labeled, AMOUNTS)
             ordered = sorted(labeled, key=lambda one: titles[one.label])
-            yield Drawn("labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts))
+            yield NamedFigure(
+                "labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts)
+            )
 
 
 def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:

@@ -18,7 +18,7 @@ _NO_VALUE = "no method has a value here"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SettingTests:
     """Tests of one setting, oracle methods and baselines apart.
 
     ``pairs``: every method against the baseline, per data set, by (data, method). ``no_pairs``: why there are none.
@@ -75,12 +75,12 @@ def row_called(model: Model, name: str) -> str:
     return max(rows, key=lambda row: sum(bool(model.gathered.grid.cell(row, c).runs) for c in columns), default="")
 
 
-def comparisons_of(model: Model, baseline: str) -> list[Comparison]:
+def comparisons_of(model: Model, baseline: str) -> list[SettingTests]:
     """One for each setting."""
     return [_tests(model, setting, baseline) for setting in model.settings]
 
 
-def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
+def _tests(model: Model, setting: Setting, baseline: str) -> SettingTests:
     measure = model.measure
     cells = model.cells(measure, model.criterion)
     rows = [row for row in model.rows_of(setting) if row not in model.apart or row == baseline]
@@ -108,7 +108,7 @@ def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     ranks = tuple(rank_intervals(values, part, higher_is_better=higher)) if ranked else ()
     unranked = "no two methods have values in common" if any(values.values()) else _NO_VALUE
     tested, why = _friedman(values, part, higher) if ranked else (None, unranked)
-    return Comparison(setting, baseline, pairs, no_pairs, part, ranks, tested, why)
+    return SettingTests(setting, baseline, pairs, no_pairs, part, ranks, tested, why)
 
 
 def _friedman(

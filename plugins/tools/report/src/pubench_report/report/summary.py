@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_core.errors import counted, visible
 
 from ..cells import MeasuredCell
@@ -35,13 +35,13 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     ranked = {place.row: place for place in standing.places}
     rows = [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
     head = [
-        Column("#", right=True),
-        Column("method"),
-        Column("below", right=True),
-        Column("interval", right=True, rank=1),
+        PrintedColumn("#", right=True),
+        PrintedColumn("method"),
+        PrintedColumn("below", right=True),
+        PrintedColumn("interval", right=True, rank=1),
     ]
-    head += [Column("first in", right=True, rank=1)]
-    head += [Column(visible(column.name), right=True, rank=2) for column in setting.columns]
+    head += [PrintedColumn("first in", right=True, rank=1)]
+    head += [PrintedColumn(visible(column.name), right=True, rank=2) for column in setting.columns]
     body = [
         [
             *_place(ranked.get(row), visible(model.row_name(row))),

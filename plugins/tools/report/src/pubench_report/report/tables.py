@@ -11,16 +11,16 @@ from pubench_core.errors import counted
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..ranking import LEVEL, RESAMPLES
-from ..rendering import Entry, Section, Table, csv_of
+from ..rendering import RenderedTable, Section, TableEntry, csv_of
 from ..significance import p_text
 from .model import Model, ProblemColumn, Setting
-from .statistics import ALPHA, Comparison
+from .statistics import ALPHA, SettingTests
 
 #: What marks mean, in the words of each format (text, md, latex, html).
 NO_CELL, NO_VALUE = "·", "-"
 
 
-def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
+def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
     """All of a report, in order."""
     measure, criterion = model.measure, model.criterion_name(model.criterion)
     by_criterion = [(model.criterion_name(one), measure, one) for one in model.criteria]
@@ -75,28 +75,29 @@ def upper(text: str) -> str:
 # -------------------------------------------------------------------- cells
 
 
-def entry(cell: MeasuredCell, measure: ShownMeasure, column: ProblemColumn) -> Entry:
+def entry(cell: MeasuredCell, measure: ShownMeasure, column: ProblemColumn) -> TableEntry:
     """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
     if not cell.seeds:
-        return Entry(NO_CELL, why="not run")
+        return TableEntry(NO_CELL, why="not run")
     if not cell.tracked:
-        return Entry("not tracked", link=cell.id, why="; ".join(cell.why))
+        return TableEntry("not tracked", link=cell.id, why="; ".join(cell.why))
     n, of = len(cell.values), max(cell.seeds, len(column.seeds))
     count = "" if n == of else f" ({n} of {of})"
     why = "; ".join(cell.why)
     if cell.mean is None:
-        return Entry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
+        return TableEntry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
     spread = "" if cell.std is None else f" ± {measure.text(cell.std)}"
-    return Entry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
+    return TableEntry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
 
 
-def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Table:
+def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> RenderedTable:
     """Methods by data sets."""
     cells = model.cells(measure, model.criterion)
     rows = model.rows_of(setting)
     head = ["method", *(f"{column.name} ({counted(len(column.seeds), 'seed')})" for column in setting.columns)]
     body = [
-        (Entry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows
+        (TableEntry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns))
+        for row in rows
     ]
     shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
@@ -107,9 +108,9 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Table
         if measure.higher_is_better is not None and out and len(there) > 1:
             notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")
     if measure == model.measure:
-        return Table(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
+        return RenderedTable(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
     title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {setting.words}"
-    return Table(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
+    return RenderedTable(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
 
 
 def _with_values(model: Model) -> Iterator[tuple[Setting, ProblemColumn]]:
@@ -120,23 +121,23 @@ def _with_values(model: Model) -> Iterator[tuple[Setting, ProblemColumn]]:
 
 def _side_by_side(
     model: Model, setting: Setting, column: ProblemColumn, kind: str, shown: Sequence[tuple[str, ShownMeasure, str]]
-) -> Table:
+) -> RenderedTable:
     """Methods on one data set. ``shown``: (head, measure, criterion) of each column."""
     of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
     planned = model.cells(model.measure, model.criterion)
     rows = tuple(
-        (Entry(model.row_name(row)), *(entry(cells[row, column.label], measure, column) for measure, cells in of))
+        (TableEntry(model.row_name(row)), *(entry(cells[row, column.label], measure, column) for measure, cells in of))
         for row in model.rows
         if planned[row, column.label].seeds
     )
     key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
     title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
-    return Table(key, title, ("method", *(head for head, _, _ in shown)), rows)
+    return RenderedTable(key, title, ("method", *(head for head, _, _ in shown)), rows)
 
 
 def _with_costs(
     model: Model, setting: Setting, column: ProblemColumn, by_measure: Sequence[tuple[str, ShownMeasure, str]]
-) -> Table:
+) -> RenderedTable:
     """Measures of methods on one data set, and what their runs cost."""
     table = _side_by_side(model, setting, column, "measures", by_measure)
     costs = []
@@ -147,7 +148,9 @@ def _with_costs(
             [result.peak_memory.bytes / 2**20 for result in results],
         )
         costs.append(
-            (Entry(f"{fmean(seconds):.1f}"), Entry(f"{fmean(size):.0f}")) if results else (Entry(NO_VALUE),) * 2
+            (TableEntry(f"{fmean(seconds):.1f}"), TableEntry(f"{fmean(size):.0f}"))
+            if results
+            else (TableEntry(NO_VALUE),) * 2
         )
     rows = tuple((*row, *cost) for row, cost in zip(table.rows, costs, strict=True))
     return replace(table, head=(*table.head, "training, s", "peak, MiB"), rows=rows)
@@ -156,7 +159,7 @@ def _with_costs(
 # -------------------------------------------------------------------- tests and ranks
 
 
-def _pairs(model: Model, test: Comparison) -> Table:
+def _pairs(model: Model, test: SettingTests) -> RenderedTable:
     head = ("data", "method", "pairs", f"difference to {test.baseline}", "p", "adjusted p", "decision")
     scale, digits = model.measure.scale, 2 if model.measure.percent else 4
     ids = {
@@ -166,21 +169,21 @@ def _pairs(model: Model, test: Comparison) -> Table:
     }
     rows = tuple(
         (
-            Entry(pair.data),
-            Entry(pair.method),
-            Entry(str(pair.n)),
-            Entry(
+            TableEntry(pair.data),
+            TableEntry(pair.method),
+            TableEntry(str(pair.n)),
+            TableEntry(
                 NO_VALUE if math.isnan(pair.difference) else _signed(pair.difference * scale, digits),
                 link=ids[pair.data, pair.method],
             ),
-            Entry(p_text(pair.p)),
-            Entry(p_text(pair.adjusted)),
-            Entry(pair.decision),
+            TableEntry(p_text(pair.p)),
+            TableEntry(p_text(pair.adjusted)),
+            TableEntry(pair.decision),
         )
         for pair in test.pairs.values()
     )
     notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
-    return Table(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
+    return RenderedTable(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
 
 
 def _signed(number: float, digits: int) -> str:
@@ -189,17 +192,17 @@ def _signed(number: float, digits: int) -> str:
     return text if float(text) else text[1:]
 
 
-def _ranks(model: Model, test: Comparison) -> Table:
+def _ranks(model: Model, test: SettingTests) -> RenderedTable:
     rows = []
     for one in test.ranks:
         low, high = one.interval if one.interval is not None else (math.nan, math.nan)
         interval = NO_VALUE if math.isnan(low) else f"{low:.2f} to {high:.2f}"
-        rows.append((Entry(one.method), Entry(f"{one.rank:.2f}"), Entry(interval)))
+        rows.append((TableEntry(one.method), TableEntry(f"{one.rank:.2f}"), TableEntry(interval)))
     head = ("method", "average rank", f"{100 * LEVEL:.0f} % interval")
-    return Table(f"ranks-{test.setting.key}", test.setting.words, head, tuple(rows), tuple(rank_notes(test)))
+    return RenderedTable(f"ranks-{test.setting.key}", test.setting.words, head, tuple(rows), tuple(rank_notes(test)))
 
 
-def rank_notes(test: Comparison) -> list[str]:
+def rank_notes(test: SettingTests) -> list[str]:
     """Which cells the ranks are of, and what Friedman's and Nemenyi's tests say."""
     if not test.part.data:
         return [f"no ranks: {test.no_friedman}"]
@@ -221,7 +224,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
+def csv_text(model: Model, tests: Sequence[SettingTests]) -> str:
     """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
     lines: list[dict[str, object]] = []
     for test in tests:

@@ -16,7 +16,7 @@ from ..pages.names import criterion_text, in_order
 from ..pages.report import page
 from ..pages.template import rendered, script_json
 from ..pages.view import View, seconds_of, seconds_text, shown_first, views_of
-from ..rendering import Entry, Table, percent, points
+from ..rendering import RenderedTable, TableEntry, percent, points
 from ..report.model import ProblemColumn
 from ..report.tables import entry
 from .protocols import SiteProtocol, lacking, slugs
@@ -139,7 +139,7 @@ def _counts(one: SiteProtocol) -> list[str]:
 
 def _index(site: Site) -> str:
     head = ("table", "methods", "data sets", "runs", "missing runs", "failed", "for programs")
-    tables = Table("protocols", "", head, tuple(_line(one) for one in site.protocols))
+    tables = RenderedTable("protocols", "", head, tuple(_line(one) for one in site.protocols))
     views = [view for _, view in site.views]
     shown = [view for view in views if len(view.columns) <= MOST_DATA_SETS] or views
     return rendered(
@@ -154,36 +154,48 @@ def _index(site: Site) -> str:
     )
 
 
-def _line(one: SiteProtocol) -> tuple[Entry, ...]:
+def _line(one: SiteProtocol) -> tuple[TableEntry, ...]:
     gathered = one.model.gathered
     return (
-        Entry(one.name, link=_file(one.key), why=one.title),
-        Entry(str(len({*one.model.method_of.values()}))),
-        Entry(str(len({run.result.spec.data.key for run in gathered.done}))),
-        Entry(f"{len(gathered.done)}"),
-        Entry(f"{sum(map(len, one.lacks.values()))}", why="; ".join(lacking([one]))),
-        Entry(f"{len(gathered.failed)}"),
-        Entry("CSV", link=f"{TABLES}/{one.key}.csv"),
+        TableEntry(one.name, link=_file(one.key), why=one.title),
+        TableEntry(str(len({*one.model.method_of.values()}))),
+        TableEntry(str(len({run.result.spec.data.key for run in gathered.done}))),
+        TableEntry(f"{len(gathered.done)}"),
+        TableEntry(f"{sum(map(len, one.lacks.values()))}", why="; ".join(lacking([one]))),
+        TableEntry(f"{len(gathered.failed)}"),
+        TableEntry("CSV", link=f"{TABLES}/{one.key}.csv"),
     )
 
 
-def _data_sets(site: Site) -> Table:
+def _data_sets(site: Site) -> RenderedTable:
     rows = []
     for key, name in site.data.items():
         info, _ = data_card(key)
         mine = site.runs_of("data", key)
         called = info.name if info is not None else "not installed where this site was made"
         methods = {run.result.spec.method.key for run in mine}
-        rows.append((Entry(key, link=_file(name)), Entry(called), Entry(str(len(methods))), Entry(str(len(mine)))))
-    return Table("data", "", ("key", "data set", "methods", "runs"), tuple(rows), left=2)
+        rows.append(
+            (
+                TableEntry(key, link=_file(name)),
+                TableEntry(called),
+                TableEntry(str(len(methods))),
+                TableEntry(str(len(mine))),
+            )
+        )
+    return RenderedTable("data", "", ("key", "data set", "methods", "runs"), tuple(rows), left=2)
 
 
-def _sources(site: Site) -> Table:
+def _sources(site: Site) -> RenderedTable:
     rows = tuple(
-        (Entry(one.path.resolve().name), Entry(one.kind), Entry(", ".join(one.studies)), Entry(str(one.runs)))
+        (
+            TableEntry(one.path.resolve().name),
+            TableEntry(one.kind),
+            TableEntry(", ".join(one.studies)),
+            TableEntry(str(one.runs)),
+        )
         for one in site.collected.sources
     )
-    return Table("sources", "", ("source", "kind", "studies", "runs that no source above has"), rows, left=3)
+    return RenderedTable("sources", "", ("source", "kind", "studies", "runs that no source above has"), rows, left=3)
 
 
 # -------------------------------------------------------------------- a method
@@ -211,7 +223,7 @@ def _method(site: Site, key: str) -> str:
     )
 
 
-def _standings(site: Site, key: str) -> Table:
+def _standings(site: Site, key: str) -> RenderedTable:
     """Where a method is among the others, in each setting: the front page's numbers."""
     found = []
     for one, view in site.views:
@@ -220,17 +232,19 @@ def _standings(site: Site, key: str) -> Table:
             if place.row in one.rows_of(key):
                 tied = "shared " if sum(other.rank == place.rank for other in standing.places) > 1 else ""
                 found.append((
-                    Entry(f"{view.title}{_setup(view, place.row, key)}", link=_file(one.key), why=view.setting.words),
-                    Entry(f"{tied}{place.rank} of {len(standing.places)}"),
-                    Entry("", below=place.below, interval=(place.low, place.high)),
-                    Entry(percent(place.first)),
-                    Entry(str(len(standing.columns))),
+                    TableEntry(
+                        f"{view.title}{_setup(view, place.row, key)}", link=_file(one.key), why=view.setting.words
+                    ),
+                    TableEntry(f"{tied}{place.rank} of {len(standing.places)}"),
+                    TableEntry("", below=place.below, interval=(place.low, place.high)),
+                    TableEntry(percent(place.first)),
+                    TableEntry(str(len(standing.columns))),
                 ))  # fmt: skip
     head = ("setting", "rank", "points below the best, 90 % interval", "first in", "data sets")
-    return Table("standings", "", head, tuple(found))
+    return RenderedTable("standings", "", head, tuple(found))
 
 
-def _headline(name: str, standings: Table) -> str:
+def _headline(name: str, standings: RenderedTable) -> str:
     """The first line of the standings as a sentence."""
     if not standings.rows:
         return f"{name}: not ranked in any setting, as it lacks values or nothing is comparable"
@@ -243,7 +257,7 @@ def _setup(view: View, row: str, key: str) -> str:
     return "" if row == key else f", {view.names[row].partition(', ')[2] or view.names[row]}"
 
 
-def _of_method(site: Site, key: str) -> Table:
+def _of_method(site: Site, key: str) -> RenderedTable:
     """One row for each data set and setting: its place, and values under every criterion."""
     criteria = in_order({c for one, _ in site.views if one.rows_of(key) for c in one.model.criteria})
     oracles = {c for one, _ in site.views for c in one.model.oracle_criteria}
@@ -260,7 +274,7 @@ def _of_method(site: Site, key: str) -> Table:
                 values = [
                     _elsewhere(entry(model.cells(model.measure, c)[row, label], model.measure, column), one)
                     if c in model.criteria
-                    else Entry("")
+                    else TableEntry("")
                     for c in criteria
                 ]
                 ranked = [one.places(c, column).get(row) for c in criteria]
@@ -270,16 +284,16 @@ def _of_method(site: Site, key: str) -> Table:
                 ]
                 data = site.data.get(column.spec.data.key, "")
                 rows.append((
-                    Entry(name, link=_file(data) if data else "", why=label),
-                    Entry(view.title, link=_file(one.key), why=view.setting.words),
-                    Entry(f"{place.rank} of {place.of}" if place else "-"),
-                    Entry("", below=view.below.get((row, label))),
+                    TableEntry(name, link=_file(data) if data else "", why=label),
+                    TableEntry(view.title, link=_file(one.key), why=view.setting.words),
+                    TableEntry(f"{place.rank} of {place.of}" if place else "-"),
+                    TableEntry("", below=view.below.get((row, label))),
                     *values,
-                    Entry(_duration(runs)),
+                    TableEntry(_duration(runs)),
                 ))  # fmt: skip
     chosen = [criterion_text(c)[0] + (" (oracle)" if c in oracles else "") for c in criteria]
     head = ("data set", "setting", "rank", "points below the best", *(f"by {name}" for name in chosen), "s / run")
-    return Table("results", "", head, tuple(rows), left=2)
+    return RenderedTable("results", "", head, tuple(rows), left=2)
 
 
 def _duration(runs: Any) -> str:
@@ -306,7 +320,7 @@ def _dumbbell(site: Site, key: str) -> dict[str, Any]:
     return {}
 
 
-def _costs(runs: Sequence[RunResult]) -> Table:
+def _costs(runs: Sequence[RunResult]) -> RenderedTable:
     groups: dict[tuple[str, str, str], list[RunResult]] = {}
     for run in runs:
         at_once = "-" if run.result.at_once is None else str(run.result.at_once)
@@ -317,13 +331,13 @@ def _costs(runs: Sequence[RunResult]) -> Table:
         memory = max(run.result.peak_memory.bytes for run in mine)
         epochs = statistics.median(run.result.epochs for run in mine)
         values = (f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}", f"{epochs:.0f}", f"{memory / MIB:.0f}")
-        rows.append((Entry(data), *(Entry(text) for text in (*values, at_once, threads, str(len(mine))))))
+        rows.append((TableEntry(data), *(TableEntry(text) for text in (*values, at_once, threads, str(len(mine))))))
     head = ("data", "seconds, median", "seconds, most", "epochs, median", "peak MiB", "runs at once", "threads", "runs")
     note = (
         "Seconds and memory are a method's own only where it was alone on the machine (runs at once: 1); a hyphen says "
         "that no study carried the run out. An epoch is what the method calls one."
     )
-    return Table("cost", "", head, tuple(rows), (note,))
+    return RenderedTable("cost", "", head, tuple(rows), (note,))
 
 
 # -------------------------------------------------------------------- a data set
@@ -379,7 +393,7 @@ def _best_of(one: SiteProtocol, view: View, column: ProblemColumn) -> str:
     return f"{' and '.join(first)} {'is' if len(first) == 1 else 'are'} first of {len(places)} methods{value}{n}."
 
 
-def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -> Table:
+def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -> RenderedTable:
     """Methods by measures, the best first."""
     model, grid = one.model, one.model.gathered.grid
     ranks = one.places(model.criterion, column)
@@ -396,15 +410,15 @@ def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -
         )
         below = view.below.get((row, column.label))
         lines.append((
-            Entry(name, link=_file(place) if place else "", why=row),
-            Entry(f"{ranks[row].rank}" if row in ranks else "-"),
-            Entry("", below=None if below is None or row in model.oracles else below),
+            TableEntry(name, link=_file(place) if place else "", why=row),
+            TableEntry(f"{ranks[row].rank}" if row in ranks else "-"),
+            TableEntry("", below=None if below is None or row in model.oracles else below),
             *found,
-            Entry(_duration(grid.cell(row, column.label))),
+            TableEntry(_duration(grid.cell(row, column.label))),
         ))  # fmt: skip
     head = ("method", "rank", "points below the best", *(measure.label for measure in model.measures), "s / run")
     key = f"of-{one.key}-{view.setting.key}-{view.setting.columns.index(column) + 1}"
-    return Table(key, "", head, tuple(lines))
+    return RenderedTable(key, "", head, tuple(lines))
 
 
 def _times(places: Sequence[tuple[SiteProtocol, View, ProblemColumn]]) -> list[dict[str, Any]]:
@@ -423,7 +437,7 @@ def _times(places: Sequence[tuple[SiteProtocol, View, ProblemColumn]]) -> list[d
     return []
 
 
-def _elsewhere(cell: Entry, one: SiteProtocol) -> Entry:
+def _elsewhere(cell: TableEntry, one: SiteProtocol) -> TableEntry:
     """With the address of its runs on the table's own page."""
     return replace(cell, link=f"{_file(one.key)}#{cell.link}" if cell.link else "")
 
@@ -442,27 +456,27 @@ def _records(site: Site) -> str:
         found = chosen.measured("test").get(measure.key) if chosen is not None else None
         value = "" if found is None or found.value is None else measure.text(found.value)
         rows.append((
-            Entry(run.run_id, link=site.records.get(run.run_id, "")),
-            Entry(result.spec.method.key),
-            Entry(result.spec.data.key),
-            Entry(view.title),
-            Entry(str(result.spec.seed)),
-            Entry(value, alike=int(chosen is not None and chosen.decided_alike)),
-            Entry("" if chosen is None or chosen.epoch is None else str(chosen.epoch)),
-            Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
-            Entry(result.finished_at[:10]),
-            Entry("yes" if result.oracle else ""),
-            Entry("" if run.run_id in site.collected.runs else "another one was chosen"),
-            Entry("specification", link=files["spec.yaml"]) if "spec.yaml" in files else Entry(""),
-            Entry("scores", link=files["scores.npz"]) if "scores.npz" in files else Entry(""),
-            Entry(result.code.hash),
+            TableEntry(run.run_id, link=site.records.get(run.run_id, "")),
+            TableEntry(result.spec.method.key),
+            TableEntry(result.spec.data.key),
+            TableEntry(view.title),
+            TableEntry(str(result.spec.seed)),
+            TableEntry(value, alike=int(chosen is not None and chosen.decided_alike)),
+            TableEntry("" if chosen is None or chosen.epoch is None else str(chosen.epoch)),
+            TableEntry(", ".join(site.collected.studies.get(run.run_id, {}))),
+            TableEntry(result.finished_at[:10]),
+            TableEntry("yes" if result.oracle else ""),
+            TableEntry("" if run.run_id in site.collected.runs else "another one was chosen"),
+            TableEntry("specification", link=files["spec.yaml"]) if "spec.yaml" in files else TableEntry(""),
+            TableEntry("scores", link=files["scores.npz"]) if "scores.npz" in files else TableEntry(""),
+            TableEntry(result.code.hash),
         ))  # fmt: skip
     head = (
         "run", "method", "data", "setting", "seed", measure.label, "epoch", "studies", "finished", "oracle", "draw",
         "specification", "scores", "code",
     )  # fmt: skip
     drop = [k for k, _ in enumerate(head) if all(not row[k].text for row in rows)]
-    table = Table(
+    table = RenderedTable(
         "records",
         "",
         tuple(name for k, name in enumerate(head) if k not in drop),

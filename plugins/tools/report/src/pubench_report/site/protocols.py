@@ -17,7 +17,7 @@ from ..pages.names import in_order, setting_names
 from ..report.gather import place_of
 from ..report.gathered import Gathered
 from ..report.model import Model, ProblemColumn, model_of, setting_of
-from ..report.statistics import Comparison, check_baseline, comparisons_of, row_called
+from ..report.statistics import SettingTests, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
 from ..standing import counted_in
 from .sources import Collected, Run
@@ -43,7 +43,7 @@ class SiteProtocol:
     key: str
     title: str
     model: Model
-    tests: tuple[Comparison, ...]
+    tests: tuple[SettingTests, ...]
     studies: tuple[str, ...]
     planned: bool = True
     name: str = ""

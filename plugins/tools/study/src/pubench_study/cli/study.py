@@ -9,7 +9,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.few_labels import LOST, is_few
 from pubench_cli.machine import print_json
@@ -167,7 +167,7 @@ def print_protocols(*, as_json: bool) -> None:
         print_json(facts)
         return
     rows = [[name, spec.description] for name, spec in files.items()]
-    print_table(out(), [Column("protocol"), Column("what it is", wraps=True)], rows)
+    print_table(out(), [PrintedColumn("protocol"), PrintedColumn("what it is", wraps=True)], rows)
 
 
 def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool) -> None:
@@ -341,7 +341,7 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
         f"{plan.name}: {status_line(found)} of {counted(len(found.states), 'run')}", style="bold", markup=False
     )
     data = list(dict.fromkeys(state.run.data for state in found.states))
-    columns = [Column("done / planned"), *(Column(key, right=True) for key in data)]
+    columns = [PrintedColumn("done / planned"), *(PrintedColumn(key, right=True) for key in data)]
     rows = [
         [row, *(_cell(found.states, row, key) for key in data)]
         for row in dict.fromkeys(state.run.row for state in found.states)
@@ -392,7 +392,12 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
     if not failed:
         out().print(f"{plan.name}: no run failed", markup=False)
         return
-    columns = [Column("run", wraps=True), Column("cause"), Column("reason", wraps=True), Column("record", rank=1)]
+    columns = [
+        PrintedColumn("run", wraps=True),
+        PrintedColumn("cause"),
+        PrintedColumn("reason", wraps=True),
+        PrintedColumn("record", rank=1),
+    ]
     rows = [
         [str(state.run), state.failure.cause, state.failure.reason, f"failed/{state.run.run_id}-*"]
         for state in failed

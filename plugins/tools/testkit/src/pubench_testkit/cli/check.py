@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_core.errors import PluginError, unknown
@@ -50,11 +50,11 @@ def _print_line(finding: Finding) -> None:
 
 
 COLUMNS = (
-    Column("check"),
-    Column("what must hold", wraps=True, rank=2),
-    Column("verdict", wraps=True),
-    Column("seconds", right=True, rank=1),
-    Column("reason", wraps=True),
+    PrintedColumn("check"),
+    PrintedColumn("what must hold", wraps=True, rank=2),
+    PrintedColumn("verdict", wraps=True),
+    PrintedColumn("seconds", right=True, rank=1),
+    PrintedColumn("reason", wraps=True),
 )
 
 

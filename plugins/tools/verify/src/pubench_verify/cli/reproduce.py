@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pubench_cli.choices import Format
-from pubench_cli.columns import Column, print_table
+from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.commands.shared import PrintFormat, RecordedRun, Results
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
@@ -96,14 +96,14 @@ def _print_scores(found: Reproduction) -> None:
     if not found.scores:
         return
     columns = [
-        Column("selected by"),
-        Column("part"),
-        Column("epoch", right=True),
-        Column("epoch now", right=True),
-        Column("rows", right=True),
-        Column("scores that differ", right=True, rank=1),
-        Column("largest difference", right=True),
-        Column("decisions that differ", right=True),
+        PrintedColumn("selected by"),
+        PrintedColumn("part"),
+        PrintedColumn("epoch", right=True),
+        PrintedColumn("epoch now", right=True),
+        PrintedColumn("rows", right=True),
+        PrintedColumn("scores that differ", right=True, rank=1),
+        PrintedColumn("largest difference", right=True),
+        PrintedColumn("decisions that differ", right=True),
     ]
     rows = [
         [
@@ -133,8 +133,8 @@ def _print_measures(found: Reproduction) -> None:
     if not mine:
         return
     columns = [
-        Column(f"test measure, selected by {found.recorded.selected}", wraps=True),
-        *(Column(name, right=True) for name in ("recorded", "now", "difference")),
+        PrintedColumn(f"test measure, selected by {found.recorded.selected}", wraps=True),
+        *(PrintedColumn(name, right=True) for name in ("recorded", "now", "difference")),
     ]
     rows = [
         [metric, *(_number(value) for value in (mine[metric].recorded, mine[metric].now, mine[metric].difference))]
@@ -158,7 +158,12 @@ def _print_changed(found: Reproduction) -> None:
         for side in sides
     }
     folded = {side: mine for side, mine in folded.items() if len(mine) > _FEW}
-    columns = [Column("what"), Column("name", wraps=True), Column("recorded", wraps=True), Column("now", wraps=True)]
+    columns = [
+        PrintedColumn("what"),
+        PrintedColumn("name", wraps=True),
+        PrintedColumn("recorded", wraps=True),
+        PrintedColumn("now", wraps=True),
+    ]
     shown = [one for one in found.changed if not any(one in mine for mine in folded.values())]
     print_table(out(), columns, [[one.kind, one.name, one.recorded, one.now] for one in shown])
     for side, mine in folded.items():
