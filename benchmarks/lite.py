@@ -3,10 +3,10 @@
     python benchmarks/lite.py benchmarks/results/study-*.csv [--criterion pa] [--measure accuracy]
 
 A method's place is its mean difference to the best method of each data set, in points. Methods count that have runs on
-every data set of the comparison. The correlation of ranks (Spearman) is between `lite`'s data sets that have rows and
-the other data sets of the main comparison; its interval is of resampled methods. Data sets of `lite` without rows are
-named: the figure is then of a part of it. Seconds are medians of runs on a machine that others used as well, scaled by
-the number of training rows; they are an estimate.
+every data set of a comparison. The correlation of ranks (Spearman) is between `lite`'s data sets that have rows and
+other data sets, of which one more joins in each line: the one that leaves most methods, as long as FEWEST are left. Its
+interval is of resampled methods. Single data sets are compared with all others of the last line. Seconds are medians of
+runs on a machine that others used as well, scaled by the number of training rows; they are an estimate.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from scipy.stats import spearmanr
 
 COUNTS = Path(__file__).parents[1] / "docs" / "data_counts.json"
 RESAMPLES = 2000
-#: Methods that a data set must have rows of to count: with fewer, too few methods are left that have rows on all.
-FEWEST = 15
+#: Methods that must have rows on all data sets of the comparison.
+FEWEST = 10
 
 
 def means(rows: DataFrame, criterion: str, measure: str) -> DataFrame:
@@ -75,12 +75,19 @@ def main() -> None:
     table = means(rows, options.criterion, options.measure)
     there = [key for key in data if key in table]
     print(f"lite: {', '.join(data)}; no rows of: {', '.join(key for key in data if key not in table) or 'none'}")
-    whole = [key for key in table if key not in data and table[key].notna().sum() >= FEWEST]
-    for part in [there, *([key] for key in whole)]:
-        rest = [key for key in [*there, *whole] if key not in part]
-        if part and rest:
-            rho, low, high, number = agreement(table, part, rest)
-            print(f"{', '.join(part)} with {', '.join(rest)}: {rho:.2f} [{low:.2f}, {high:.2f}], {number} methods")
+    rest, pairs = [key for key in table if key not in data], []
+    whole: list[str] = []
+    while there and rest:
+        best = max(rest, key=lambda key: len(table[[*there, *whole, key]].dropna()))
+        if len(table[[*there, *whole, best]].dropna()) < FEWEST:
+            break
+        whole.append(best)
+        rest.remove(best)
+        pairs.append((there, list(whole)))
+    pairs += [([key], [other for other in [*there, *whole] if other != key]) for key in whole]
+    for part, others in pairs:
+        rho, low, high, number = agreement(table, part, others)
+        print(f"{', '.join(part)} with {', '.join(others)}: {rho:.2f} [{low:.2f}, {high:.2f}], {number} methods")
     cost = minutes(rows, data, lite.seeds if isinstance(lite.seeds, int) else len(lite.seeds))["minutes"].sort_values()
     cheap = f"under 15 for {int((cost < 15).sum())} of {len(cost)}, with eight at once for {int((cost < 120).sum())}"
     print(f"minutes on one thread, estimated: median {cost.median():.1f}; {cheap}")
