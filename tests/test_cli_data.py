@@ -635,26 +635,6 @@ class TestRun:
         assert second["criteria"] != first["criteria"]
         assert self.ran(data)[0]["reused"] is True
 
-    def test_a_copy_made_again_from_the_same_files_is_the_same_data(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        self.ran(data)
-        data("data", "remove", "acme-screws")
-        assert self.ran(data)[0]["reused"] is True
-        assert happened(tmp_path) == ["read", "read"]
-
-    def test_a_stored_result_is_shown_with_a_note_if_the_data_are_absent(self, data: Run, tmp_path: Path) -> None:
-        path = put(tmp_path)
-        first, _ = self.ran(data)
-        path.unlink()
-        again, said = self.ran(data)
-        assert (again["reused"], again["criteria"]) == (True, first["criteria"])
-        assert said.startswith("the data behind the stored result are not here to compare: acme-screws: no screws.csv")
-
-    def test_an_embedded_set_is_identified_by_its_arrays_too_and_has_no_copy(self, data: Run, tmp_path: Path) -> None:
-        found, _ = self.ran(data, "--data", "digits")
-        assert found["code"]["parts"]["data digits"] == found["data"]["digest"] != ""
-        assert not (tmp_path / "cache" / "prepared").exists()
-
     def test_a_truncated_copy_is_named_and_nothing_is_recorded(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")

@@ -327,18 +327,6 @@ class TestAnotherRequestForTheSameRun:
         assert [line.split()[1] for line in table.splitlines() if line.startswith(">")] == ["f1"]
         assert json.loads((tmp_path / stored["record"] / "result.json").read_text())["selected"] == "f1"
 
-    def test_criteria_metrics_artifacts_and_machine_do_not_change_the_run(
-        self, pubench: Run, stored: dict[str, Any]
-    ) -> None:
-        for more in (
-            ("--set", "selection.criteria=[pa, last]"),
-            ("--set", "evaluation.metrics=[auc]"),
-            ("--artifacts", "none"),
-            ("--device", "cpu"),
-        ):
-            found = json_of(pubench(*THREE, *more, "--format", "json"))
-            assert (found["reused"], found["run_id"], found["criteria"]) == (True, stored["run_id"], stored["criteria"])
-
     @pytest.mark.parametrize(
         ("more", "reason"),
         [
@@ -356,67 +344,6 @@ class TestAnotherRequestForTheSameRun:
         assert done.stderr.splitlines()[0] == f"the stored record has {reason}; running again, the older record is kept"
         assert [path.name for path in (tmp_path / "results" / "superseded").iterdir()] == [f"{stored['run_id']}-1"]
         assert found["criteria"] == stored["criteria"]
-
-    def test_a_model_of_the_same_epoch_is_kept_and_one_of_another_is_trained(
-        self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
-    ) -> None:
-        with_model = (*THREE, "--save-model", "--format", "json")
-        assert json_of(pubench(*with_model, "--select", "pa"))["model"] == {"snapshot": "epoch-2"}
-        found = json_of(pubench(*with_model, "--select", "f1"))
-        assert (found["reused"], found["selected"], found["model"]) == (True, "f1", {"snapshot": "epoch-2"})
-        done = pubench(*with_model, "--select", "pauc")
-        found = json_of(done)
-        assert (found["reused"], found["selected"], found["model"]) == (False, "pauc", {"snapshot": "epoch-1"})
-        reason = "the stored record has no model of this criterion's epoch; running again, the older record is kept"
-        assert done.stderr.splitlines()[0] == reason
-        assert (tmp_path / found["record"] / "model.safetensors").exists()
-
-    def test_a_new_criterion_is_trained_for_and_no_other_is_lost(self, pubench: Run) -> None:
-        first = json_of(pubench(*THREE, "--set", "selection.criteria=[pa, last]", "--format", "json"))
-        assert set(first["criteria"]) == {"pa", "last"}
-        done = pubench(*THREE, "--select", "pauc", "--set", "selection.criteria=[pauc]", "--format", "json")
-        found = json_of(done)
-        assert (found["reused"], found["selected"]) == (False, "pauc")
-        assert "the stored record has no criterion pauc; running again" in done.stderr
-        assert set(found["criteria"]) == {"pauc", "pa", "last"}
-        assert found["criteria"]["pa"] == first["criteria"]["pa"]
-
-    def test_metrics_named_later_are_measured_from_the_stored_scores(self, pubench: Run, tmp_path: Path) -> None:
-        first = json_of(pubench(*THREE, "--set", "evaluation.metrics=[mcc]", "--format", "json"))
-        assert set(first["metrics"]) == {"mcc"}
-        assert set(first["criteria"]["last"]["measures"]["test"]) == {"mcc"}
-        done = pubench(*THREE, "--format", "json")
-        found = json_of(done)
-        assert (found["reused"], found["run_id"]) == (True, first["run_id"])
-        assert "train " not in done.stderr
-        assert set(HEADLINE) <= set(values_of(found["criteria"]["last"]))
-        at_once = json_of(pubench(*THREE, "--results", "at-once", "--format", "json"))
-        assert (found["criteria"], found["metrics"]) == (at_once["criteria"], at_once["metrics"])
-        kept = json.loads((tmp_path / found["record"] / "result.json").read_text())
-        assert (kept["criteria"], kept["metrics"]) == (found["criteria"], found["metrics"])
-
-    def test_without_stored_scores_a_new_metric_is_trained_for(self, pubench: Run) -> None:
-        bare = (*THREE, "--artifacts", "none", "--format", "json")
-        json_of(pubench(*bare, "--set", "evaluation.metrics=[mcc]"))
-        done = pubench(*bare, "--set", "evaluation.metrics=[auc]")
-        assert json_of(done)["reused"] is False
-        assert "the stored record has no measure auc and no scores to measure; running again" in done.stderr
-
-    def test_a_record_of_an_older_format_is_kept_and_the_run_is_run_again(
-        self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
-    ) -> None:
-        path = tmp_path / stored["record"] / "result.json"
-        older = path.read_text().replace('"record_version": 4', '"record_version": 3')
-        path.write_text(older)
-        done = pubench(*THREE, "--format", "json")
-        found = json_of(done)
-        assert (found["reused"], found["criteria"]) == (False, stored["criteria"])
-        assert done.stderr.splitlines()[0] == (
-            "the stored record is of format 3, which this version of pubench does not read; "
-            "running again, the older record is kept"
-        )
-        kept = tmp_path / "results" / "superseded" / f"{stored['run_id']}-1" / "result.json"
-        assert kept.read_text() == older
 
 
 class TestDryRun:
@@ -464,39 +391,9 @@ class TestPrecedence:
         config = spec["method"]["config"]
         assert (config["optimizer"], config["batch_size"], config["lr"], config["beta"]) == ("sgd", 128, 0.5, 0.0)
 
-    def test_a_file_beats_the_preset(self, pubench: Run, file: Path) -> None:
-        spec = self.resolved(pubench, "--config", file)
-        assert (spec["seed"], spec["method"]["preset"]) == (3, "quick")
-        config = spec["method"]["config"]
-        assert (config["epochs"], config["gamma"], config["patience"]) == (7, 0.5, None)
-
     def test_flags_beat_the_file_and_leave_the_rest_of_it(self, pubench: Run, file: Path) -> None:
         spec = self.resolved(pubench, "--config", file, "--seed", 4, "--set", "epochs=9")
         assert (spec["seed"], spec["method"]["config"]["epochs"], spec["method"]["config"]["gamma"]) == (4, 9, 0.5)
-
-    def test_a_dotted_name_sets_any_field(self, pubench: Run) -> None:
-        spec = self.resolved(
-            pubench,
-            *("--method", "nnpu", "--scheme", "single-training-set"),
-            *("--set", "validation.fraction=0.01"),
-            *("--set", "data.positive=[0, 1]"),
-            *("--set", "data.negative=[8]"),
-            *("--set", "method.calibrate=off"),
-        )
-        assert spec["validation"]["fraction"] == 0.01
-        assert (spec["data"]["positive"], spec["data"]["negative"]) == ([0, 1], [8])
-        assert spec["method"]["calibrate"] == "off"
-
-    @pytest.mark.parametrize(("given", "resolved"), [("auto", "on"), ("on", "on"), ("off", "off")])
-    def test_calibration_is_decided_where_it_means_something(self, pubench: Run, given: str, resolved: str) -> None:
-        wanted = ("--method", "nnpu", "--set", f"method.calibrate={given}")
-        one_sample = self.resolved(pubench, *wanted, "--scheme", "single-training-set")
-        assert one_sample["method"]["calibrate"] == resolved
-        assert self.resolved(pubench, *wanted)["method"]["calibrate"] == "auto"
-
-    def test_aliases_name_the_same_run_as_keys(self, pubench: Run) -> None:
-        plain = self.resolved(pubench, "--method", "nnpu", "--mech", "scar")
-        assert self.resolved(pubench, "--method", "nnpu", "--mech", "s1") == plain
 
 
 @pytest.fixture(scope="module")

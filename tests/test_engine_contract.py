@@ -176,15 +176,6 @@ def test_further_outputs_are_stored_beside_the_scores(threshold: Outcome) -> Non
         assert ((arrays[name] > 0) & (arrays[name] < 1)).all()
 
 
-def test_scores_are_stored_once_per_distinct_state(plugins: Registry, tmp_path: Path) -> None:
-    """One epoch: every criterion chooses the same state, ``last`` included."""
-    outcome = execute(plan_of(plugins, "nnpu", "epochs=1", f"execution.results={tmp_path}"))
-    assert len(outcome.result.criteria) > 3
-    assert {criterion.snapshot for criterion in outcome.result.criteria.values()} == {outcome.result.chosen.snapshot}
-    stored = {name for name in read_scores(outcome.folder) if "_scores_" in name}
-    assert stored == {f"{part}_scores_{outcome.result.chosen.snapshot}" for part in ("test", "validation")}
-
-
 def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_path: Path) -> None:
     auto = plan_of(plugins, "no-network", f"execution.results={tmp_path}", "execution.save_model=true")
     assert choose_device(auto) == CPU
@@ -196,18 +187,6 @@ def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_
     with pytest.raises(RequestError, match=r"execution\.device=cuda: ") as refused:
         choose_device(cuda)
     assert refused.value.field == "execution.device"
-
-
-@pytest.mark.parametrize(("key", "share"), [("from-scores", 0.25), ("from-features", 0.5)])
-def test_an_estimated_share_of_u_becomes_the_methods_prior(plugins: Registry, key: str, share: float) -> None:
-    """Scores are one number per row, held out; features are rows. In a single training set π counts P as well."""
-    for scheme in ("case-control", "single-training-set"):
-        problem = build_problem(plan_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"))
-        assert problem.truth_train is not None
-        n, n_p = len(problem.truth_train), problem.split.train.n_labeled
-        expected = share if scheme == "case-control" else (n_p + share * (n - n_p)) / n
-        assert problem.prior == pytest.approx(expected)
-        assert problem.prior_true != problem.prior
 
 
 def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:

@@ -1,4 +1,4 @@
-"""A run is its spec and its code: what only looks at a run, describes it or is next to it reruns nothing."""
+"""A run is its spec and its code: what describes it or is next to it reruns nothing."""
 
 from __future__ import annotations
 
@@ -151,40 +151,3 @@ def test_one_edited_line_of_a_method_reruns_that_method_only(pubench: Run, tmp_p
     assert changed == {"method nnpu"}
     other = carried_out(pubench, "upu", tmp_path / "shadow")
     assert (other["reused"], other["run_id"]) == (True, beside["run_id"])
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("--select", "f1"),
-        ("--set", "selection.criteria=[pa, last]"),
-        ("--set", "evaluation.metrics=[accuracy]"),
-        ("--artifacts", "none"),
-        ("--device", "cpu"),
-        ("--offline",),
-    ],
-    ids=" ".join,
-)
-def test_what_only_looks_at_a_run_is_answered_by_its_record(pubench: Run, stored: Any, more: tuple[str, ...]) -> None:
-    again = carried_out(pubench, "nnpu", more=more)
-    assert (again["reused"], again["run_id"]) == (True, stored["run_id"])
-
-
-def test_a_record_without_scores_does_not_answer_a_request_for_scores(pubench: Run, tmp_path: Path) -> None:
-    bare = carried_out(pubench, "nnpu", more=("--artifacts", "none"))
-    done = pubench("run", "--method", "nnpu", *ARGUMENTS)
-    again = json.loads(done.stdout)
-    assert (again["reused"], again["run_id"]) == (False, bare["run_id"])
-    assert "the stored record has no scores, no trace; running again, the older record is kept" in done.stderr
-    assert (tmp_path / again["record"] / "scores.npz").exists()
-    assert (tmp_path / "results" / "superseded" / f"{bare['run_id']}-1" / "result.json").exists()
-
-
-def test_a_second_request_keeps_what_the_first_one_had(pubench: Run) -> None:
-    carried_out(pubench, "nnpu", more=("--set", "selection.criteria=[pa]", "--save-model"))
-    wider = carried_out(pubench, "nnpu", more=("--select", "last", "--set", "selection.criteria=[last]"))
-    assert wider["reused"] is False
-    assert set(wider["criteria"]) == {"last", "pa"}
-    assert wider["model"]["snapshot"] == wider["criteria"]["last"]["snapshot"]
-    for name in ("pa", "last"):
-        assert carried_out(pubench, "nnpu", more=("--select", name, "--set", f"selection.criteria=[{name}]"))["reused"]

@@ -157,19 +157,16 @@ class NoNetwork(Method[Config]):
 
 
 class LabeledShare(ReadsScores):
-    """Not an estimator of anything: says how it was called, as a share that a test can foretell."""
+    """Not an estimator of anything: gives a share that a test can foretell."""
 
     def estimate(self, positive: np.ndarray, unlabeled: np.ndarray, rng: np.random.Generator) -> PriorEstimate:
-        assert positive.ndim == unlabeled.ndim
-        return PriorEstimate(0.25 if positive.ndim == 1 else 0.5)
+        return PriorEstimate(0.25)
 
 
 @hookimpl
 def pubench_priors() -> list[PriorInfo]:
-    def info(key: str, inputs: Any) -> PriorInfo:
-        return PriorInfo(key=key, name=key, summary="a test double", load="pubench_doubles:LabeledShare", inputs=inputs)
-
-    return [info("from-scores", "scores"), info("from-features", "features")]
+    load = "pubench_doubles:LabeledShare"
+    return [PriorInfo(key="from-scores", name="from-scores", summary="a test double", load=load, inputs="scores")]
 
 
 @hookimpl
