@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import source_of
+from pubench_core.data.source import source_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 

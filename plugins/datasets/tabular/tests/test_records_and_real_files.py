@@ -120,7 +120,7 @@ class TestRecords:
     def test_looking_for_files_imports_nothing_heavy(self) -> None:
         code = (
             "import sys; from pathlib import Path; from pubench_core.data.dataset import DataRoot; "
-            "from pubench_core.data.store import source_of; from pubench_core.errors import RequestError\n"
+            "from pubench_core.data.source import source_of; from pubench_core.errors import RequestError\n"
             "from pubench_datasets_tabular import pubench_datasets\n"
             "for info in pubench_datasets():\n"
             "    try: source_of(info).locate(DataRoot(Path('/nowhere'), 'a test', cache=Path('/nowhere')))\n"
