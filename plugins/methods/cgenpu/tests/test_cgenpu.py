@@ -104,19 +104,11 @@ def test_batches_are_equal_at_most_u_and_the_incomplete_one_is_dropped(
 
 
 def test_an_incomplete_batch_of_p_goes_on_with_the_next_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_p: list[Tensor] = []
-    paired = Run.paired_batches
-
-    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
-        for p, u in paired(self, *sizes, **options):
-            of_p.append(p.row)
-            yield p, u
-
-    monkeypatch.setattr(Run, "paired_batches", noted)
+    batches = watch(monkeypatch, Run, "paired_batches")
     result = trained("epochs=1", "batch_size=16", "mechanism.c=0.1")
     n = result.evaluator.problem.view(frozenset()).n_labeled
     assert n % 16
-    rows = torch.cat(of_p)
+    rows = torch.cat([p.row for call in batches for p, _ in call.result])
     assert len(rows) >= 2 * n
     assert len(rows[:n].unique()) == len(rows[n : 2 * n].unique()) == n
 
@@ -161,22 +153,16 @@ def test_who_sees_which_rows_and_who_moves(monkeypatch: pytest.MonkeyPatch) -> N
     rates = ("lr=0.001", "discriminator_lr=0.002", "generator_lr=0.003")
     short = ("epochs=1", "steps_per_epoch=2", "batch_size=16", "execution.artifacts=[samples]")
     plan = Subject.of("cgenpu").plan(*short, *rates, modality="image")
-    pairs: list[tuple[Tensor, Tensor]] = []
     calls: list[tuple[nn.Module, Tensor, Tensor]] = []
     moves: dict[str, tuple[float, set[int]]] = {}
-    paired, step = Run.paired_batches, Run.step
-
-    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
-        for p, u in paired(self, *sizes, **options):
-            pairs.append((p.x, u.x))
-            yield p, u
+    step = Run.step
 
     def stepped(self: Run[Any], loss: Tensor, optimizer: Any, **options: Any) -> None:
         step(self, loss, optimizer, **options)
         parameters = {id(one) for group in optimizer.param_groups for one in group["params"]}
         moves[options["name"]] = (optimizer.param_groups[0]["lr"], parameters)
 
-    monkeypatch.setattr(Run, "paired_batches", noted)
+    batches = watch(monkeypatch, Run, "paired_batches")
     monkeypatch.setattr(Run, "step", stepped)
     hook = register_module_forward_hook(lambda module, given, made: calls.append((module, given[0], made)))
     try:
@@ -187,6 +173,7 @@ def test_who_sees_which_rows_and_who_moves(monkeypatch: pytest.MonkeyPatch) -> N
     of = {name: [call for call in calls if call[0] is getattr(method, name)] for name in ("net", "discriminator")}
     generated = [call for call in calls if call[0] is method.generator]
     assert [call[1][0, -2:].tolist() for call in generated] == [[1, 0], [0, 1]] * (len(generated) // 2)
+    pairs = [(p.x, u.x) for call in batches for p, u in call.result]
     for k, (p, u) in enumerate(pairs):
         g_p, g_n, new_p, new_n = (call[2] for call in generated[4 * k : 4 * k + 4])
         expected = {"discriminator": (p, u, g_p, g_n, new_p, new_n), "net": (p, g_p, g_n, p, new_p, new_n)}

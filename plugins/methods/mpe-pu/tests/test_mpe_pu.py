@@ -51,23 +51,16 @@ def test_mpe_pu_learns_and_estimates_the_share_of_positives() -> None:
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_estimates_are_made_from_rows_that_were_never_trained_on(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained_on: list[torch.Tensor] = []
-    paired = Run.paired_batches
-
-    def watched_batches(self, *rest, **more):  # type: ignore[no-untyped-def]
-        for p, u in paired(self, *rest, **more):
-            trained_on.extend([p.row, u.row])
-            yield p, u
-
-    monkeypatch.setattr(Run, "paired_batches", watched_batches)
+    batches = watch(monkeypatch, Run, "paired_batches")
     shares = watch(monkeypatch, MPEPU, "_share", lambda method, p_held, u_held, run: (p_held, u_held))
     result = trained.shortly(f"data.scheme={scheme}")
     data = result.evaluator.problem.view(frozenset())
     p_held, u_held = shares[0]
+    trained_on = torch.cat([side.row for call in batches for pair in call.result for side in pair])
     assert data.labeled[p_held].all()
     assert not data.labeled[u_held].any()
     assert len(u_held) == pytest.approx(0.2 * data.n_unlabeled, abs=2)
-    seen, kept_back = data.instance[torch.cat(trained_on)], data.instance[torch.cat([p_held, u_held])]
+    seen, kept_back = data.instance[trained_on], data.instance[torch.cat([p_held, u_held])]
     assert not torch.isin(seen, kept_back).any()
     assert len(seen.unique()) + len(kept_back.unique()) == len(data.distinct_rows)
     assert all(torch.equal(p, p_held) and torch.equal(u, u_held) for p, u in shares)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
 from pubench_pue.method import Correction, PUe, inverse_weights, propensity_loss, pue_risk, rows_without_copies
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, watch
 
-from pubench.method import Batch, Run
 from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -40,20 +38,13 @@ def test_pue_learns() -> None:
 def test_copies_of_p_in_u_train_the_classifier_not_the_propensity(
     scheme: str, batching: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: dict[bool, list[torch.Tensor]] = {True: [], False: []}
-    batches = PUe._batches
-
-    def watched(self: PUe, run: Run[PUe.Config], *rows: torch.Tensor) -> Iterator[Batch]:
-        for batch in batches(self, run, *rows):
-            seen[bool(rows)].append(batch.row)
-            yield batch
-
-    monkeypatch.setattr(PUe, "_batches", watched)
+    batches = watch(monkeypatch, PUe, "_batches")
     result = trained.shortly(*LAST, f"data.scheme={scheme}", f"batching={batching}")
     data = result.evaluator.problem.view(frozenset())
     labeled = set(data.instance[data.labeled_rows].tolist())
-    for in_warm_up, rows in seen.items():
-        unlabeled = torch.cat(rows)[~data.labeled[torch.cat(rows)]]
+    for in_warm_up in (True, False):
+        rows = torch.cat([one.row for call in batches if (len(call.args) > 2) == in_warm_up for one in call.result])
+        unlabeled = rows[~data.labeled[rows]]
         copies = labeled & set(data.instance[unlabeled].tolist())
         assert copies == (set() if in_warm_up else labeled)  # U contains P: in case-control, and calibrated
     apart = rows_without_copies(data)

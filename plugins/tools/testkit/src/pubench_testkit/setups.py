@@ -14,7 +14,7 @@ A method's package states facts of its own next to those that hold for each::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -141,7 +141,7 @@ class MethodFacts:
 
 
 class Call(NamedTuple):
-    """One call of a watched function."""
+    """One call of a watched function. ``result`` of an iterator: the items that were taken from it, a list."""
 
     args: tuple[Any, ...]
     options: dict[str, Any]
@@ -160,12 +160,19 @@ def watch(patch: pytest.MonkeyPatch, owner: Any, name: str, note: Callable[..., 
         if note is not None:
             found.append(note(*args, **options))
         result = original(*args, **options)
+        items: list[Any] = []
         if note is None:
-            found.append(Call(args, options, result))
-        return result
+            found.append(Call(args, options, items if isinstance(result, Iterator) else result))
+        return _noted(result, items) if isinstance(result, Iterator) else result
 
     patch.setattr(owner, name, watched)
     return found
+
+
+def _noted(result: Iterator[Any], items: list[Any]) -> Iterator[Any]:
+    for item in result:
+        items.append(item)
+        yield item
 
 
 def check_finite(loss: Tensor, *inputs: Tensor) -> None:
