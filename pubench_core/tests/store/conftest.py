@@ -83,6 +83,7 @@ from pathlib import Path
 
 from pubench_core.data import store
 from pubench_core.data.dataset import DataRoot
+from pubench_core.data.source import source_of
 from acme_gray import INFO
 
 root = DataRoot(Path(sys.argv[1]), "a test", cache=Path(sys.argv[2]))

@@ -152,7 +152,7 @@ class TestCode:
 
         def folder(code: str) -> str:
             module.write_text(code)
-            process = child("print(store.open_dataset(store.source_of(INFO), root).folder)")
+            process = child("print(store.open_dataset(source_of(INFO), root).folder)")
             printed, _ = process.communicate(timeout=60)
             return str(printed).strip()
 

@@ -17,7 +17,7 @@ Open = Callable[..., Prepared]
 Child = Callable[..., "subprocess.Popen[str]"]
 
 #: What a child does that opens the data set.
-OPENED = "print(store.open_dataset(store.source_of(INFO), root).digest, flush=True)"
+OPENED = "print(store.open_dataset(source_of(INFO), root).digest, flush=True)"
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
@@ -89,7 +89,7 @@ class TestOtherProcesses:
     def test_two_that_use_a_set_share_its_pages(self, child: Child, opened: Open, rows: Path) -> None:
         rows.write_bytes(bytes(5 * 4_000_000))
         size = opened().folder.joinpath("x.npy").stat().st_size
-        used = "x = store.open_dataset(store.source_of(INFO), root).data.x; x.max(); print('used', flush=True); input()"
+        used = "x = store.open_dataset(source_of(INFO), root).data.x; x.max(); print('used', flush=True); input()"
         both = [child(used) for _ in range(2)]
         for process in both:
             assert line_of(process) == "used"

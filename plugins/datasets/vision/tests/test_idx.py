@@ -127,7 +127,8 @@ def test_a_prepared_copy_is_opened_without_torchvision(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"
         "from pubench_core.data.dataset import DataRoot\n"
-        "from pubench_core.data.store import open_dataset, source_of\n"
+        "from pubench_core.data.source import source_of\n"
+        "from pubench_core.data.store import open_dataset\n"
         "from pubench_datasets_vision import pubench_datasets\n"
         f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
         "x = open_dataset(source_of(pubench_datasets()[0]), root).data.x\n"
