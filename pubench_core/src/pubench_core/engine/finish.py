@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
 from ..records.files import Arrays, state_model
-from ..records.scores import MEASURED, by_both_decisions, rows_and_labels, scores_name
-from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
+from ..records.scores import MEASURED, Decided, by_both_decisions, rows_and_labels, scores_name
+from ..results import NEVER, RECORD_VERSION, CriterionResult, DataFacts, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of
 from .plan import Plan, model_writer
@@ -79,8 +80,15 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
     if problem.truth_train is not None:
         training["training_labels"] = problem.truth_train
     training |= trained.training
+    measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
+    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
+    of_states = {name: trained.states[name].scores for name in trained.state_of.values()}
+    names = spec.evaluation.metrics
+    decided = by_both_decisions(of_states, arrays | training, knowledge, names, measurer, facts, spec)
     return Finished(
-        result=_result(plan, problem, trained, environment, arrays | training, kept=model is not None, why_not=why_not),
+        result=_result(
+            plan, problem, trained, environment, facts, decided, measurer, kept=model is not None, why_not=why_not
+        ),
         environment=environment,
         trace=trace if "trace" in spec.execution.artifacts else None,
         arrays=arrays if "scores" in spec.execution.artifacts else None,
@@ -118,17 +126,15 @@ def _result(
     problem: Problem,
     trained: Trained,
     environment: Environment,
-    arrays: Arrays,
+    facts: DataFacts,
+    decided: Mapping[str, Decided],
+    measurer: Measurer,
     *,
     kept: bool,
     why_not: str,
 ) -> Result:
-    """``arrays``: all scores; ``kept``: whether the model is, or ``why_not``."""
+    """Result of a run. ``decided``: of every state; ``kept``: whether the model is, or ``why_not``."""
     spec, names = plan.spec, plan.spec.evaluation.metrics
-    measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
-    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
-    scores = {name: trained.states[name].scores for name in trained.state_of.values()}
-    decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
     criteria = {}
     for name, track in trained.selection.tracks.items():
         plugin = plan.metrics.get(name)
