@@ -65,7 +65,7 @@ class Steps:
         start = time.perf_counter()
         done = subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True)
         shown = " ".join(Path(word).name if word.startswith("/") else word for word in words)
-        print(f"{time.perf_counter() - start:6.1f} s  {shown}", flush=True)
+        print(f"{time.perf_counter() - start:6.1f} s  {shown[:150]}", flush=True)
         wrong = (done.returncode == 0) if fails else (done.returncode != 0)
         require(not wrong, f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + (done.stderr if fails else "")
@@ -132,9 +132,11 @@ class Environment(Steps):
         self.run(uv, "venv", "--quiet", "--python", sys.executable, folder / "env")
 
     def install(self, *what: str | Path) -> None:
-        """Wheels by name, with all they ask for."""
-        more = ("--find-links", self.dist, "--constraint", self.pins)
-        self.run(self.uv, "pip", "install", "--quiet", "--python", self.python, *more, *what)
+        """Wheels by name, with all they ask for. uv would take those of an earlier build, of the same version."""
+        ours = (project_of(folder)["name"] for folder in distributions(ROOT))
+        more = [word for name in ours for word in ("--refresh-package", str(name))]
+        places = ("--find-links", self.dist, "--constraint", self.pins)
+        self.run(self.uv, "pip", "install", "--quiet", "--python", self.python, *places, *what, *more)
 
     def uninstall(self, name: str) -> None:
         """Takes one distribution out."""
