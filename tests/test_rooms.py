@@ -96,7 +96,7 @@ ARROWS = {
     "cli": set(),
     "backbones": set(),
     "bases": {"formulas"},
-    "datasets": {"bases"},
+    "datasets": {"datasets"},
     "formulas": set(),
     "mechanisms": {"formulas"},
     "methods": {"bases", "formulas"},

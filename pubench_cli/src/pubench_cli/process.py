@@ -16,8 +16,9 @@ from .visible import visible
 
 #: What installs a module that light installations lack.
 INSTALLED_BY = {
-    **dict.fromkeys(("torch", "safetensors", "pyarrow", "PIL"), "pubench-core[train]"),
+    **dict.fromkeys(("torch", "pyarrow", "PIL"), "pubench-core[train]"),
     "matplotlib": "pubench-report",
+    "safetensors": "pubench-predict",
 }
 
 
