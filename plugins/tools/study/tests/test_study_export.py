@@ -116,10 +116,10 @@ def test_damaged_scores_get_no_checksum(study: Path, exported: Run, damage: Call
 
 def test_what_is_there_and_no_file_is_not_replaced(study: Path, exported: Run) -> None:
     os.mkfifo(study / "pipe")
-    assert refused(exported("--out", "pipe"), "--out pipe is no regular file")
+    assert refused(exported("--out", "pipe"), "--out pipe is not a regular file")
     assert stat.S_ISFIFO((study / "pipe").stat().st_mode)
     (study / "link").symlink_to("/dev/null")
-    assert refused(exported("--out", "link"), "--out link is no regular file")
+    assert refused(exported("--out", "link"), "--out link is not a regular file")
     assert refused(exported("--out", ""), "--out . names no file")
     assert refused(exported("--out", "x" * 300), "File name too long")
     assert refused(exported("--out", "results"), "is a folder")
@@ -131,4 +131,4 @@ def test_a_search_replaces_no_device(tmp_path: Path, pubench: Run, target: str) 
     (tmp_path / "null").symlink_to("/dev/null")
     done = pubench("tune", "upu", "--data", "digits", "--trials", 1, "--out", target)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"--out {target} is no regular file" in done.stderr
+    assert f"--out {target} is not a regular file" in done.stderr

@@ -17,7 +17,7 @@ from ..records.scores import MEASURED, Decided, by_both_decisions, rows_and_labe
 from ..results import NEVER, RECORD_VERSION, CriterionResult, DataFacts, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of
-from .plan import Plan, model_writer
+from .plan import Plan
 from .problem import Problem
 from .score import state_name
 from .train import Trained
@@ -70,11 +70,12 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
     ]
     models = {}
     if model is not None:  # of the states that a fold keeps; any other run keeps none
+        assert plan.model_writer is not None
         for epoch, snapshot in trained.selection.checkpoints.items():
             snapshot.restore(trained.method)
             for candidate in trained.method.candidates():
                 name = state_model(state_name(epoch, candidate))
-                models[name] = model_writer()(plan, problem, trained.method, candidate)
+                models[name] = plan.model_writer(plan, problem, trained.method, candidate)
     arrays, part = _arrays(problem, trained), problem.split.train
     training: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
     if problem.truth_train is not None:
@@ -104,8 +105,9 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
 def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
     """The content of the model's file, or why there is none."""
     candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+    assert plan.model_writer is not None
     try:
-        return model_writer()(plan, problem, trained.method, candidate), ""
+        return plan.model_writer(plan, problem, trained.method, candidate), ""
     except PubenchError as error:
         return None, model_warning(str(error))
     # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.

@@ -14,7 +14,6 @@ from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
-from ..plugins.registry import provided
 from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
@@ -99,15 +98,6 @@ class EstimatorChoice:
     estimator: PriorEstimator
 
 
-def model_writer() -> Callable[..., bytes]:
-    """Writes what a run scores with: (plan, problem, method, candidate) -> content of ``model.safetensors``.
-
-    Raises RequestError if no tool does.
-    """
-    found: Callable[..., bytes] = provided("run.model", "execution.save_model", "pubench-predict")
-    return found
-
-
 @dataclass(frozen=True)
 class Plan:
     """A run that can be carried out without asking any registry.
@@ -115,7 +105,8 @@ class Plan:
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
     labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
     whose digest is known when they have been opened. ``joined_by``: makes the work of a run that joins folds, None for
-    any other (:class:`~pubench_core.engine.execute.Work`).
+    any other (:class:`~pubench_core.engine.execute.Work`). ``model_writer``: (plan, problem, method, candidate) ->
+    content of ``model.safetensors``, None if no model is kept.
     """
 
     spec: RunSpec
@@ -128,6 +119,7 @@ class Plan:
     metrics: Mapping[str, MetricPlugin]
     code: Code
     joined_by: Callable[..., Any] | None = None
+    model_writer: Callable[..., bytes] | None = None
 
     def code_reading(self, digest: str) -> Code:
         """The code with the digest of the arrays that it reads; that of a user's table is among its parts already."""

@@ -23,7 +23,7 @@ from .criteria import Installed, choose_evaluation, choose_selection, goal_of, n
 from .explain import explain
 from .identity import code_of
 from .layers import Layer, Request
-from .plan import BackboneChoice, Plan, model_writer
+from .plan import BackboneChoice, Plan
 from .resolve_data import choose_data
 from .resolve_method import choose_method, choose_prior, refuse_missing_truth
 
@@ -83,8 +83,6 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     elif wanted == "auto":
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
-    if spec.execution.save_model:
-        model_writer()  # refused now, not after training
     found: list[Info] = [method.info, backbone.info]
     if data.mechanism_choice is not None:
         found.append(data.mechanism_choice.info)
@@ -101,4 +99,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         metrics=installed.usable,
         code=code_of(found, registry, data.choice.table),
         joined_by=provided("run.folds", "validation.folds", "pubench-crossfit") if spec.validation.joint else None,
+        model_writer=provided("run.model", "execution.save_model", "pubench-predict")
+        if spec.execution.save_model
+        else None,
     )

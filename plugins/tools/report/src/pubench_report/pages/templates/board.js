@@ -145,7 +145,7 @@ function cellHtml(s, row, c, cell, best) {
   const isBest = best !== null && !row.kind && !cell.alike && mine && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
   const tip = `${name}: ${value.toFixed(2)} over ${many(list.length, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
-  return `<td class="c" data-v="${value}"${shade ? ` style="background:rgba(var(--h),${shade.toFixed(2)})"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
+  return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
   const place = new Map(now.places.map((one) => [one.r, one])), kinds = ["", "baseline", "oracle"];
