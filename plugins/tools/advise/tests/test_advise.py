@@ -18,6 +18,7 @@ from pubench_advise.facts import Promise
 from pubench_advise.labeling import Scar
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
 from pubench_advise.prior import Estimated, Prior
+from pubench_crossfit.plans import folds_of
 
 import pubench
 from pubench_core.engine.plan import Plan
@@ -298,7 +299,7 @@ class TestTheRuns:
     def test_every_candidate_is_a_run_of_its_own_with_its_settings(self, answered: Any, tmp_path: Path) -> None:
         rows = fits.FitRows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
         plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in PORTFOLIO}
-        assert len({fold.run_id for plan in plans.values() for fold in plan.folds}) == 5 * len(PORTFOLIO)
+        assert len({fold.run_id for plan in plans.values() for fold in folds_of(plan)}) == 5 * len(PORTFOLIO)
         for one in PORTFOLIO:
             assert one.config.items() <= plans[one.name].spec.method.config.items()
 

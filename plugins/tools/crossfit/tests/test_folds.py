@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_crossfit.plans import folds_of, refit_of
 from pubench_predict.saved_model import models_in
 
 import pubench
@@ -140,7 +141,7 @@ def test_nothing_of_a_held_out_fold_reaches_its_model(ask: Ask) -> None:
     from pubench_core.engine.build import build_problem
 
     whole = build_problem(ask())
-    folds = [build_problem(one) for one in ask().folds]
+    folds = [build_problem(one) for one in folds_of(ask())]
     rows = whole.split.train.rows
     assert sorted(np.concatenate([one.split.validation.rows for one in folds])) == sorted(rows)
     for one in folds:
@@ -192,7 +193,7 @@ def test_out_of_fold_scores_and_mean_test_scores_are_those_of_the_folds(ask: Ask
 
 def test_a_run_without_folds_is_the_run_that_it_was(ask: Ask) -> None:
     assert "fold" not in json.dumps(ask(folds=None).spec.identity())
-    ids = [ask(folds=None).run_id, ask().run_id, *(one.run_id for one in ask().folds), ask(folds=4).run_id]
+    ids = [ask(folds=None).run_id, ask().run_id, *(one.run_id for one in folds_of(ask())), ask(folds=4).run_id]
     assert len(set(ids)) == 6
 
 
@@ -315,9 +316,10 @@ def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(ask: Ask,
     assert chosen.epoch == mean.result.chosen.epoch
     assert (chosen.value, chosen.threshold) == (mean.result.chosen.value, mean.result.chosen.threshold)
     (model,) = models_in(done.folder, Registry([*entry_points(group=GROUP)]))
-    assert plan.refit is not None
+    refit = refit_of(plan)
+    assert refit is not None
     store = RecordStore(plan.spec.execution.results)
-    record = store.find(plan.refit.run_id)
+    record = store.find(refit.run_id)
     assert record is not None
     assert record.result.data.train.rows == done.result.data.train.rows == 240
     assert record.result.data.validation.rows == 0
@@ -334,8 +336,9 @@ def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(ask: Ask,
 def test_test_scores_are_those_of_the_model_of_all_rows(ask: Ask) -> None:
     plan = ask("validation.refit=all")
     done = execute(plan)
-    assert plan.refit is not None
-    record = RecordStore(plan.spec.execution.results).find(plan.refit.run_id)
+    refit = refit_of(plan)
+    assert refit is not None
+    record = RecordStore(plan.spec.execution.results).find(refit.run_id)
     assert record is not None
     state = f"epoch-{done.result.criteria['pauc'].epoch}"
     mine, theirs = read_scores(done.folder), read_scores(record.folder)

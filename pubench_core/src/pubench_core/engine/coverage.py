@@ -18,7 +18,7 @@ from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeas
 from ..records.scores import Measures, arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
 from ..records.store import RecordStore
 from ..results import Code, Result
-from .plan import Plan
+from .plan import Plan, model_writer
 from .publish import publish_answer
 
 #: Takes a line for the user.
@@ -107,6 +107,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
             "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
             "save_model": spec.execution.save_model or record.result.model is not None,
         }
+        writer = model_writer() if execution["save_model"] and plan.model_writer is None else plan.model_writer
         return Coverage(
             None,
             f"the stored record has {', '.join(missing)}",
@@ -119,6 +120,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
                         "execution": spec.execution.model_copy(update=execution),
                     }
                 ),
+                model_writer=writer,
             ),
         )
     return Coverage(record, "", plan)

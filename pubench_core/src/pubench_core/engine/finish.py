@@ -19,7 +19,8 @@ from ..specs.run import TEST
 from .decision_warnings import warnings_of
 from .plan import Plan
 from .problem import Problem
-from .score import state_name
+from .score import State, state_name
+from .select import Track
 from .train import Trained
 
 
@@ -137,25 +138,8 @@ def _result(
 ) -> Result:
     """Result of a run. ``decided``: of every state; ``kept``: whether the model is, or ``why_not``."""
     spec, names = plan.spec, plan.spec.evaluation.metrics
-    criteria = {}
-    for name, track in trained.selection.tracks.items():
-        plugin = plan.metrics.get(name)
-        oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
-        if track.snapshot is None:
-            criteria[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
-            continue
-        state = trained.states[trained.state_of[name]]
-        criteria[name] = CriterionResult(
-            oracle=oracle,
-            epoch=track.epoch,
-            value=track.best,
-            candidate=track.candidate,
-            stopped_at=track.stopped_at,
-            snapshot=state.name,
-            code=code,
-            warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
-            **decided[state.name]._asdict(),
-        )
+    states = {name: trained.states[state] for name, state in trained.state_of.items()}
+    criteria = criteria_of(plan, problem, trained.selection.tracks, states, decided)
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
         record_version=RECORD_VERSION,
@@ -181,6 +165,36 @@ def _result(
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
+
+
+def criteria_of(
+    plan: Plan,
+    problem: Problem,
+    tracks: Mapping[str, Track],
+    chosen: Mapping[str, State],
+    decided: Mapping[str, Decided],
+) -> dict[str, CriterionResult]:
+    """What each criterion chose. ``chosen``: their states, for those that have one; ``decided``: by state."""
+    found = {}
+    for name, track in tracks.items():
+        plugin = plan.metrics.get(name)
+        oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
+        if name not in chosen:
+            found[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
+            continue
+        state = chosen[name]
+        found[name] = CriterionResult(
+            oracle=oracle,
+            epoch=track.epoch,
+            value=track.best,
+            candidate=track.candidate,
+            stopped_at=track.stopped_at,
+            snapshot=state.name,
+            code=code,
+            warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
+            **decided[state.name]._asdict(),
+        )
+    return found
 
 
 def _arrays(problem: Problem, trained: Trained) -> Arrays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..backbone import Backbone, NetworkBuilder
@@ -14,11 +14,11 @@ from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
+from ..plugins.registry import provided
 from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
 from ..specs.config import MethodConfig
-from ..specs.run import run_id
 
 #: (shape of one row, outputs) -> network.
 BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
@@ -98,6 +98,12 @@ class EstimatorChoice:
     estimator: PriorEstimator
 
 
+def model_writer() -> Callable[..., bytes]:
+    """(plan, problem, method, candidate) -> content of ``model.safetensors``. RequestError if no tool writes it."""
+    found: Callable[..., bytes] = provided("run.model", "execution.save_model", "pubench-predict")
+    return found
+
+
 @dataclass(frozen=True)
 class Plan:
     """A run that can be carried out without asking any registry.
@@ -105,8 +111,8 @@ class Plan:
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
     labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
     whose digest is known when they have been opened. ``joined_by``: makes the work of a run that joins folds, None for
-    any other (:class:`~pubench_core.engine.execute.Work`). ``model_writer``: (plan, problem, method, candidate) ->
-    content of ``model.safetensors``, None if no model is kept.
+    any other (:class:`~pubench_core.engine.execute.Work`). ``model_writer``: as
+    :func:`model_writer` gives it, None if no model is kept.
     """
 
     spec: RunSpec
@@ -130,28 +136,3 @@ class Plan:
     def criterion_code(self, name: str) -> str:
         """Hash of a criterion's code; empty for ``native``, which is the method's, and ``last``."""
         return "" if name in ("native", "last") else self.metrics[name].code
-
-    @property
-    def folds(self) -> list[Plan]:
-        """The runs that this one joins, each of which keeps the scores that are joined; empty for any other run."""
-        validation = self.spec.validation
-        return [self._fold(number) for number in range(1, (validation.folds or 0) + 1)] if validation.joint else []
-
-    @property
-    def refit(self) -> Plan | None:
-        """The run on all rows whose model scores new ones; None if the mean of the folds does, and for other runs."""
-        if self.spec.validation.refit == "mean":
-            return None
-        selection = self.spec.selection.model_copy(update={"criterion": "last", "criteria": ("last",), "goal": None})
-        return self._fold(0, selection=selection)
-
-    def _fold(self, number: int, **update: Any) -> Plan:
-        spec = self.spec
-        artifacts = tuple(dict.fromkeys([*spec.execution.artifacts, "scores", "trace"]))
-        scores_new_rows = number == 0 or spec.validation.refit == "mean"
-        update["execution"] = spec.execution.model_copy(
-            update={"artifacts": artifacts, "save_model": spec.execution.save_model and scores_new_rows}
-        )
-        update["validation"] = spec.validation.model_copy(update={"fold": number, "refit": "mean"})
-        one = spec.model_copy(update=update)
-        return replace(self, spec=one, run_id=run_id(one, self.method.config), joined_by=None)

@@ -23,7 +23,7 @@ from .criteria import Installed, choose_evaluation, choose_selection, goal_of, n
 from .explain import explain
 from .identity import code_of
 from .layers import Layer, Request
-from .plan import BackboneChoice, Plan
+from .plan import BackboneChoice, Plan, model_writer
 from .resolve_data import choose_data
 from .resolve_method import choose_method, choose_prior, refuse_missing_truth
 
@@ -99,7 +99,5 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         metrics=installed.usable,
         code=code_of(found, registry, data.choice.table),
         joined_by=provided("run.folds", "validation.folds", "pubench-crossfit") if spec.validation.joint else None,
-        model_writer=provided("run.model", "execution.save_model", "pubench-predict")
-        if spec.execution.save_model
-        else None,
+        model_writer=model_writer() if spec.execution.save_model else None,
     )

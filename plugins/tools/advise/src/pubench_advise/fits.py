@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from pubench_crossfit.plans import folds_of
 
 from pubench import PUTable
 from pubench.running import plan_of
@@ -96,7 +97,7 @@ def kept_folds(plan: Plan) -> list[Record | Plan]:
     from pubench_core.engine.coverage import covered
 
     store, root = RecordStore(plan.spec.execution.results), data_root(plan.spec.execution)
-    return [covered(one, store, root) for one in plan.folds]
+    return [covered(one, store, root) for one in folds_of(plan)]
 
 
 def trained(fold: Plan) -> Record:

@@ -20,8 +20,7 @@ import numpy as np
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
-from pubench_core.engine.decision_warnings import warnings_of
-from pubench_core.engine.finish import Finished
+from pubench_core.engine.finish import Finished, criteria_of
 from pubench_core.engine.open import OpenedData
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
@@ -31,9 +30,10 @@ from pubench_core.errors import RecordError
 from pubench_core.metric import FloatArray, Measurer
 from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
 from pubench_core.records.scores import MEASURED, by_both_decisions, rows_and_labels, scores_name, scores_of
-from pubench_core.results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
+from pubench_core.results import NEVER, RECORD_VERSION, Environment, Result, SavedModelFacts, Seconds
 
-from .measures import parts_of_folds, value_over_folds
+from .measures import mean_over_folds, parts_of_folds, value_over_folds
+from .plans import folds_of, refit_of
 
 if TYPE_CHECKING:
     import torch
@@ -101,31 +101,15 @@ def joined(
     joint = _Joint(plan, problem, folds, refit)
     knowledge = {part: problem.knowledge(part) for part in MEASURED}
     tracks = {name: joint.track(name) for name in spec.selection.criteria}
-    arrays, criteria = joint.known, {}
+    arrays = joint.known
     measurer, names = Measurer(plan.metrics), spec.evaluation.metrics
-    for track in tracks.values():
-        if track.chosen is not None:
-            arrays |= joint.arrays(joint.state_of(track), track)
-    states = dict.fromkeys(joint.state_of(track) for track in tracks.values() if track.chosen is not None)
-    scores = {state: scores_of(arrays, state) for state in states}
+    state_of = {name: joint.state_of(track) for name, track in tracks.items() if track.chosen is not None}
+    for state in dict.fromkeys(state_of.values()):
+        arrays |= joint.arrays(state)
+    scores = {state: scores_of(arrays, state) for state in state_of.values()}
     decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
-    for name, track in tracks.items():
-        plugin = plan.metrics.get(name)
-        oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
-        if track.chosen is None:
-            criteria[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
-            continue
-        state = joint.state_of(track)
-        criteria[name] = CriterionResult(
-            oracle=oracle,
-            epoch=track.epoch,
-            value=track.best,
-            candidate=track.candidate,
-            snapshot=state,
-            code=code,
-            warnings=warnings_of(plan, State(state, scores[state]), prior=problem.prior, labeled=problem.data.labeled),
-            **decided[state]._asdict(),
-        )
+    states = {name: State(state, scores[state]) for name, state in state_of.items()}
+    criteria = criteria_of(plan, problem, tracks, states, decided)
     results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
     trained = [*results, *([] if refit is None else [refit.result])]
     unlabeled = problem.unlabeled_rows
@@ -181,7 +165,8 @@ def computed_folds(
         assert done.trace is not None
         return Fold(done.result, done.arrays, done.trace, done.models.get)
 
-    folds, refit = [fold(one) for one in plan.folds], None if plan.refit is None else fold(plan.refit)
+    on_all = refit_of(plan)
+    folds, refit = [fold(one) for one in folds_of(plan)], None if on_all is None else fold(on_all)
     execution = plan.spec.execution.model_copy(update={"artifacts": ("scores", "trace")})
     kept = replace(plan, spec=plan.spec.model_copy(update={"execution": execution}))
     return joined(kept, build_problem(plan, opened=opened, root=root), folds, environment, refit)
@@ -239,9 +224,7 @@ class _Joint:
 
     def _value(self, name: str, state: StateKey) -> float | None:
         if name == "native":
-            found = [fold.native(state[0]) for fold in self._folds]
-            known = [value for value in found if value is not None]
-            return statistics.fmean(known) if len(known) == len(found) else None
+            return mean_over_folds([fold.native(state[0]) for fold in self._folds])
         return value_over_folds(name, self._out_of_fold(state_name(*state)), self._parts, self._measurer)
 
     def _held_out(self, state: StateKey) -> HeldOut:
@@ -265,7 +248,7 @@ class _Joint:
         """The name under which a fold has a state: its last one may be that of an epoch."""
         return fold.result.criteria["last"].snapshot if state == "last" else state
 
-    def arrays(self, state: str, track: Track) -> Arrays:
+    def arrays(self, state: str) -> Arrays:
         """Scores of every part in one state of all folds."""
         problem = self._problem
         found: Arrays = {scores_name("validation", state): self._out_of_fold(state)}

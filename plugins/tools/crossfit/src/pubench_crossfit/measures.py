@@ -42,10 +42,11 @@ def parts_of_folds(known: Knowledge, fold: IntArray) -> list[FoldPart]:
 
 
 def value_over_folds(name: str, scores: FloatArray, parts: Sequence[FoldPart], measurer: Measurer) -> float | None:
-    """Value of a criterion under cross-fitting: its mean over the folds; None if it has no value on one.
+    """Value of a criterion under cross-fitting, its mean over the folds. ``scores``: (n,) out of fold, of all rows."""
+    return mean_over_folds([measurer.measure(name, part.scored(scores)).value for part in parts])
 
-    ``scores``: (n,) out of fold, of all rows.
-    """
-    values = [measurer.measure(name, part.scored(scores)).value for part in parts]
+
+def mean_over_folds(values: Sequence[float | None]) -> float | None:
+    """Mean of the values of the folds; None if one has none."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if len(known) == len(values) else None

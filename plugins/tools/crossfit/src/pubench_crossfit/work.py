@@ -14,6 +14,7 @@ from pubench_core.engine.publish import failure_of
 from pubench_core.errors import RunFailed
 
 from .joint import Fold, fold_of, joined
+from .plans import parts_of
 
 
 class JointWork(Work):
@@ -25,12 +26,12 @@ class JointWork(Work):
         Each is carried out unless it has a record. One that another process carries out is waited for. A failure is
         recorded for the joint run too.
         """
-        plans, refit, found = plan.folds, plan.refit, []
+        k, found = plan.spec.validation.folds or 0, []
         if plan.method.info.out_of_sample:
             key = plan.method.info.key
             self.say(f"{key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
-        for number, one in enumerate([*plans, *([] if refit is None else [refit])], start=1):
-            which = f"fold {number} of {len(plans)}" if number <= len(plans) else "model of all rows"
+        for number, one in enumerate(parts_of(plan), start=1):
+            which = f"fold {number} of {k}" if number <= k else "model of all rows"
             self.say(f"{which}: run {one.run_id}")
             try:
                 done = execute(one, **options)
@@ -43,5 +44,8 @@ class JointWork(Work):
 
     def finish(self, plan: Plan, parts: list[Fold], ended: Callable[[], None], at_once: int | None) -> Finished:
         """Result of all folds together."""
-        problem, k = build_problem(plan, opened=open_data(plan, self.root), root=self.root), len(plan.folds)
+        problem, k = (
+            build_problem(plan, opened=open_data(plan, self.root), root=self.root),
+            plan.spec.validation.folds or 0,
+        )
         return joined(plan, problem, parts[:k], self.environment, next(iter(parts[k:]), None))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from pubench_crossfit.plans import parts_of
 
 from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
@@ -74,7 +75,7 @@ def freeze(
                 continue
             raise RequestError(f"{file.origin}: '{cell}' is the same run as '{other}'; leave one of the two out")
         plans.append(plan)
-        for one in [*plan.folds, *([] if plan.refit is None else [plan.refit])]:
+        for one in parts_of(plan):
             facts = {**cell.facts, "fold": one.spec.validation.fold}
             runs[one.run_id] = planned_run(one, cell.row, facts, cell.draw)
             plans.append(one)

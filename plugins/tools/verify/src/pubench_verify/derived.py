@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pubench_crossfit.plans import folds_of, refit_of
 
 from pubench_core.data.labeled import as_plain
 from pubench_core.errors import PubenchError, RequestError
@@ -82,12 +83,13 @@ def other_claims(plan: Plan, result: Result, plain: Mapping[str, Any]) -> Iterat
 def _by_spec(plan: Plan, result: Result) -> dict[str, Any]:
     from pubench_core.engine.build import calibration_of
 
+    refit = refit_of(plan)
     found: dict[str, Any] = {
         "run_id": plan.run_id,
         "selected": result.spec.selection.criterion,
         "decision": None if result.spec.decision.rule == "zero" else result.spec.decision.rule,
-        "folds": [fold.run_id for fold in plan.folds] or None,
-        "refit": None if plan.refit is None else plan.refit.run_id,
+        "folds": [fold.run_id for fold in folds_of(plan)] or None,
+        "refit": None if refit is None else refit.run_id,
         "data.calibrated": calibration_of(plan).calibrated,
     }
     asked, prior, test = result.spec.prior, result.data.prior, result.data.test
