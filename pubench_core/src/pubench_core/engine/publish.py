@@ -29,7 +29,7 @@ from ..records.files import (
     write_rows,
     write_yaml,
 )
-from ..records.record import Record
+from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
@@ -56,9 +56,8 @@ def publish(store: RecordStore, done: Finished) -> Record:
 def _fill(folder: Path, done: Finished) -> Result:
     """Writes a record: the model when all else is there, and ``result.json`` last. Gives what that says."""
     result = done.result
-    environment = done.environment.model_dump(mode="json")
     write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
-    write_json(folder / ENVIRONMENT, environment)
+    write_json(folder / ENVIRONMENT, done.environment.model_dump(mode="json"))
     if done.trace is not None:
         write_rows(folder / TRACE, done.trace)
     if done.arrays is not None:
@@ -80,7 +79,7 @@ def _fill(folder: Path, done: Finished) -> Result:
                 (folder / name).unlink(missing_ok=True)
             lines = (*result.warnings, model_warning(f"{MODEL} could not be written: {error.strerror or error}"))
             result = result.model_copy(update={"model": None, "warnings": lines})
-    write_json(folder / RESULT, result.plain())
+    (folder / RESULT).write_text(result_text(result), encoding="utf-8")
     return result
 
 
