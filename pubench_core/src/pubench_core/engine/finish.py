@@ -174,7 +174,7 @@ def criteria_of(
     chosen: Mapping[str, State],
     decided: Mapping[str, Decided],
 ) -> dict[str, CriterionResult]:
-    """What each criterion chose. ``chosen``: their states, for those that have one; ``decided``: by state."""
+    """Build the result of each criterion. ``chosen``: their states, for those that have one; ``decided``: by state."""
     found = {}
     for name, track in tracks.items():
         plugin = plan.metrics.get(name)
