@@ -32,8 +32,8 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.events import RunFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC
-from pubench_core.records.record import read_record, result_text
+from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, result_text
+from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Failure
 

@@ -29,8 +29,8 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RunFailed, without_password
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.records.files import ENVIRONMENT, RESULT
-from pubench_core.records.record import read_record, result_text
+from pubench_core.records.files import ENVIRONMENT, RESULT, result_text
+from pubench_core.records.record import read_record
 from pubench_core.results import Environment
 from pubench_core.sinks import SinkUnavailable
 

@@ -15,8 +15,8 @@ from made_results import RUN, made_failure, made_result
 
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import Hint, RecordError, RequestError
-from pubench_core.records.files import RESULT, write_json, write_predictions, write_rows
-from pubench_core.records.record import OtherFormat, read_record, result_text
+from pubench_core.records.files import RESULT, result_text, write_json, write_predictions, write_rows
+from pubench_core.records.record import OtherFormat, read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import RECORD_VERSION, Failure, Result
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from pubench_core import results
-from pubench_core.records.record import result_text
+from pubench_core.records.files import result_text
 from pubench_core.results import (
     RECORD_VERSION,
     Code,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from made_results import made_result, made_spec
 
-from pubench_core.records.record import result_text
+from pubench_core.records.files import result_text
 from pubench_core.records.store import RecordStore
 from pubench_core.results import CriterionResult, Measure, PeakMemory, Result, Seconds
 from pubench_core.specs import DataSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec, ValidationSpec

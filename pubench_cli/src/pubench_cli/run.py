@@ -100,7 +100,7 @@ def run_once(
 
 def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Outcome:
     """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
-    listeners, stdout = listeners_of(plan.spec.execution), sys.stdout
+    once, listeners, stdout = saying_once(), listeners_of(plan.spec.execution), sys.stdout
     # What a plugin prints goes to stderr: stdout is the result and nothing else.
     with redirect_stdout(sys.stderr), ExitStack() as live:
         terminal = live.enter_context(display())
@@ -117,7 +117,7 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Ou
             listeners=listeners,
             display=terminal,
             force=force,
-            say=saying_once(),
+            say=once,
             progress=data_progress,
             stored=stored,
         )

@@ -15,8 +15,8 @@ from pubench_track.sending import send_missing
 
 from pubench_core.plugins.info import SinkInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import RESULT
-from pubench_core.records.record import Record, result_text
+from pubench_core.records.files import RESULT, result_text
+from pubench_core.records.record import Record
 from pubench_core.sinks import SinkUnavailable, open_sink
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

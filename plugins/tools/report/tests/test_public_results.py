@@ -22,7 +22,7 @@ from pubench_testkit.testing import reference_arrays
 from pubench import InvalidRequest, PubenchWarning, Results, load_results
 from pubench.running import RunResult
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.records.record import result_text
+from pubench_core.records.files import result_text
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Code, CriterionResult, Measure, PriorFacts
 from pubench_core.specs import BackboneSpec, RunSpec

@@ -23,13 +23,14 @@ from ..records.files import (
     ids_in,
     read_scores,
     replace_text,
+    result_text,
     scores_digest,
     write_json,
     write_predictions,
     write_rows,
     write_yaml,
 )
-from ..records.record import Record, result_text
+from ..records.record import Record
 from ..records.scores import scores_name
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
@@ -56,8 +57,8 @@ def publish(store: RecordStore, done: Finished) -> Record:
 def _fill(folder: Path, done: Finished) -> Result:
     """Writes a record: the model when all else is there, and ``result.json`` last. Gives what that says."""
     result = done.result
-    write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
     write_json(folder / ENVIRONMENT, done.environment.model_dump(mode="json"))
+    write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
     if done.trace is not None:
         write_rows(folder / TRACE, done.trace)
     if done.arrays is not None:

@@ -263,13 +263,19 @@ def _listed(folder: str, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _origin(module: str) -> str:
+    origin = _source_file(module)
+    if origin is None:
+        raise PluginError(f"{module} has no source files to hash")
+    return origin
+
+
+def _source_file(module: str) -> str | None:
     try:
         found = sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
     except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin is None or not found.origin.endswith(".py") or not os.path.isfile(found.origin):
-        raise PluginError(f"{module} has no source files to hash")
-    return found.origin
+        return None
+    origin = None if found is None else found.origin
+    return origin if origin is not None and origin.endswith(".py") and os.path.isfile(origin) else None
 
 
 # -------------------------------------------------------------------- functions
@@ -284,10 +290,8 @@ def _definitions(module: str) -> _Definitions:
     known = _defined.in_memory(module)
     if known is not None:
         return known
-    try:
-        return _defined.of(module, _origin(module))
-    except PluginError:
-        return _NOTHING
+    origin = _source_file(module)
+    return _NOTHING if origin is None else _defined.of(module, origin)
 
 
 def _definitions_in(file: str, module: str) -> _Definitions:

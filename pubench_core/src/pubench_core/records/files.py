@@ -21,6 +21,7 @@ import numpy.typing as npt
 import yaml
 
 from ..errors import Hint, RecordError, shortened
+from ..results import Result
 
 #: Files of a run folder. ``result.json`` is written last: a folder without it is not a record.
 RESULT = "result.json"
@@ -71,6 +72,11 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     """YAML in the given order."""
     text: str = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
     return text
+
+
+def result_text(result: Result) -> str:
+    """The content of ``result.json``."""
+    return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -92,8 +92,3 @@ def read_failure(folder: Path) -> Failure | None:
         return Failure.model_validate_json(read_small(folder / FAILURE))
     except (OSError, ValidationError):
         return None
-
-
-def result_text(result: Result) -> str:
-    """The content of ``result.json``."""
-    return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"

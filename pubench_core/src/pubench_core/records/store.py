@@ -20,8 +20,8 @@ from pathlib import Path
 
 from ..errors import Hint, RecordError, RequestError, RunTaken
 from ..results import Failure, Result
-from .files import FAILED, FAILURE, RESULT, replace_text, sync, write_json
-from .record import Record, Records, read_record, result_text
+from .files import FAILED, FAILURE, RESULT, replace_text, result_text, sync, write_json
+from .record import Record, Records, read_record
 from .staging import Incoming, abandoned, of_this_host, ours, owner, run_of
 
 #: Seconds between two looks at a run that another process carries out.
