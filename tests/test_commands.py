@@ -14,6 +14,8 @@ import pytest
 
 import pubench.tools
 from pubench_cli import installed
+from pubench_cli.commands import COMMANDS
+from pubench_cli.installed import PANELS
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import registry, tools
@@ -157,6 +159,11 @@ class TestOurs:
     def test_every_command_has_an_example_that_begins_with_it(self) -> None:
         without = [i.path for i in tools().infos(CommandInfo) if i.load and f"pubench {i.path}" not in i.example]
         assert without == []
+
+    def test_every_command_of_one_word_is_below_a_heading(self) -> None:
+        words = {info.path: info.panel for info in (*COMMANDS, *tools().infos(CommandInfo)) if " " not in info.path}
+        assert {word: panel for word, panel in words.items() if panel not in PANELS} == {}
+        assert set(words.values()) == set(PANELS)
 
     def test_a_list_of_commands_imports_none(self) -> None:
         code = (

@@ -47,6 +47,8 @@ PACKAGES: Mapping[str, str] = {
     "board": "pubench-submit",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
+#: Headings of ``pubench --help``, in their order.
+PANELS = ("Run and compare", "Your own data", "Results", "Plugins and data")
 
 
 class Commands(TyperGroup):
@@ -55,9 +57,9 @@ class Commands(TyperGroup):
     words: tuple[str, ...] = ()
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """The next word of every command, the command line's own first."""
+        """The next word of every command by panel, the command line's own first."""
         self.commands = {word: self._described(word) for word in self._next_words()}  # typer suggests one of these
-        return list(self.commands)
+        return sorted(self.commands, key=lambda word: (*PANELS, self._panel(word)).index(self._panel(word)))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command as a list of commands shows it: nothing is imported."""
@@ -86,13 +88,18 @@ class Commands(TyperGroup):
         paths = [path.split() for path in _infos()]
         return list(dict.fromkeys(p[depth] for p in paths if len(p) > depth and (*p[:depth],) == self.words))
 
+    def _panel(self, word: str) -> str:
+        info = _infos().get(" ".join((*self.words, word)))
+        return "" if info is None else info.panel
+
     def _described(self, name: str) -> Command:
         path = (*self.words, name)
         info = _infos().get(" ".join(path))
+        panel = self._panel(name) or None
         if info is not None and info.load:
-            return TyperCommand(name, help=info.help)
+            return TyperCommand(name, help=info.help, rich_help_panel=panel)
         help = info.help if info is not None else f"Commands of {' '.join(path)}."
-        group = Commands(name=name, help=help, no_args_is_help=True, context_settings=HELP)
+        group = Commands(name=name, help=help, rich_help_panel=panel, no_args_is_help=True, context_settings=HELP)
         group.words = path
         return group
 

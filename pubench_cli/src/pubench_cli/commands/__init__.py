@@ -9,31 +9,36 @@ from pubench_core import CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
+        path="run",
+        panel="Run and compare",
+        load="pubench_cli.commands.runs:run",
+        help="Train one method and print its test scores for each selection criterion.",
+        example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
+    ),
+    CommandInfo(
         path="list",
+        panel="Plugins and data",
         load="pubench_cli.commands.plugins:list_",
         help="List installed plugins, broken ones included, without importing them.",
         example="pubench list methods --format json",
     ),
     CommandInfo(
         path="info",
+        panel="Plugins and data",
         load="pubench_cli.commands.plugins:info",
         help="Show a plugin's reference, hyper-parameters and presets.",
         example="pubench info nnpu",
     ),
     CommandInfo(
         path="doctor",
+        panel="Plugins and data",
         load="pubench_cli.commands.plugins:doctor",
         help="Check the installation, or one plugin (with its traceback if it is broken, and exit code 1).",
         example="pubench doctor nnpu",
     ),
     CommandInfo(
-        path="run",
-        load="pubench_cli.commands.runs:run",
-        help="Train one method and print its test scores for each selection criterion.",
-        example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
-    ),
-    CommandInfo(
         path="data",
+        panel="Plugins and data",
         help="List, fetch, check, draw and remove data sets.",
     ),
     CommandInfo(

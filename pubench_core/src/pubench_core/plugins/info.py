@@ -278,7 +278,8 @@ class CommandInfo(Info):
 
     ``path``: the words that call it (``study run``). ``load``: a function that Typer can make a command of; a record
     without one describes a group of commands (``study``). ``help``: its line in the list of commands, the first
-    paragraph of the function's docstring. ``example``: a command line to copy.
+    paragraph of the function's docstring. ``example``: a command line to copy. ``panel``: heading in the list of
+    commands, for a path of one word.
 
     Raises ValueError on a path that is not lower-case words.
     """
@@ -291,6 +292,7 @@ class CommandInfo(Info):
     path: str
     help: str
     example: str = ""
+    panel: str = ""
     load: str = ""
     key: str = ""
     name: str = ""

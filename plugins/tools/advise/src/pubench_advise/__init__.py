@@ -12,6 +12,7 @@ def pubench_commands() -> list[CommandInfo]:
     return [
         CommandInfo(
             path="advise",
+            panel="Your own data",
             load="pubench_advise.commands:advise",
             help="Recommend a method for a table without negatives, rank its rows, and name the rows to check next.",
             example="pubench advise my.csv --label-col labeled --goal review:200",

@@ -8,6 +8,7 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="predict",
+        panel="Your own data",
         load="pubench_predict.commands:predict",
         help="Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision.",
         example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",

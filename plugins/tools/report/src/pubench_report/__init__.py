@@ -18,24 +18,28 @@ COMMANDS = [
     ),
     CommandInfo(
         path="compare-methods",
+        panel="Run and compare",
         load="pubench_report.cli.commands:compare_methods",
         help="Run several methods on several data sets and seeds, and say which differences are more than chance.",
         example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
     ),
     CommandInfo(
         path="curves",
+        panel="Results",
         load="pubench_report.cli.commands:curves",
         help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
         example="pubench curves 783e61fad537fd47 --out curves.html",
     ),
     CommandInfo(
         path="scores",
+        panel="Results",
         load="pubench_report.cli.commands:scores",
         help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",
         example="pubench scores 783e61fad537fd47 --out scores.png",
     ),
     CommandInfo(
         path="site",
+        panel="Results",
         load="pubench_report.cli.commands:site",
         help="Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind "
         "them.",

@@ -12,6 +12,7 @@ from pubench_core import CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="study",
+        panel="Run and compare",
         help="Run many experiments from one file; the same command resumes.",
     ),
     CommandInfo(

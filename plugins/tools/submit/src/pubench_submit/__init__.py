@@ -11,11 +11,16 @@ from pubench_core import CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="submit",
+        panel="Results",
         load="pubench_submit.cli.commands:submit",
         help="Pack records for a board, check them as its workflow does, and write what the issue form needs.",
         example="pubench submit results --name my-method --with board@2026.12",
     ),
-    CommandInfo(path="board", help="Dated boards: frozen rows of finished runs that others can compare with."),
+    CommandInfo(
+        path="board",
+        panel="Results",
+        help="Dated boards: frozen rows of finished runs that others can compare with.",
+    ),
     CommandInfo(
         path="board build",
         load="pubench_submit.cli.commands:build",

@@ -11,6 +11,7 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="tune",
+        panel="Run and compare",
         load="pubench_tune.cli.commands:tune",
         help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",
         example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",

@@ -12,12 +12,14 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="verify",
+        panel="Results",
         load="pubench_verify.cli.verify:verify",
         help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
         example="pubench verify results --rerun 2",
     ),
     CommandInfo(
         path="reproduce",
+        panel="Run and compare",
         load="pubench_verify.cli.reproduce:reproduce",
         help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
         example="pubench reproduce 783e61fad537fd47 --results results",

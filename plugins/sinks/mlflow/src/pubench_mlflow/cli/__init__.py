@@ -10,6 +10,7 @@ def pubench_commands() -> list[CommandInfo]:
     return [
         CommandInfo(
             path="ui",
+            panel="Results",
             load="pubench_mlflow.cli.commands:ui",
             help="Open MLflow's page on the results, on this machine only.",
             example="pubench ui --results results",
