@@ -59,7 +59,7 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Context) -> list[str]:
         """The next word of every command by panel, the command line's own first."""
         self.commands = {word: self._described(word) for word in self._next_words()}  # typer suggests one of these
-        return sorted(self.commands, key=lambda word: (*PANELS, self._panel(word)).index(self._panel(word)))
+        return sorted(self.commands, key=lambda word: (*PANELS, self._info(word).panel).index(self._info(word).panel))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command as a list of commands shows it: nothing is imported."""
@@ -88,19 +88,17 @@ class Commands(TyperGroup):
         paths = [path.split() for path in _infos()]
         return list(dict.fromkeys(p[depth] for p in paths if len(p) > depth and (*p[:depth],) == self.words))
 
-    def _panel(self, word: str) -> str:
-        info = _infos().get(" ".join((*self.words, word)))
-        return "" if info is None else info.panel
+    def _info(self, word: str) -> CommandInfo:
+        path = " ".join((*self.words, word))
+        return _infos().get(path) or CommandInfo(path=path, help=f"Commands of {path}.")
 
-    def _described(self, name: str) -> Command:
-        path = (*self.words, name)
-        info = _infos().get(" ".join(path))
-        panel = self._panel(name) or None
-        if info is not None and info.load:
-            return TyperCommand(name, help=info.help, rich_help_panel=panel)
-        help = info.help if info is not None else f"Commands of {' '.join(path)}."
-        group = Commands(name=name, help=help, rich_help_panel=panel, no_args_is_help=True, context_settings=HELP)
-        group.words = path
+    def _described(self, word: str) -> Command:
+        info = self._info(word)
+        panel = info.panel or None
+        if info.load:
+            return TyperCommand(word, help=info.help, rich_help_panel=panel)
+        group = Commands(name=word, help=info.help, rich_help_panel=panel, no_args_is_help=True, context_settings=HELP)
+        group.words = (*self.words, word)
         return group
 
 

@@ -36,11 +36,7 @@ COMMANDS = [
         help="Check the installation, or one plugin (with its traceback if it is broken, and exit code 1).",
         example="pubench doctor nnpu",
     ),
-    CommandInfo(
-        path="data",
-        panel="Plugins and data",
-        help="List, fetch, check, draw and remove data sets.",
-    ),
+    CommandInfo(path="data", panel="Plugins and data", help="List, fetch, check, draw and remove data sets."),
     CommandInfo(
         path="data list",
         load="pubench_cli.commands.data:list_",
