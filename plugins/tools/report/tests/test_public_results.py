@@ -344,6 +344,8 @@ def test_a_baseline_is_marked_and_does_not_compete() -> None:
     assert "* best of its column, baselines apart" in str(table)
     assert "naive" not in {pair.method for pair in results.significance().pairs}
     assert {pair.method for pair in results.significance(reference="naive").pairs} == {"nnpu", "vpu"}
+    alone = results.where(method=["nnpu", "naive"]).significance()
+    assert [(pair.method, pair.reference) for pair in alone.pairs] == [("nnpu", "naive")]
 
 
 def with_an_oracle() -> Results:

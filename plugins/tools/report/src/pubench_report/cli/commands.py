@@ -115,7 +115,7 @@ def compare_methods(
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
     baseline: Annotated[
         str | None,
-        typer.Option(help="Baseline method. (default: the first non-oracle method)"),
+        typer.Option(help="Method that others are compared with. (default: the first; naive, if one other is named)"),
     ] = None,
     measure: Annotated[
         str | None,

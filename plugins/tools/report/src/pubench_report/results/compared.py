@@ -65,7 +65,9 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
     if len(table.rows) < 2:
         raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
     competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
-    against = (competing or table.rows)[0] if reference is None else reference
+    # A single method is compared with a baseline, if there is one: nothing else is left to compare it with.
+    first = [row for row in table.rows if row in table.baselines] if len(competing) == 1 else []
+    against = (first or competing or table.rows)[0] if reference is None else reference
     if against not in table.rows:
         raise unknown("reference", against, table.rows)
     rows = [row for row in table.rows if row in competing or row == against]

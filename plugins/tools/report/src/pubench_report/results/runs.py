@@ -247,12 +247,12 @@ class Results(Sequence[RunResult]):
     ) -> Significance:
         """Whether differences between methods are more than the chance of splits, labels and initialization.
 
-        On every data set, each method against ``reference`` (a row of :meth:`table`; by default the first that is no
-        oracle) over the seeds that both ran: a paired t-test (``test="t"``) or Wilcoxon's signed-rank test
-        (``"wilcoxon"``), two-sided, with Holm's adjustment over the methods of that data set. Over data sets, three
-        methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
-        are left out, except for the pairs where one is the reference. A note says if there are too few pairs for any
-        outcome to be decided. ``alpha``: level of all tests.
+        On every data set, each method against ``reference`` (a row of :meth:`table`; by default the first that is
+        neither oracle nor baseline, and a baseline if one method is left) over the seeds that both ran: a paired t-test
+        (``test="t"``) or Wilcoxon's signed-rank test (``"wilcoxon"``), two-sided, with Holm's adjustment over the
+        methods of that data set. Over data sets, three methods and two data sets given: Friedman's test on ranks, with
+        Nemenyi's critical difference. Oracle methods are left out, except for the pairs where one is the reference. A
+        note says if there are too few pairs for any outcome to be decided. ``alpha``: level of all tests.
 
         Raises InvalidRequest as :meth:`table` does, for an unknown reference or test, for alpha outside of (0, 1), and
         for fewer than two methods.
