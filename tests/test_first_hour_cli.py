@@ -438,7 +438,10 @@ class TestUnderstood:
             "the rows are named by 'Nr'",
         ):
             assert words in done.stdout
-        assert done.stdout.splitlines()[-1] == "pubench run --method nnpu --data my.csv --label-col s --prior SHARE"
+        assert done.stdout.splitlines()[-2:] == [
+            "pubench advise my.csv --label-col s",
+            "pubench run --method pu-bagging --data my.csv --label-col s",
+        ]
         assert not list(home.glob("my*.png"))
 
     def test_a_first_look_says_what_could_be_the_labels(self, here: Run) -> None:

@@ -20,6 +20,7 @@ from .machine import print_json
 from .messages import in_flags
 from .options import TABLE_FLAGS, Given
 
+_OF_ADVICE = {"--label-col", "--positive-value", "--drop", "--features"}
 _COLUMNS = (
     PrintedColumn("column", wraps=True),
     PrintedColumn("is", wraps=True),
@@ -60,15 +61,14 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     spec = reader.spec({**own, "path": path})
     table = reader.read(spec)
     uses = reader.uses(frame, spec, table)
-    command = _command(path, given)
+    commands = _commands(path, given)
     if as_json:
-        print_json(_plain(path, uses, table, command))
+        print_json(_plain(path, uses, table, commands[-1]))
         return
     _print_uses(path, uses, len(frame))
     for note in table.notes:
         out().print(in_flags(note), markup=False)
-    out().print("\nnothing is trained yet; a run on it:", markup=False)
-    out().print(command, markup=False, soft_wrap=True)
+    out().print("\nnothing is trained yet; next:", *commands, sep="\n", markup=False, soft_wrap=True)
 
 
 def _plain(path: Path, uses: Sequence[ColumnUse], table: LabeledData, command: str) -> dict[str, object]:
@@ -89,9 +89,8 @@ def _print_unlabeled(
 ) -> None:
     """A first look: nobody has said which column holds the labels."""
     if as_json:
-        columns = [asdict(use) for use in uses]
-        facts = {"file": str(path), "rows": rows, "columns": columns, "notes": guessed, "could_be_labels": candidates}
-        print_json(facts)
+        facts = {"file": str(path), "rows": rows, "columns": [asdict(use) for use in uses], "notes": guessed}
+        print_json({**facts, "could_be_labels": candidates})
         return
     _print_uses(path, uses, rows)
     for note in guessed:
@@ -119,10 +118,9 @@ def _print_uses(path: Path, uses: Sequence[ColumnUse], rows: int) -> None:
         console.print(f"and {len(hidden)} more columns that become a number each (--format json)", markup=False)
 
 
-def _command(path: Path, given: Given) -> str:
-    """A run on the table as it was described."""
-    words = ["pubench", "run", "--method", "nnpu", "--data", str(path if is_table_path(str(path)) else f"./{path}")]
-    for option, value in given.values:
-        if option.flag in TABLE_FLAGS:
-            words += [option.flag, str(value)]
-    return shlex.join([*words, "--prior", "SHARE"])
+def _commands(path: Path, given: Given) -> list[str]:
+    """What comes next for the table as it was described: advice, if that takes all of its options, and a run."""
+    named = [(option.flag, str(value)) for option, value in given.values if option.flag in TABLE_FLAGS]
+    table = [str(path if is_table_path(str(path)) else f"./{path}"), *(word for pair in named for word in pair)]
+    run = shlex.join(["pubench", "run", "--method", "pu-bagging", "--data", *table])
+    return [shlex.join(["pubench", "advise", *table]), run] if {flag for flag, _ in named} <= _OF_ADVICE else [run]

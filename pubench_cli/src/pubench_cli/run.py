@@ -143,8 +143,7 @@ def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_j
             err().print(f"warning: {text}", markup=False)
     decisions = decisions_in(plan, result, folder)
     if as_json:
-        record = str(folder) if folder is not None else None
         more = {"decisions": asdict(decisions)} if decisions is not None else {}
-        print_json({**result.plain(), **more, "record": record, "reused": reused})
+        print_json({**result.plain(), **more, "record": folder and str(folder), "reused": reused})
         return
     print_result(result, folder, registry(), lambda: print_decisions(plan, decisions) if decisions else None)

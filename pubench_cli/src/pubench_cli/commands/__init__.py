@@ -53,8 +53,7 @@ COMMANDS = [
     CommandInfo(
         path="data check",
         load="pubench_cli.commands.data:check",
-        help="Say what is understood of a table of your own, before anything is trained: labels, features, ids, "
-        "oddities.",
+        help="Show how a table of your own is read, before anything is trained: labels, features, ids, oddities.",
         example="pubench data check my.csv --label-col labeled",
     ),
     CommandInfo(

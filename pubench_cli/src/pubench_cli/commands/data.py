@@ -56,7 +56,7 @@ def check(
     file: Annotated[str, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
     format: PrintFormat = Format.table,
 ) -> None:
-    """Say what is understood of a table of your own, before anything is trained: labels, features, ids, oddities."""
+    """Show how a table of your own is read, before anything is trained: labels, features, ids, oddities."""
     from ..own_table import print_table_facts
 
     print_table_facts(file, given, as_json=format is Format.json)
