@@ -1,4 +1,4 @@
-"""Draws what the decision at the prior changes, from ``benchmarks/results/decisions.csv`` and ``as-many-positive.csv``.
+"""Draws what the decision at the prior changes, from ``benchmarks/results/decisions.csv``.
 
 python docs/decisions.py docs/pages/images/decisions.png
 """
@@ -16,19 +16,18 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 
 def rows() -> pd.DataFrame:
-    """Mean F1 by data set and method: ``zero`` and ``prior``. Connect-4: its last epoch, and as many rows positive as
-    there are.
-    """
-    ours = pd.read_csv(RESULTS / "decisions.csv").query("criterion == 'pa' and scheme == 'case-control'")
-    other = pd.read_csv(RESULTS / "as-many-positive.csv").query("data == 'connect-4' and criterion == 'last'")
-    names = {"f1": "zero", "f1_at_prior": "prior", "f1_as_many": "prior"}
-    both = [frame.rename(columns=names)[["data", "method", "zero", "prior"]] for frame in (ours, other)]
-    return pd.concat(both).groupby(["data", "method"], as_index=False).mean()
+    """Mean F1 by data set and method: ``zero`` and ``prior``."""
+    found = pd.read_csv(RESULTS / "decisions.csv").query("criterion == 'pa' and scheme == 'case-control'")
+    return (
+        found.rename(columns={"f1": "zero", "f1_at_prior": "prior"})
+        .groupby(["data", "method"], as_index=False)[["zero", "prior"]]
+        .mean()
+    )
 
 
 def draw(found: pd.DataFrame) -> Figure:
     """A panel per data set, a line per method from its F1 at 0 to that at the prior."""
-    titles = {"spambase": "Spambase, by PA", "20news": "20News, by PA", "connect-4": "Connect-4, last epoch"}
+    titles = {"spambase": "Spambase, by PA", "20news": "20News, by PA", "connect-4": "Connect-4, by PA"}
     sizes = [max(int((found["data"] == data).sum()), 3) for data in titles]
     figure = Figure(figsize=(6.4, 0.21 * sum(sizes) + 1.6), dpi=DPI)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=sizes)
