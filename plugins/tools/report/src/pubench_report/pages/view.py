@@ -134,12 +134,17 @@ def _alike_names(names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
-    """All settings as plain data. Values are hundredths of a percent, by seed.
+    """All settings as plain data; their rows are numbers of ``rows``. Values are hundredths of a percent, by seed.
 
     ``pages``: method -> its page. The measures of the largest settings come first, until the budget is spent.
     """
     settings = [_setting(view, pages) for view in views]
-    spent = sum(len(json.dumps(setting, separators=(",", ":"))) for setting in settings)
+    rows: list[dict[str, Any]] = []
+    for setting in settings:
+        rows += [row for row in setting["rows"] if row not in rows]
+        setting["rows"] = [rows.index(row) for row in setting["rows"]]
+    found = {"resamples": RESAMPLES, "rows": rows, "settings": settings}
+    spent = len(json.dumps(found, separators=(",", ":")))
     for rank in range(max(len(view.measures) for view in views)):
         for view, setting in zip(views, settings, strict=True):
             for measure, criterion in product(view.measures[rank : rank + 1], view.criteria):
@@ -150,7 +155,7 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
                 spent += len(json.dumps(values, separators=(",", ":")))
                 if spent < budget or is_default:
                     setting["values"].setdefault(measure.key, {})[criterion] = values
-    return {"resamples": RESAMPLES, "settings": settings}
+    return found
 
 
 def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
