@@ -1,4 +1,5 @@
-"""Writes ``docs/pages/label-ratio.md``: what more labels and biased labels do, from rows of ``label-ratio-first``.
+"""Writes ``docs/pages/label-ratio.md``: what more labels and biased labels do, from rows of ``label-ratio-first``
+and ``label-ratio-second``.
 
     python benchmarks/label_ratio.py            # writes the page and its figure
     python benchmarks/label_ratio.py --check    # exit code 1 if the page shows other numbers
@@ -20,10 +21,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "pages" / "label-ratio.md"
 FIGURE = PAGE.parent / "images" / "label-ratio.png"
 METHODS = (
     "pu-bagging", "naive", "elkan-noto", "two-step", "pu-boost", "puet", "dist-pu", "nnpu", "upu", "pusb", "vpu",
+    "pue", "lbe-pu", "p3mix-c",
 )  # fmt: skip
 SEEDS = (2, 25, 42)
 MECHANISMS = {"scar": "S1", "sar-lbe-a": "S2", "sar-lbe-b": "S3", "sar-pusb": "S4"}
-DATA = {"spambase": "Spambase", "letter": "Letter", "usps": "USPS", "20news": "20News", "connect-4": "Connect-4"}
+DATA = {
+    "spambase": "Spambase", "letter": "Letter", "usps": "USPS", "20news": "20News", "connect-4": "Connect-4",
+    "digits": "Digits",
+}  # fmt: skip
 
 
 def rows() -> pd.DataFrame:
@@ -182,14 +187,15 @@ decide so by themselves. `-`: not run with three seeds, or scores were not kept.
 
 *Limits*: the true prior is given. Under bias, PA and the decision at the prior still assume SCAR. Simulated bias is
 that of a logistic regression on true labels. Not run: {"; ".join(not_run)};
-single-training-set; `lbe-pu`, `pue`, `p3mix-c`, c of .01 and above .5, and all longer methods. Rows:
-`study-label-ratio-first.csv`, `study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands, both
-resumable:
+single-training-set; `lbe-pu`, `pue` and `p3mix-c` on other data than Digits, c of .01 and above .5, and all longer
+methods. Rows: `study-label-ratio-*.csv`, `study-conventional.csv`, `study-classics.csv`, `decisions*.csv`. Commands,
+all resumable:
 
 <!-- not run in CI: hours -->
 
 ```
 pubench study run benchmarks/studies/label-ratio-first.yaml --results results
+pubench study run benchmarks/studies/label-ratio-second.yaml --results results
 pubench study run pu-bench --results results
 ```"""
     )
@@ -205,7 +211,7 @@ def draw() -> None:
 
     frame = rows()
     found, shown = means(frame, "accuracy", "pa"), with_several(frame, "c")
-    figure, panels = plt.subplots(1, len(shown), figsize=(10, 3.6), layout="constrained")
+    figure, panels = plt.subplots(1, len(shown), figsize=(12, 3.6), layout="constrained")
     colors = dict(zip(METHODS, plt.get_cmap("tab20").colors, strict=False))
     for panel, data in zip(panels, shown, strict=True):
         cs = sorted(c for key, mechanism, c in found if (key, mechanism) == (data, "scar"))
