@@ -134,27 +134,35 @@ def _alike_names(names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
-    """All settings as plain data; their rows are numbers of ``rows``. Values are hundredths of a percent, by seed.
+    """All settings as plain data. Values are hundredths of a percent, by seed.
 
-    ``pages``: method -> its page. The measures of the largest settings come first, until the budget is spent.
+    What settings share (``rows``, ``criteria``, ``measures``) is there once, and a setting has numbers of it. Every
+    setting has the values that are shown first, then measures of the largest ones follow until the budget is spent.
+    ``pages``: method -> its page.
     """
     settings = [_setting(view, pages) for view in views]
-    rows: list[dict[str, Any]] = []
-    for setting in settings:
-        rows += [row for row in setting["rows"] if row not in rows]
-        setting["rows"] = [rows.index(row) for row in setting["rows"]]
-    found = {"resamples": RESAMPLES, "rows": rows, "settings": settings}
+    shared: dict[str, list[Any]] = {"rows": [], "criteria": [], "measures": []}
+    for (name, known), setting in product(shared.items(), settings):
+        known += [one for one in setting[name] if one not in known]
+        setting[name] = [known.index(one) for one in setting[name]]
+    found = {"resamples": RESAMPLES, **shared, "settings": settings}
     spent = len(json.dumps(found, separators=(",", ":")))
-    for rank in range(max(len(view.measures) for view in views)):
-        for view, setting in zip(views, settings, strict=True):
-            for measure, criterion in product(view.measures[rank : rank + 1], view.criteria):
-                is_default = rank == 0 and criterion in (view.criterion, view.oracle)
-                if spent >= budget and not is_default:
-                    continue
-                values = _values(view, measure, criterion, setting)
-                spent += len(json.dumps(values, separators=(",", ":")))
-                if spent < budget or is_default:
-                    setting["values"].setdefault(measure.key, {})[criterion] = values
+    asked = [
+        (view, setting, measure, criterion)
+        for rank in range(max(len(view.measures) for view in views))
+        for view, setting in zip(views, settings, strict=True)
+        for measure, criterion in product(view.measures[rank : rank + 1], view.criteria)
+    ]
+    first = {(view.title, view.measure.key, view.criterion) for view in views}
+    first.add((views[0].title, views[0].measure.key, views[0].oracle))
+    for always in (True, False):
+        for view, setting, measure, criterion in asked:
+            if ((view.title, measure.key, criterion) in first) != always or (spent >= budget and not always):
+                continue
+            values = _values(view, measure, criterion, setting)
+            spent += len(json.dumps(values, separators=(",", ":")))
+            if spent < budget or always:
+                setting["values"].setdefault(measure.key, {})[criterion] = values
     return found
 
 

@@ -2,7 +2,7 @@
 // those of pubench_report/standing.py, from the same stream of random numbers. What is chosen stands in the address.
 {
 const DATA = jsonOf("values"), RESAMPLES = DATA.resamples;
-for (const one of DATA.settings) one.rows = one.rows.map((k) => DATA.rows[k]);
+for (const one of DATA.settings) for (const name of ["rows", "criteria", "measures"]) one[name] = one[name].map((k) => DATA[name][k]);
 const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
 const median = (list) => { const s = [...list].sort((a, b) => a - b), k = s.length >> 1; return s.length % 2 ? s[k] : (s[k - 1] + s[k]) / 2; };
 const EQUAL = 1e-9, LEAST = 2, state = {};
