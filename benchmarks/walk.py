@@ -24,8 +24,10 @@ from typing import Any
 REQUEST = "run --method nnpu --data digits --c 0.1 --set epochs=2 --no-tracking --format json"
 PACKAGES = ("pubench", "pubench_core", "pubench_cli")
 #: Imported before, so that what runs at import is not part of the walk.
-BEFORE = ("pubench_cli.run", "pubench_core.engine.execute", "pubench_core.engine.resolve", "pubench_nnpu.method")
-BEFORE_TOO = ("pubench_metrics_oracle", "pubench_mechanisms")
+BEFORE = (
+    "pubench_cli.run", "pubench_core.engine.execute", "pubench_core.engine.resolve", "pubench_nnpu.method",
+    "pubench_metrics_oracle", "pubench_mechanisms",
+)  # fmt: skip
 #: Where the request of the user has been read.
 START = ("pubench_cli.run", "run_once")
 
@@ -59,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules", action="store_true")
     options = parser.parse_args()
-    for module in (*BEFORE, *BEFORE_TOO):
+    for module in BEFORE:
         importlib.import_module(module)
     command = importlib.import_module("pubench_cli.main").main
     steps: list[tuple[str, str]] = []

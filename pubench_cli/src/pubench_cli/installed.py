@@ -59,7 +59,8 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Context) -> list[str]:
         """The next word of every command by panel, the command line's own first."""
         self.commands = {word: self._described(word) for word in self._next_words()}  # typer suggests one of these
-        return sorted(self.commands, key=lambda word: (*PANELS, self._info(word).panel).index(self._info(word).panel))
+        panels = {word: self._info(word).panel for word in self.commands}
+        return sorted(panels, key=lambda word: (*PANELS, panels[word]).index(panels[word]))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command as a list of commands shows it: nothing is imported."""

@@ -107,7 +107,6 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
             "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
             "save_model": spec.execution.save_model or record.result.model is not None,
         }
-        writer = model_writer() if execution["save_model"] and plan.model_writer is None else plan.model_writer
         return Coverage(
             None,
             f"the stored record has {', '.join(missing)}",
@@ -120,7 +119,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
                         "execution": spec.execution.model_copy(update=execution),
                     }
                 ),
-                model_writer=writer,
+                model_writer=model_writer() if execution["save_model"] else None,
             ),
         )
     return Coverage(record, "", plan)

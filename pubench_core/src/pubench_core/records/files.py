@@ -60,7 +60,11 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Indented JSON without NaN."""
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json_text(value), encoding="utf-8")
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
 def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
@@ -76,7 +80,7 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 
 def result_text(result: Result) -> str:
     """The content of ``result.json``."""
-    return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"
+    return json_text(result.plain())
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:

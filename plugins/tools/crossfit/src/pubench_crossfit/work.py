@@ -44,8 +44,6 @@ class JointWork(Work):
 
     def finish(self, plan: Plan, parts: list[Fold], ended: Callable[[], None], at_once: int | None) -> Finished:
         """Result of all folds together."""
-        problem, k = (
-            build_problem(plan, opened=open_data(plan, self.root), root=self.root),
-            plan.spec.validation.folds or 0,
-        )
+        problem = build_problem(plan, opened=open_data(plan, self.root), root=self.root)
+        k = plan.spec.validation.folds or 0
         return joined(plan, problem, parts[:k], self.environment, next(iter(parts[k:]), None))

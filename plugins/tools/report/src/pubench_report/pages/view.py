@@ -147,22 +147,25 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
         setting[name] = [known.index(one) for one in setting[name]]
     found = {"resamples": RESAMPLES, **shared, "settings": settings}
     spent = len(json.dumps(found, separators=(",", ":")))
+
+    def always(view: View, measure: ShownMeasure, criterion: str) -> bool:
+        shown = (view.criterion, view.oracle) if view is views[0] else (view.criterion,)
+        return measure.key == view.measure.key and criterion in shown
+
     asked = [
         (view, setting, measure, criterion)
         for rank in range(max(len(view.measures) for view in views))
         for view, setting in zip(views, settings, strict=True)
         for measure, criterion in product(view.measures[rank : rank + 1], view.criteria)
     ]
-    first = {(view.title, view.measure.key, view.criterion) for view in views}
-    first.add((views[0].title, views[0].measure.key, views[0].oracle))
-    for always in (True, False):
-        for view, setting, measure, criterion in asked:
-            if ((view.title, measure.key, criterion) in first) != always or (spent >= budget and not always):
-                continue
-            values = _values(view, measure, criterion, setting)
-            spent += len(json.dumps(values, separators=(",", ":")))
-            if spent < budget or always:
-                setting["values"].setdefault(measure.key, {})[criterion] = values
+    for view, setting, measure, criterion in sorted(asked, key=lambda one: not always(one[0], *one[2:])):
+        needed = always(view, measure, criterion)
+        if spent >= budget and not needed:
+            continue
+        values = _values(view, measure, criterion, setting)
+        spent += len(json.dumps(values, separators=(",", ":")))
+        if spent < budget or needed:
+            setting["values"].setdefault(measure.key, {})[criterion] = values
     return found
 
 
