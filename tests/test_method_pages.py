@@ -145,7 +145,7 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
 
 @pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
 def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable[[Entry], str], entry: Entry) -> None:
-    costs = stored(entry.key, "ratio")
+    costs = stored(entry.key, "nnpu_seconds_per_epoch")
     measured = section(page_of(entry))
     assert (" s per epoch" in measured) == bool(costs or entry.key == "nnpu")  # the reference is in every row
     if costs:
