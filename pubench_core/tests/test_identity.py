@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -155,54 +156,6 @@ def test_what_networks_are_trained_with_is_this_and_nothing_else() -> None:
     assert identity_of(MethodConfig()) == {}
 
 
-def changed(**sections: Any) -> RunSpec:
-    spec = made_spec()
-    updates = {
-        name: getattr(spec, name).model_copy(update=value) if isinstance(value, dict) else value
-        for name, value in sections.items()
-    }
-    return spec.model_copy(update=updates)
-
-
-@pytest.mark.parametrize(
-    "section",
-    [
-        {"selection": {"criterion": "last", "criteria": ("last",)}},
-        {"evaluation": {"metrics": ("auc",), "trace": ("test",)}},
-        {"execution": {"device": "cuda:1", "threads": 7, "results": Path("elsewhere"), "save_model": True}},
-        {"method": {"preset": "fast"}},
-        {"data": {"binarization": "case1"}},
-        {"method": {"calibrate": "auto"}},
-    ],
-    ids=str,
-)
-def test_observation_and_provenance_do_not_identify_a_run(section: dict[str, Any]) -> None:
-    assert run_id(changed(**section), Config()) == run_id(made_spec(), Config())
-
-
-@pytest.mark.parametrize(
-    "section",
-    [
-        {"data": {"key": "other"}},
-        {"data": {"positive": (1,), "negative": (0,)}},
-        {"data": {"test_fraction": 0.3}},
-        {"data": {"test": "drawn"}},
-        {"mechanism": {"c": 0.2}},
-        {"mechanism": {"variant": "released"}},
-        {"prior": 0.4},
-        {"validation": {"fraction": 0.1}},
-        {"method": {"key": "other"}},
-        {"method": {"calibrate": "on"}},
-        {"method": {"calibrate": "off"}},
-        {"backbone": {"key": "cnn"}},
-        {"seed": 3},
-    ],
-    ids=str,
-)
-def test_everything_that_decides_the_trained_scores_does(section: dict[str, Any]) -> None:
-    assert run_id(changed(**section), Config()) != run_id(made_spec(), Config())
-
-
 def table(**fields: Any) -> RunSpec:
     own = UserTableSpec(**{"path": Path("a/my.csv"), "sha256": "0" * 64, "label_col": "s", **fields})
     data = DataSpec(key=own.path.name, own=own, positive=(1,), negative=(0,), scheme="one-sample")
@@ -237,4 +190,4 @@ def test_equal_values_have_one_text_whatever_their_order() -> None:
 
 def test_a_run_id_is_the_first_sixteen_digits_of_the_hash_of_the_identity() -> None:
     assert run_id(made_spec(), Config()) == short_hash(made_spec().identity(Config()))
-    assert len(run_id(made_spec(), Config())) == 16
+    assert re.fullmatch("[0-9a-f]{16}", run_id(made_spec(), Config()))

@@ -75,11 +75,16 @@ def about(key: str, implementation: str, *aliases: str) -> dict[str, Any]:
     return {"key": key, "name": key, "summary": key, "load": f"{__name__}:{implementation}", "aliases": aliases}
 
 
+SIDES = ((0,), (1, 2))
+
+
 @hookimpl
 def pubench_datasets() -> list[DatasetInfo]:
-    classes: dict[str, Any] = {"classes": ("cat", "dog", "cow"), "positive": (0,), "negative": (1, 2)}
+    classes: dict[str, Any] = {"classes": ("cat", "dog", "cow"), "positive": SIDES[0], "negative": SIDES[1]}
     return [
-        DatasetInfo(**about("toy", "Rows", "toys"), **classes, modality="tabular", backbone="mlp"),
+        DatasetInfo(
+            **about("toy", "Rows", "toys"), **classes, modality="tabular", backbone="mlp", binarizations={"cats": SIDES}
+        ),
         DatasetInfo(**about("pixels", "Rows"), **classes, modality="image", backbone="cnn"),
     ]
 
@@ -239,14 +244,11 @@ def test_what_nobody_gave_comes_from_the_plugins(ask: Ask) -> None:
     assert (spec.prior, spec.validation.fraction) == ("true", 0.2)
 
 
-def test_default_criteria_are_the_installed_ones_of_a_fixed_list(
-    ask: Ask,
-) -> None:
-    assert DEFAULT_CRITERIA == ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")
+def test_default_criteria_are_the_installed_ones_of_a_fixed_list(ask: Ask) -> None:
     assert "rank" in ask().metrics
-    assert (
-        ask().spec.selection.criteria == ask("selection.criteria=all").spec.selection.criteria == ("pa", "f1", "last")
-    )
+    assert "rank" not in DEFAULT_CRITERIA
+    assert ask().spec.selection == ask("selection.criteria=all").spec.selection
+    assert ask().spec.selection.criteria == ("pa", "f1", "last")
 
 
 def test_a_criterion_that_is_named_is_tracked_beside_the_default_ones(ask: Ask) -> None:
@@ -315,29 +317,18 @@ def test_an_unknown_field_is_refused_with_its_place_and_nearest_spelling(ask: As
     assert str(refused.value) == "--set batchsize=3: tiny has no field 'batchsize'; did you mean 'batch_size'?"
     assert (refused.value.field, refused.value.value) == ("method.config.batchsize", 3)
     assert refused.value.hint == Hint("describe", "tiny")
-    assert "mechanism has no field 'cc'" in refusal(ask, "mechanism.cc=0.1")
-    assert "'scheme'" in refusal(ask, "data.schema=case-control")
-    assert "did you mean 'mechanism'" in refusal(ask, file="data: toy\nmethod: tiny\nmechansim: scar\n")
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ("lr=0", "--set lr=0: given 0; lr must be a number above 0 (learning rate)"),
-        ("lr=fast", "--set lr=fast: given 'fast'; lr must be a number above 0 (learning rate)"),
-        ("lr=.inf", "--set lr=.inf: given inf; lr must be a number above 0 (learning rate)"),
         ("momentum=1", "momentum must be a number of at least 0 below 1"),
         ("epochs=0", "epochs must be a whole number of at least 1 (epochs)"),
-        ("epochs=2.5", "given 2.5; epochs must be a whole number of at least 1"),
         ("patience=0", "patience must be null or a whole number of at least 1"),
         ("optimizer=sgdd", "given 'sgdd'; optimizer must be one of adam, adamw, sgd"),
-        ("mechanism.c=0", "--set mechanism.c=0: given 0; c must be a number in (0, 1]"),
-        ("mechanism.c=1.5", "given 1.5; c must be a number in (0, 1]"),
         ("validation.fraction=1", "fraction must be a number of at least 0 below 1"),
         ("data.test_fraction=1", "test_fraction must be a number in (0, 1)"),
-        ("data.scheme=cc", "scheme must be one of case-control, single-training-set"),
-        ("seed=-1", "seed must be a whole number of at least 0"),
-        ("execution.device=gpu", "device must be a text matching"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused_with_the_bounds(ask: Ask, given: str, expected: str) -> None:
@@ -348,60 +339,18 @@ def test_a_value_out_of_bounds_is_refused_with_the_bounds(ask: Ask, given: str, 
 
 @pytest.mark.parametrize(
     "given",
-    ["lr=true", "lr=yes", "epochs=false", "seed=true", "mechanism.c=true", "validation.fraction=false", "prior=false"],
-)
-def test_a_truth_value_is_not_a_number(ask: Ask, given: str) -> None:
-    assert f"--set {given}" in refusal(ask, given)
-
-
-def test_a_truth_value_is_not_a_class(ask: Ask) -> None:
-    assert "--set data.positive=[true]" in refusal(ask, "data.positive=[true]", "data.negative=[0]")
-
-
-@pytest.mark.parametrize(
-    ("given", "near"),
     [
-        ("data.key=tooy", "unknown dataset 'tooy'; did you mean 'toy'"),
-        ("method.key=tinny", "unknown method 'tinny'; did you mean 'tiny'"),
-        ("mechanism.key=skar", "unknown mechanism 'skar'; did you mean 'scar'"),
-        ("backbone.key=mpl", "unknown backbone 'mpl'; did you mean 'mlp'"),
-        ("method.preset=fats", "unknown preset of tiny 'fats'; did you mean 'fast'"),
-        ("mechanism.variant=relased", "'relased'; did you mean 'released'"),
-        ("selection.criterion=paa", "unknown selection criterion 'paa'; did you mean 'pa'"),
-        ("evaluation.metrics=[aux]", "'aux'; did you mean 'auc'"),
-        ("prior=estimated:bbee", "unknown prior 'bbee'; did you mean 'bbe'"),
+        *("lr=yes", "epochs=false", "seed=true", "mechanism.c=true", "validation.fraction=false", "prior=false"),
+        "data.positive=[true]",
     ],
 )
-def test_an_unknown_name_is_refused_with_the_nearest_spelling(ask: Ask, given: str, near: str) -> None:
-    assert near in refusal(ask, given)
-
-
-def test_classes_must_exist_and_be_on_one_side_only(ask: Ask) -> None:
-    assert "toy has no class 3; its classes are 0 to 2 (cat, dog, cow)" in refusal(ask, "data.positive=[0, 3]")
-    assert "toy has no class 3" in refusal(ask, "data.positive=['3']")
-    assert "toy has no class 3" in refusal(ask, "data.positive=[3.0]")
-    assert "class 1 is both positive and negative" in refusal(ask, "data.positive=[0, 1]", "data.negative=[1]")
-    assert "at least one class" in refusal(ask, "data.positive=[]")
-
-
-def test_the_criterion_that_names_the_result_must_be_tracked(ask: Ask) -> None:
-    message = refusal(ask, "selection.criteria=[f1, last]")
-    assert "'pa' is not tracked" in message
-    assert "f1, last" in message
+def test_a_truth_value_is_neither_a_number_nor_a_class(ask: Ask, given: str) -> None:
+    assert f"--set {given}" in refusal(ask, given)
 
 
 @pytest.mark.parametrize("given", ["[pa]", "{pa: 1}", "null", "3"])
 def test_a_criterion_is_one_name(ask: Ask, given: str) -> None:
     assert "criterion" in refusal(ask, f"selection.criterion={given}")
-
-
-def test_data_and_method_must_be_given(ask: Ask) -> None:
-    for missing, file in (("data", "method: tiny\n"), ("method", "data: toy\n")):
-        with pytest.raises(RequestError) as refused:
-            ask(file=file)
-        assert str(refused.value) == f"no {missing} given; {missing}.key=KEY is needed"
-        assert refused.value.field == f"{missing}.key"
-        assert refused.value.hint == Hint("list", "dataset" if missing == "data" else "method")
 
 
 @pytest.mark.parametrize(
@@ -412,7 +361,6 @@ def test_data_and_method_must_be_given(ask: Ask) -> None:
         ("mechanism.cc=7", "mechanism.cc", 7),
         ("data.positive=[0, 3]", "data.positive", 3),
         ("data.scheme=cc", "data.scheme", "cc"),
-        ("validation=0.2", "validation", 0.2),
         ("selection.criterion=f2", "selection.criterion", "f2"),
         ("method.preset=fats", "method.preset", "fats"),
         ("execution.device=gpu", "execution.device", "gpu"),
@@ -420,14 +368,10 @@ def test_data_and_method_must_be_given(ask: Ask) -> None:
     ],
 )
 def test_an_error_carries_the_path_of_its_field_and_what_was_given(
-    plugins: Registry, given: str, field: str, value: Any
+    ask: Ask, given: str, field: str, value: Any
 ) -> None:
-    section, _, raw = given.partition("=")
-    layer = assigned("data.key=toy", "method.key=tiny", *([given] if section != "validation" else []))
-    if section == "validation":  # a section is no field: only a file can give it a plain value
-        layer.put(("validation",), yaml.safe_load(raw), "run.yaml, line 1")
     with pytest.raises(RequestError) as refused:
-        resolve([layer], plugins)
+        ask(given)
     assert (refused.value.field, refused.value.value) == (field, value)
 
 
@@ -456,69 +400,9 @@ def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
 # ---------------------------------------------------------------- files
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("data: toy\nmethod: [tiny\nseed: 3\n", 3),
-        ("data: toy\n\tmethod: tiny\n", 2),
-        ("data: toy\nmethod: {key: tiny}}\n", 2),
-        ("data: toy\nmethod: !!python/object:os.system tiny\n", 2),
-    ],
-)
-def test_a_syntax_error_names_file_and_line(write: Write, tmp_path: Path, text: str, line: int) -> None:
-    with pytest.raises(RequestError) as refused:
-        write(text)
-    assert str(refused.value).startswith(f"{tmp_path / 'run.yaml'}, line {line}: not valid YAML: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        ("data: toy\nmethod:\n  key: tiny\n  config:\n    lr: 0.1\n    lrr: 0.1\n", 6, "tiny has no field 'lrr'"),
-        ("data: toy\nmethod: tiny\n\nmechanism:\n  cc: 0.1\n", 5, "mechanism has no field 'cc'"),
-        ("# one\n# two\nsead: 3\ndata: toy\nmethod: tiny\n", 3, "has no field 'sead'; did you mean 'seed'"),
-        ("data: toy\nmethod: tiny\nmechanism: {key: scar, c: 2}\n", 3, "given 2; c must be a number in (0, 1]"),
-        ("data: toy\nmethod:\n  key: tiny\n  config: {epochs: 0}\n", 4, "epochs must be a whole number"),
-        ("data: toy\nmethod: tiny\nprior: 1.5\n", 3, "1.5 is outside (0, 1)"),
-        ("data: toy\nmethod: tiny\nprior: 30%\n", 3, "given '30%'; a prior is 'true', a number between 0 and 1"),
-        ("data:\n  key: toy\n  positive: [7]\nmethod: tiny\n", 3, "has no class 7"),
-        ("data: toy\nmethod: tiny\nvalidation: 0.2\n", 3, "validation must be a mapping"),
-        ("data: toy\nmethod: tiny\nseed: 1\nseed: 2\n", 4, "seed is given twice"),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_said_with_file_and_line(
-    ask: Ask, tmp_path: Path, text: str, line: int, what: str
-) -> None:
-    message = refusal(ask, file=text)
-    assert message.startswith(f"{tmp_path / 'run.yaml'}, line {line}: ")
-    assert what in message
-
-
 def test_a_flag_that_overrides_a_line_of_a_file_is_named(ask: Ask) -> None:
     file = "data: toy\nmethod: tiny\nmechanism: {c: 0.5}\n"
     assert refusal(ask, "mechanism.c=7", file=file).startswith("--set mechanism.c=7: ")
-
-
-@pytest.mark.parametrize("text", ["", "- data\n- method\n", "toy\n", "3\n"])
-def test_a_file_that_is_no_mapping_is_refused(write: Write, text: str) -> None:
-    with pytest.raises(RequestError, match=r"run\.yaml: expected a run file, a mapping of data, mechanism"):
-        write(text)
-
-
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"cannot read .*absent\.yaml: No such file"):
-        read_yaml(tmp_path / "absent.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"data: \xe9t\xe9\n")
-    with pytest.raises(RequestError, match=r"cannot read .*latin\.yaml"):
-        read_yaml(tmp_path / "latin.yaml")
-
-
-def test_a_setting_without_a_value_is_refused() -> None:
-    for text in ("lr", "=3", " =3"):
-        with pytest.raises(RequestError, match="write name=value"):
-            parse_assignment(text)
-    with pytest.raises(RequestError, match="not valid YAML"):
-        parse_assignment("lr=[1")
 
 
 def test_a_plain_name_is_a_field_of_the_method_and_a_dotted_one_of_the_run() -> None:
@@ -584,6 +468,8 @@ def test_the_run_id_depends_on_values_and_not_on_the_preset_they_came_from(ask: 
         "data.scheme=single-training-set",
         "data.preprocess=l2",
         "data.test_fraction=0.3",
+        "data.test=drawn",
+        "method.key=own",
         "mechanism.c=0.2",
         "mechanism.variant=released",
         "prior=0.3",
@@ -605,6 +491,7 @@ def test_what_decides_the_trained_scores_makes_another_run(ask: Ask, given: str)
 @pytest.mark.parametrize(
     "given",
     [
+        "data.binarization=cats",
         "selection.criterion=f1",
         "selection.criterion=rank",
         "selection.criteria=[pa]",
@@ -691,11 +578,6 @@ def test_a_bare_key_is_a_section_with_that_key(ask: Ask) -> None:
     assert (flagged.data.key, flagged.data.scheme) == ("toy", "single-training-set")
 
 
-def test_a_run_id_is_sixteen_hexadecimal_digits(ask: Ask) -> None:
-    assert len(ask().run_id) == 16
-    assert int(ask().run_id, 16) >= 0
-
-
 # ---------------------------------------------------------------- the prior
 
 
@@ -726,7 +608,3 @@ def test_a_prior_is_true_a_number_a_scaled_or_an_estimated_one(given: Any, expec
 def test_anything_else_is_refused_with_the_forms_that_are_right(given: Any) -> None:
     with pytest.raises(ValueError, match=r"'scaled:1\.2', 'estimated:KEY', 'test' or 'unknown'"):
         parse_prior(given)
-
-
-def test_true_is_the_true_prior_in_a_file_too(ask: Ask) -> None:
-    assert ask(file="data: toy\nmethod: tiny\nprior: true\n").spec.prior == "true"
