@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_problems import labels_only, uniformly
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
@@ -25,24 +27,8 @@ USPS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
 def data_of(sizes: tuple[int, ...], positive: tuple[int, ...], *, with_test: bool = True) -> PNDataset:
     """Classes of these sizes, sorted; a test part of its own has one row of each side."""
     classes = np.repeat(np.arange(len(sizes)), sizes)
-    y = np.isin(classes, positive).astype(np.int8)
-    return PNDataset(
-        key="sizes",
-        modality="tabular",
-        x=np.zeros((len(y), 1), dtype=np.float32),
-        y=y,
-        rows=np.arange(len(y)),
-        x_test=np.zeros((2, 1), dtype=np.float32) if with_test else None,
-        y_test=np.array([1, 0], dtype=np.int8) if with_test else None,
-        rows_test=np.arange(2) if with_test else None,
-        mean=None,
-        std=None,
-        classes=classes,
-    )
-
-
-def uniformly(pool: Any, positives: Any, n: int, rng: np.random.Generator) -> Any:
-    return rng.choice(len(positives), size=n, replace=False)
+    data = labels_only(0, len(classes), test=(1, 1) if with_test else None)
+    return replace(data, key="sizes", y=np.isin(classes, positive).astype(np.int8), classes=classes)
 
 
 def split_of(data: PNDataset, **more: Any) -> Split:

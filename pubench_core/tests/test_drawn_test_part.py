@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_problems import split_of, uniformly
 from pydantic import ValidationError
 
 from pubench_core.data.dataset import ClassData, PNDataset, binarize
-from pubench_core.data.generator import generate
 from pubench_core.data.sampling import draw
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
@@ -37,10 +37,6 @@ def problem(data: ClassData | None = None, test: str = "drawn") -> PNDataset:
     return binarize(INFO, data or loaded(), spec)
 
 
-def uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    return rng.choice(len(positives), size=n, replace=False)
-
-
 def test_rows_of_both_parts_keep_features_and_classes() -> None:
     data, given = problem(), loaded()
     assert data.x_test is data.y_test is data.rows_test is None
@@ -55,18 +51,7 @@ def test_rows_of_both_parts_keep_features_and_classes() -> None:
 
 def test_the_test_part_is_a_stratified_share_and_differs_by_seed() -> None:
     data = problem()
-    splits = [
-        generate(
-            data,
-            scheme="case-control",
-            choose=uniformly,
-            c=0.5,
-            validation_fraction=0.1,
-            test_fraction=0.2,
-            seed=seed,
-        )
-        for seed in (2, 2, 25)
-    ]
+    splits = [split_of(data, c=0.5, validation_fraction=0.1, seed=seed) for seed in (2, 2, 25)]
     first, again, other = (set(split.test_rows.tolist()) for split in splits)
     assert first == again != other
     assert data.y is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,17 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_problems import labels_only, problem_of, split_of
 from pubench_testkit.testing import reference_arrays, reference_folder
 from scipy.stats import rankdata
 
-from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, given_split, label_count
-from pubench_core.engine.problem import Problem
 from pubench_core.errors import PluginError, RequestError
 
 SCHEMES = ("case-control", "single-training-set")
-Splitter = Callable[..., Split]
-Maker = Callable[..., PNDataset]
 
 classes = st.integers(min_value=20, max_value=300)
 percents = st.integers(min_value=15, max_value=100)
@@ -44,7 +40,7 @@ def same(first: Split, second: Split) -> bool:
 @thoroughly
 @given(positive=classes, negative=classes, fraction=fractions, seed=seeds)
 def test_train_validation_and_test_share_no_row_and_leave_none_out(
-    labels_only: Maker, split_of: Splitter, positive: int, negative: int, fraction: float, seed: int
+    positive: int, negative: int, fraction: float, seed: int
 ) -> None:
     split = split_of(labels_only(positive, negative), c=0.5, validation_fraction=fraction, seed=seed)
     assert sorted(np.concatenate(rows_of(split))) == list(range(positive + negative))
@@ -53,7 +49,7 @@ def test_train_validation_and_test_share_no_row_and_leave_none_out(
 @thoroughly
 @given(positive=classes, negative=classes, percent=st.integers(0, 60), seed=seeds)
 def test_parts_have_the_ceiling_of_their_share_with_classes_in_proportion(
-    labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, seed: int
+    positive: int, negative: int, percent: int, seed: int
 ) -> None:
     data = labels_only(positive, negative)
     split = split_of(data, c=0.5, validation_fraction=percent / 100, seed=seed)
@@ -67,7 +63,7 @@ def test_parts_have_the_ceiling_of_their_share_with_classes_in_proportion(
     assert abs(taken - Fraction(left * len(split.validation.rows), rest)) < 1
 
 
-def test_a_fixed_test_part_is_used_whole_and_in_its_order(labels_only: Maker, split_of: Splitter) -> None:
+def test_a_fixed_test_part_is_used_whole_and_in_its_order() -> None:
     data = labels_only(300, 200, test=(40, 60))
     split = split_of(data, validation_fraction=0.2)
     assert np.array_equal(split.test_rows, np.arange(100))
@@ -77,14 +73,7 @@ def test_a_fixed_test_part_is_used_whole_and_in_its_order(labels_only: Maker, sp
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, fraction=fractions, scheme=schemes, seed=seeds)
 def test_a_labeled_row_is_always_positive_and_their_number_is_the_floor(
-    labels_only: Maker,
-    split_of: Splitter,
-    positive: int,
-    negative: int,
-    percent: int,
-    fraction: float,
-    scheme: str,
-    seed: int,
+    positive: int, negative: int, percent: int, fraction: float, scheme: str, seed: int
 ) -> None:
     data = labels_only(positive, negative)
     split = split_of(data, scheme=scheme, c=percent / 100, validation_fraction=fraction, seed=seed)
@@ -113,7 +102,7 @@ def test_label_counts_are_those_of_the_vectors() -> None:
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, seed=seeds)
 def test_u_is_the_whole_pool_in_case_control_else_the_pool_without_p(
-    labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, seed: int
+    positive: int, negative: int, percent: int, seed: int
 ) -> None:
     data = labels_only(positive, negative)
     split = split_of(data, c=percent / 100, validation_fraction=0.1, seed=seed)
@@ -131,9 +120,7 @@ def leading(truth: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("labels_are_given", [False, True])
-def test_no_part_begins_or_ends_with_rows_of_one_class(
-    labels_only: Maker, split_of: Splitter, labels_are_given: bool
-) -> None:
+def test_no_part_begins_or_ends_with_rows_of_one_class(labels_are_given: bool) -> None:
     """The first rows of every class make a part, so that the class that has enough first would lead what is left.
 
     Of 40 seeds, the mean of a run's length is 2.25 with a deviation of 0.3 where the order is random.
@@ -154,9 +141,7 @@ def test_no_part_begins_or_ends_with_rows_of_one_class(
 
 @pytest.mark.parametrize("seed", [2, 25, 42])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_position_of_an_unlabeled_row_does_not_reveal_its_label(
-    labels_only: Maker, problem_of: Callable[..., Problem], scheme: str, seed: int
-) -> None:
+def test_the_position_of_an_unlabeled_row_does_not_reveal_its_label(scheme: str, seed: int) -> None:
     problem = problem_of(labels_only(9_000, 13_000), scheme=scheme, c=0.3, validation_fraction=0.2, seed=seed)
     data = problem.view(frozenset())
     for part in (data, data.validation):
@@ -172,7 +157,7 @@ def test_the_position_of_an_unlabeled_row_does_not_reveal_its_label(
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, scheme=schemes, seed=seeds)
 def test_a_seed_gives_one_split_and_the_labels_follow_from_seed_and_c(
-    labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, scheme: str, seed: int
+    positive: int, negative: int, percent: int, scheme: str, seed: int
 ) -> None:
     data = labels_only(positive, negative)
     first, again = (
@@ -185,9 +170,7 @@ def test_a_seed_gives_one_split_and_the_labels_follow_from_seed_and_c(
 
 @thoroughly
 @given(percent=percents, seed=seeds)
-def test_neither_c_nor_the_scheme_moves_a_row_to_another_part(
-    labels_only: Maker, split_of: Splitter, percent: int, seed: int
-) -> None:
+def test_neither_c_nor_the_scheme_moves_a_row_to_another_part(percent: int, seed: int) -> None:
     data = labels_only(200, 100)
     choices = ((0.5, "case-control"), (percent / 100, "case-control"), (percent / 100, "single-training-set"))
     splits = [split_of(data, c=c, scheme=scheme, validation_fraction=0.2, seed=seed) for c, scheme in choices]
@@ -198,9 +181,7 @@ def test_neither_c_nor_the_scheme_moves_a_row_to_another_part(
 
 @given(seed=st.integers(0, 10_000), other=st.integers(10_001, 20_000))
 @thoroughly
-def test_another_seed_gives_another_split_and_other_labels(
-    labels_only: Maker, split_of: Splitter, seed: int, other: int
-) -> None:
+def test_another_seed_gives_another_split_and_other_labels(seed: int, other: int) -> None:
     data = labels_only(100, 100)
     one, two = (split_of(data, c=0.5, seed=s) for s in (seed, other))
     assert not np.array_equal(one.train.rows, two.train.rows)
@@ -208,9 +189,7 @@ def test_another_seed_gives_another_split_and_other_labels(
     assert set(one.train.rows[one.train.labeled]) != set(two.train.rows[two.train.labeled])
 
 
-def test_training_and_validation_labels_are_drawn_from_different_streams(
-    labels_only: Maker, split_of: Splitter
-) -> None:
+def test_training_and_validation_labels_are_drawn_from_different_streams() -> None:
     split = split_of(labels_only(500, 500, test=(1, 1)), c=0.5, validation_fraction=0.5)
     first, second = (np.flatnonzero(p.labeled[p.rows < 500]) for p in (split.train, split.validation))
     assert len(first) == len(second) == 125
@@ -219,9 +198,7 @@ def test_training_and_validation_labels_are_drawn_from_different_streams(
 
 @given(positive=st.integers(2, 400))
 @thoroughly
-def test_a_c_that_labels_nobody_is_refused_and_the_c_named_labels_somebody(
-    labels_only: Maker, split_of: Splitter, positive: int
-) -> None:
+def test_a_c_that_labels_nobody_is_refused_and_the_c_named_labels_somebody(positive: int) -> None:
     data = labels_only(positive, 50, test=(1, 1))
     with pytest.raises(RequestError, match="labels nobody") as refusal:
         split_of(data, c=0.002, validation_fraction=0.0)
@@ -229,7 +206,7 @@ def test_a_c_that_labels_nobody_is_refused_and_the_c_named_labels_somebody(
     assert split_of(data, c=enough, validation_fraction=0.0).train.n_labeled == 1
 
 
-def test_a_mechanism_that_chooses_a_positive_twice_is_named_as_broken(labels_only: Maker, split_of: Splitter) -> None:
+def test_a_mechanism_that_chooses_a_positive_twice_is_named_as_broken() -> None:
     with pytest.raises(PluginError, match="1 distinct positives instead of 4"):
         split_of(labels_only(50, 50), choose=lambda pool, positives, n, rng: np.zeros(n, dtype=np.int64))
 
@@ -270,9 +247,7 @@ def test_the_table_has_eight_data_sets() -> None:
 @pytest.mark.reference
 @pytest.mark.parametrize("seed", [2, 2026])
 @pytest.mark.parametrize("row", published(), ids=lambda row: row["dataset"])
-def test_split_counts_are_the_published_ones(
-    labels_only: Maker, split_of: Splitter, row: dict[str, str], seed: int
-) -> None:
+def test_split_counts_are_the_published_ones(row: dict[str, str], seed: int) -> None:
     test = None if row["dataset"] in WITHOUT_TEST_PART else (int(row["test_pos"]), int(row["test_neg"]))
     data = labels_only(*totals_of(row), test=test)
     split = split_of(data, validation_fraction=float(row["val_fraction"]), seed=seed)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from made_problems import labels_only
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, given_split
@@ -19,20 +21,8 @@ TRUTH = (np.arange(N) < N_POSITIVE).astype(np.int8)  # 20 labeled and 30 hidden 
 def table(
     labeled: np.ndarray = LABELED, truth: np.ndarray | None = None, truth_test: np.ndarray | None = None
 ) -> PNDataset:
-    rows_test = None if truth_test is None else np.arange(len(truth_test))
-    return PNDataset(
-        key="my.csv",
-        modality="tabular",
-        x=np.arange(len(labeled), dtype=np.float32)[:, None],
-        y=truth,
-        rows=np.arange(len(labeled)),
-        x_test=None if truth_test is None else np.zeros((len(truth_test), 1), np.float32),
-        y_test=truth_test,
-        rows_test=rows_test,
-        mean=None,
-        std=None,
-        labeled=labeled,
-    )
+    data = labels_only(len(labeled), 0, test=None if truth_test is None else (len(truth_test), 0))
+    return replace(data, key="my.csv", y=truth, y_test=truth_test, labeled=labeled)
 
 
 def split(data: PNDataset, **more: Any) -> Split:

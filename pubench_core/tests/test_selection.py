@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
+from made_problems import labels_only, split_of
 
-from pubench_core.data.dataset import PNDataset
-from pubench_core.data.generator import Split
 from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
 from pubench_core.errors import RequestError
 from pubench_core.metric import Knowledge, MetricView, Scored
@@ -344,7 +342,7 @@ def test_the_refusal_carries_the_field_and_the_criterion() -> None:
 @given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
 @example(positive=50, negative=10, percent=2)  # fifty of fifty positives would validate
 def test_a_suggested_fraction_labels_a_validation_row_and_leaves_one(
-    labels_only: Callable[..., PNDataset], split_of: Callable[..., Split], positive: int, negative: int, percent: int
+    positive: int, negative: int, percent: int
 ) -> None:
     named = re.findall(r"validation\.fraction=([\d.e-]+)", refusal(positive, negative, percent / 100))
     assume(named)
@@ -354,9 +352,7 @@ def test_a_suggested_fraction_labels_a_validation_row_and_leaves_one(
     assert split.train.n_labeled >= 1
 
 
-def test_a_suggested_fraction_is_the_smallest_to_four_decimals(
-    labels_only: Callable[..., PNDataset], split_of: Callable[..., Split]
-) -> None:
+def test_a_suggested_fraction_is_the_smallest_to_four_decimals() -> None:
     (named,) = re.findall(r"validation\.fraction=([\d.]+)", refusal(1000, 1000, 0.05))
     assert float(named) == 0.0196  # 40 rows, 20 of them positive; 0.0195 is 39 rows, of which 19 are
     data = labels_only(1000, 1000, test=(1, 1))

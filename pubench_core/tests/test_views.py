@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -10,35 +9,32 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from made_problems import labels_only, problem_of
 
-from pubench_core.data.dataset import PNDataset
-from pubench_core.engine.problem import Problem
 from pubench_core.errors import PluginError
 from pubench_core.specs import is_one_sample, unlabeled_prior
 from pubench_core.training.views import Features, PUData, PUPart
 
-Maker = Callable[..., PNDataset]
-Builder = Callable[..., Problem]
 NOTHING: frozenset[str] = frozenset()
 
 
-def view(labels_only: Maker, problem_of: Builder, granted: frozenset[str] = NOTHING, **more: object) -> PUData:
+def view(granted: frozenset[str] = NOTHING, **more: object) -> PUData:
     """120 positives and 180 negatives, nothing split off, 36 labeled; features are row numbers."""
     data = labels_only(120, 180, test=(1, 1))
     return problem_of(data, **{"c": 0.3, "validation_fraction": 0.0, **more}).view(granted)
 
 
 @pytest.mark.parametrize(("scheme", "n"), [("case-control", 336), ("single-training-set", 300)])
-def test_the_table_is_lp_above_u(labels_only: Maker, problem_of: Builder, scheme: str, n: int) -> None:
-    data = view(labels_only, problem_of, scheme=scheme)
+def test_the_table_is_lp_above_u(scheme: str, n: int) -> None:
+    data = view(scheme=scheme)
     assert (len(data), data.n_labeled, data.n_unlabeled) == (n, 36, n - 36)
     assert data.labeled.tolist() == [True] * 36 + [False] * (n - 36)
     assert data.labeled_rows.tolist() == list(range(36))
     assert data.unlabeled_rows.tolist() == list(range(36, n))
 
 
-def test_a_labeled_positive_and_its_copy_in_u_are_one_instance(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of)
+def test_a_labeled_positive_and_its_copy_in_u_are_one_instance() -> None:
+    data = view()
     labeled, unlabeled = (data.instance[rows] for rows in (data.labeled_rows, data.unlabeled_rows))
     assert sorted(unlabeled.tolist()) == list(range(300))
     assert len(set(labeled.tolist())) == 36
@@ -46,10 +42,8 @@ def test_a_labeled_positive_and_its_copy_in_u_are_one_instance(labels_only: Make
     assert sorted(data.x[data.unlabeled_rows, 0].tolist()) == list(range(300))
 
 
-def test_instances_are_positions_in_the_permuted_pool_not_rows_of_the_file(
-    labels_only: Maker, problem_of: Builder
-) -> None:
-    data = view(labels_only, problem_of, scheme="single-training-set", validation_fraction=0.25)
+def test_instances_are_positions_in_the_permuted_pool_not_rows_of_the_file() -> None:
+    data = view(scheme="single-training-set", validation_fraction=0.25)
     assert sorted(data.instance.tolist()) == list(range(225))
     assert sorted(data.validation.instance.tolist()) == list(range(225, 300))
     rows_of_the_file = data.x[:, 0]
@@ -58,17 +52,15 @@ def test_instances_are_positions_in_the_permuted_pool_not_rows_of_the_file(
         assert torch.equal(part.take(torch.arange(len(part))), part.x)
 
 
-def test_in_a_single_training_set_no_instance_is_twice_in_the_table(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, scheme="single-training-set")
+def test_in_a_single_training_set_no_instance_is_twice_in_the_table() -> None:
+    data = view(scheme="single-training-set")
     assert sorted(data.instance.tolist()) == list(range(300))
 
 
 @pytest.mark.parametrize("calibrated", [False, True])
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_distinct_rows_name_every_instance_once(
-    labels_only: Maker, problem_of: Builder, scheme: str, calibrated: bool
-) -> None:
-    data = view(labels_only, problem_of, scheme=scheme, calibrated=calibrated and scheme != "case-control")
+def test_distinct_rows_name_every_instance_once(scheme: str, calibrated: bool) -> None:
+    data = view(scheme=scheme, calibrated=calibrated and scheme != "case-control")
     assert sorted(data.instance[data.distinct_rows].tolist()) == list(range(300))
 
 
@@ -77,8 +69,8 @@ def test_distinct_rows_are_all_rows_where_nothing_is_labeled() -> None:
     assert part.distinct_rows.tolist() == [0, 1, 2, 3]
 
 
-def test_the_validation_part_has_the_same_structure(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, validation_fraction=0.5)
+def test_the_validation_part_has_the_same_structure() -> None:
+    data = view(validation_fraction=0.5)
     part = data.validation
     assert (part.n_labeled, part.n_unlabeled) == (18, 150)
     assert part.labeled.tolist() == [True] * 18 + [False] * 150
@@ -89,25 +81,25 @@ def test_the_validation_part_has_the_same_structure(labels_only: Maker, problem_
 # ---------------------------------------------------------------- what must be granted
 
 
-def test_prior_and_truth_are_refused_unless_granted(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of)
+def test_prior_and_truth_are_refused_unless_granted() -> None:
+    data = view()
     for name in ("prior", "unlabeled_prior", "truth"):
         with pytest.raises(PluginError, match=r"requires\(config\)"):
             getattr(data, name)
 
 
-def test_one_grant_is_not_another(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, frozenset({"prior"}))
+def test_one_grant_is_not_another() -> None:
+    data = view(frozenset({"prior"}))
     assert data.prior == 0.4
     with pytest.raises(PluginError, match=r"data\.truth"):
         data.truth  # noqa: B018
-    oracle = view(labels_only, problem_of, frozenset({"truth"}))
+    oracle = view(frozenset({"truth"}))
     with pytest.raises(PluginError, match=r"data\.prior"):
         oracle.prior  # noqa: B018
 
 
-def test_labels_that_were_not_granted_are_nowhere_in_the_view(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, frozenset({"prior"}))
+def test_labels_that_were_not_granted_are_nowhere_in_the_view() -> None:
+    data = view(frozenset({"prior"}))
     truth = (data.x[:, 0] < 120).tolist()
     tensors = [value for value in [*vars(data).values(), *vars(data.validation).values()] if torch.is_tensor(value)]
     assert tensors
@@ -115,8 +107,8 @@ def test_labels_that_were_not_granted_are_nowhere_in_the_view(labels_only: Maker
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_granted_truth_is_that_of_each_row_of_the_table(labels_only: Maker, problem_of: Builder, scheme: str) -> None:
-    data = view(labels_only, problem_of, frozenset({"truth"}), scheme=scheme)
+def test_granted_truth_is_that_of_each_row_of_the_table(scheme: str) -> None:
+    data = view(frozenset({"truth"}), scheme=scheme)
     assert data.truth.dtype == torch.float32
     assert torch.equal(data.truth == 1, data.x[:, 0] < 120)
 
@@ -124,32 +116,28 @@ def test_granted_truth_is_that_of_each_row_of_the_table(labels_only: Maker, prob
 # ---------------------------------------------------------------- the prior of U
 
 
-def test_the_prior_is_that_of_the_pool_not_of_the_table(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, frozenset({"prior"}))
+def test_the_prior_is_that_of_the_pool_not_of_the_table() -> None:
+    data = view(frozenset({"prior"}))
     assert data.prior == 120 / 300  # the share in the table LP ‖ U would be 156 / 336
     assert data.unlabeled_prior == data.prior
 
 
-def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives(
-    labels_only: Maker, problem_of: Builder
-) -> None:
-    data = view(labels_only, problem_of, frozenset({"prior", "truth"}), scheme="single-training-set")
+def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives() -> None:
+    data = view(frozenset({"prior", "truth"}), scheme="single-training-set")
     assert data.prior == 0.4
     assert data.unlabeled_prior == pytest.approx(float(data.truth[data.unlabeled_rows].mean()))
     assert data.unlabeled_prior == pytest.approx(84 / 264)
 
 
-def test_calibrated_u_holds_the_labeled_positives_and_has_the_pools_prior(
-    labels_only: Maker, problem_of: Builder
-) -> None:
+def test_calibrated_u_holds_the_labeled_positives_and_has_the_pools_prior() -> None:
     granted = frozenset({"prior", "truth"})
-    data = view(labels_only, problem_of, granted, scheme="single-training-set", calibrated=True)
+    data = view(granted, scheme="single-training-set", calibrated=True)
     assert (data.n_labeled, data.n_unlabeled) == (36, 300)
     assert data.unlabeled_prior == 0.4
     assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(0.4)
 
 
-def test_uncalibrated_u_is_believed_to_have_the_prior_of_the_pool(labels_only: Maker, problem_of: Builder) -> None:
+def test_uncalibrated_u_is_believed_to_have_the_prior_of_the_pool() -> None:
     """Wang et al.'s uncalibrated rows; the record says that this was the belief."""
     granted = frozenset({"prior", "truth"})
     more = {"c": 0.3, "validation_fraction": 0.0, "scheme": "single-training-set", "uncalibrated": True}
@@ -220,8 +208,8 @@ def test_holding_out_keeps_copies_together_and_p_on_both_sides(
     assert len(set(instance[held].tolist())) == max(1, percent * labeled // 100) + max(1, percent * others // 100)
 
 
-def test_a_single_labeled_positive_is_kept(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of, c=0.01)
+def test_a_single_labeled_positive_is_kept() -> None:
+    data = view(c=0.01)
     assert data.n_labeled == 1
     kept, held = data.hold_out(0.9, torch.Generator().manual_seed(1))
     assert data.labeled[kept].sum() == 1
@@ -229,8 +217,8 @@ def test_a_single_labeled_positive_is_kept(labels_only: Maker, problem_of: Build
     assert int(data.instance[0]) not in data.instance[held].tolist()
 
 
-def test_the_same_generator_state_holds_out_the_same_rows(labels_only: Maker, problem_of: Builder) -> None:
-    data = view(labels_only, problem_of)
+def test_the_same_generator_state_holds_out_the_same_rows() -> None:
+    data = view()
     first, again, other = (data.hold_out(0.3, torch.Generator().manual_seed(s))[1].tolist() for s in (1, 1, 2))
     assert first == again
     assert first != other

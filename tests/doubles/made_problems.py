@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 
 from pubench_core.data.dataset import PNDataset
@@ -19,7 +17,7 @@ from pubench_core.training.views import Features
 Counts = tuple[int, int]
 
 
-def _labels_only(positive: int, negative: int, test: Counts | None = None) -> PNDataset:
+def labels_only(positive: int, negative: int, test: Counts | None = None) -> PNDataset:
     """A problem of these class counts whose only feature is the row number; positives first, then negatives.
 
     ``test``: (positives, negatives) of a fixed test part, where there is one.
@@ -45,15 +43,15 @@ def _labels_only(positive: int, negative: int, test: Counts | None = None) -> PN
     )
 
 
-def _uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     return rng.choice(len(positives), size=n, replace=False)
 
 
-def _split(data: PNDataset, **more: Any) -> Split:
+def split_of(data: PNDataset, **more: Any) -> Split:
     """A split of PU-Bench's fractions, labeled uniformly, where ``more`` does not say otherwise."""
     defaults: dict[str, Any] = {
         "scheme": "case-control",
-        "choose": _uniformly,
+        "choose": uniformly,
         "c": 0.1,
         "validation_fraction": 0.01,
         "test_fraction": 0.2,
@@ -62,11 +60,11 @@ def _split(data: PNDataset, **more: Any) -> Split:
     return generate(data, **{**defaults, **more})
 
 
-def _problem(
+def problem_of(
     data: PNDataset, *, calibrated: bool = False, uncalibrated: bool = False, prior: float | None = None, **more: Any
 ) -> Problem:
     """The problem of such a split; its prior is the true one where none is given."""
-    split = _split(data, **more)
+    split = split_of(data, **more)
     truth = data.y[split.train.rows]
     features = Features(torch.from_numpy(data.x[np.concatenate([split.train.rows, split.validation.rows])]))
     test = Features(torch.from_numpy((data.x if data.x_test is None else data.x_test)[split.test_rows]))
@@ -87,18 +85,3 @@ def _problem(
         truth_validation=data.y[split.validation.rows],
         truth_test=(data.y if data.y_test is None else data.y_test)[split.test_rows],
     )
-
-
-@pytest.fixture(scope="session")
-def labels_only() -> Callable[..., PNDataset]:
-    return _labels_only
-
-
-@pytest.fixture(scope="session")
-def split_of() -> Callable[..., Split]:
-    return _split
-
-
-@pytest.fixture(scope="session")
-def problem_of() -> Callable[..., Problem]:
-    return _problem
