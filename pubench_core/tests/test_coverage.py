@@ -6,24 +6,20 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import coverage as covering
 from pubench_core.engine import execute as execution
 from pubench_core.engine.coverage import answer, coverage, stored_record
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
 from pubench_core.metric import MetricPlugin, MetricValue, MetricView
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records import store as records
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, SCORES, TRACE, read_scores
 from pubench_core.records.record import Record, read_record
@@ -33,28 +29,11 @@ from pubench_core.results import Code
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-FAST = ("data.key=digits", "method.key=no-network", "execution.threads=1")
 #: Three epochs, so that criteria may choose different ones.
-NNPU = ("data.key=digits", "method.key=nnpu", "execution.threads=1", "epochs=3", "batch_size=64")
-
-
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    """The installed plugins and the doubles."""
-    return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
+NNPU = ("data.key=digits", "method.key=nnpu", "epochs=3", "batch_size=64")
 
 
 Ask = Callable[..., Plan]
-
-
-@pytest.fixture
-def ask(plugins: Registry, tmp_path: Path) -> Ask:
-    """``ask("selection.criterion=f1", of=NNPU)``: the plan, with its records in the test's folder."""
-
-    def ask(*sets: str, of: tuple[str, ...] = FAST) -> Plan:
-        return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
-
-    return ask
 
 
 def carried_out(plan: Plan, **options: Any) -> tuple[Outcome, list[str]]:
@@ -111,7 +90,7 @@ def request_of(table: Path) -> tuple[str, ...]:
     """A run on a user's table of which several criteria choose several epochs."""
     data = (f"data.own.path={table}", "data.own.label_col=s", "prior=0.5")
     config = ("epochs=6", "lr=0.003", "batch_size=16", "surrogate=sigmoid")
-    return (*data, "method.key=nnpu", "execution.threads=1", *config)
+    return (*data, "method.key=nnpu", *config)
 
 
 def share(view: MetricView) -> MetricValue:

@@ -5,7 +5,7 @@ This module is also the plugin that offers the method: it decides a configured s
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +15,9 @@ import torch
 from torch import Tensor
 
 from pubench.method import Field, Method, MethodConfig, PUData, Run
-from pubench_cli.yaml_layers import assigned
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.engine.decision_warnings import FAR, STANDARD_ERRORS, _far_from_prior
-from pubench_core.engine.execute import execute
-from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.engine.execute import Outcome
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -54,45 +51,44 @@ def pubench_methods() -> list[MethodInfo]:
     return [MethodInfo(key="share", name="share", summary="s", load=f"{__name__}:Share", devices=("cpu",))]
 
 
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), EntryPoint("share", __name__, GROUP)])
+Warned = Callable[..., tuple[str, ...]]
 
 
-def warned(plugins: Registry, results: Path, *sets: str) -> tuple[str, ...]:
-    layer = assigned("method.key=share", f"execution.results={results}", *sets)
-    return execute(resolve([layer], plugins)).result.chosen.warnings
+@pytest.fixture
+def warned(do: Callable[..., Outcome]) -> Warned:
+    """``warned("share=0.9")``: what the selected criterion of such a run says of its decisions."""
+    return lambda *sets: do(*sets, of=("method.key=share",)).result.chosen.warnings
 
 
 class TestDataSet:
     """Digits: 360 test rows, of which 178 are positive."""
 
     @pytest.mark.parametrize("share", [0.15, 0.25, 0.8, 0.9])
-    def test_a_share_far_from_the_prior_told_is_a_line(self, plugins: Registry, tmp_path: Path, share: float) -> None:
-        (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.5", f"share={share}")
+    def test_a_share_far_from_the_prior_told_is_a_line(self, warned: Warned, share: float) -> None:
+        (line,) = warned("data.key=digits", "prior=0.5", f"share={share}")
         decided = float(line.split(" %")[0])
         assert decided == pytest.approx(100 * share, abs=7)
         assert "of 360 test rows are decided positive; by the given prior (0.5) 50 % are: " in line
         assert f"if it is right, at least {abs(decided - 50):.3g} % of the decisions are wrong" in line
 
     @pytest.mark.parametrize("share", [0.42, 0.5, 0.6])
-    def test_one_that_is_near_is_none(self, plugins: Registry, tmp_path: Path, share: float) -> None:
-        assert warned(plugins, tmp_path, "data.key=digits", "prior=0.5", f"share={share}") == ()
+    def test_one_that_is_near_is_none(self, warned: Warned, share: float) -> None:
+        assert warned("data.key=digits", "prior=0.5", f"share={share}") == ()
 
-    def test_it_is_the_prior_told_that_counts_and_not_the_true_one(self, plugins: Registry, tmp_path: Path) -> None:
-        assert warned(plugins, tmp_path, "data.key=digits", "prior=0.2", "share=0.2") == ()
-        (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.2", "share=0.5")
+    def test_it_is_the_prior_told_that_counts_and_not_the_true_one(self, warned: Warned) -> None:
+        assert warned("data.key=digits", "prior=0.2", "share=0.2") == ()
+        (line,) = warned("data.key=digits", "prior=0.2", "share=0.5")
         assert "by the given prior (0.2) 20 % are" in line
 
-    def test_where_nobody_was_told_a_prior_there_is_none(self, plugins: Registry, tmp_path: Path) -> None:
+    def test_where_nobody_was_told_a_prior_there_is_none(self, warned: Warned) -> None:
         """The true prior of a simulation is known to the evaluator alone, until a method asks for it."""
         far = ("data.key=digits", "share=0.9")
-        assert warned(plugins, tmp_path, *far) == ()
-        (line,) = warned(plugins, tmp_path, *far, "reads_prior=true")
+        assert warned(*far) == ()
+        (line,) = warned(*far, "reads_prior=true")
         assert "by the given prior (0.4961) 49.6 % are" in line
 
-    def test_decisions_that_are_all_alike_have_a_line_of_their_own(self, plugins: Registry, tmp_path: Path) -> None:
-        (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.5", "share=1")
+    def test_decisions_that_are_all_alike_have_a_line_of_their_own(self, warned: Warned) -> None:
+        (line,) = warned("data.key=digits", "prior=0.5", "share=1")
         assert line.startswith("all 360 test rows are decided positive")
 
 
@@ -106,17 +102,15 @@ class TestTable:
         frame.to_csv(tmp_path / "my.csv", index=False)
         return (f"data.own.path={tmp_path / 'my.csv'}", "data.own.label_col=s", "prior=0.3")
 
-    def test_under_one_sample_it_is_what_the_labels_left(
-        self, plugins: Registry, tmp_path: Path, table: tuple[str, ...]
-    ) -> None:
-        assert warned(plugins, tmp_path, *table, "share=0.125") == ()
-        (line,) = warned(plugins, tmp_path, *table, "share=0.3")
+    def test_under_one_sample_it_is_what_the_labels_left(self, warned: Warned, table: tuple[str, ...]) -> None:
+        assert warned(*table, "share=0.125") == ()
+        (line,) = warned(*table, "share=0.3")
         assert "of 320 unlabeled rows are decided positive; by the given prior (0.3) 12.5 % are" in line
 
-    def test_under_two_samples_it_is_the_prior(self, plugins: Registry, tmp_path: Path, table: tuple[str, ...]) -> None:
+    def test_under_two_samples_it_is_the_prior(self, warned: Warned, table: tuple[str, ...]) -> None:
         two = (*table, "data.scheme=two-sample")
-        assert warned(plugins, tmp_path, *two, "share=0.3") == ()
-        (line,) = warned(plugins, tmp_path, *two, "share=0.125")
+        assert warned(*two, "share=0.3") == ()
+        (line,) = warned(*two, "share=0.125")
         assert "by the given prior (0.3) 30 % are" in line
 
 

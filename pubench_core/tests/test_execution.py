@@ -10,7 +10,6 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +18,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.dataset import data_root
 from pubench_core.engine import execute as execution
@@ -31,13 +29,12 @@ from pubench_core.engine.machine import capture, choose_device
 from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.publish import publish
-from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
 from pubench_core.method import Method
 from pubench_core.plugins import registry as plugin_registry
 from pubench_core.plugins.events import EpochFinished, RunFinished, RunStarted
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
@@ -116,32 +113,14 @@ def pubench_methods() -> list[MethodInfo]:
     ]
 
 
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    """The installed plugins, the doubles, and the methods of this module."""
-    points = [EntryPoint("doubles", "pubench_doubles", GROUP), EntryPoint("failing", __name__, GROUP)]
-    return Registry([*entry_points(group=GROUP), *points])
-
-
 Ask = Callable[..., Plan]
-
-
-@pytest.fixture
-def ask(plugins: Registry, tmp_path: Path) -> Ask:
-    """``ask("seed=3", method="nnpu")``: a plan on digits, with its records in the test's folder."""
-
-    def ask(*sets: str, method: str = "no-network") -> Plan:
-        own = (f"method.key={method}", f"execution.results={tmp_path / 'results'}", "execution.threads=1")
-        return resolve([assigned("data.key=digits", *own, *sets)], plugins)
-
-    return ask
 
 
 # ---------------------------------------------------------------- one resolution
 
 
 def test_nobody_behind_the_plan_asks_the_registry(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = ask("epochs=1", "prior=estimated:from-scores", "execution.save_model=true", method="nnpu")
+    plan = ask("epochs=1", "prior=estimated:from-scores", "execution.save_model=true", "method.key=nnpu")
     capture(torch.device("cpu"))  # which versions are installed is read once per process
 
     def refuse(*arguments: Any) -> Any:
@@ -161,7 +140,7 @@ def test_nobody_behind_the_plan_asks_the_registry(ask: Ask, monkeypatch: pytest.
 
 def test_a_plan_may_be_carried_out_many_times(ask: Ask) -> None:
     """Nothing of a run stays in its plan."""
-    plan = ask("epochs=2", method="nnpu")
+    plan = ask("epochs=2", "method.key=nnpu")
     spec = plan.spec.model_dump_json()
     first, second = (train(plan, build_problem(plan)) for _ in range(2))
     for name in first.scores:
@@ -175,7 +154,7 @@ def test_a_plan_may_be_carried_out_many_times(ask: Ask) -> None:
 @pytest.fixture
 def done(ask: Ask) -> Finished:
     """A finished run that nobody has stored."""
-    plan = ask("epochs=2", "execution.save_model=true", method="nnpu")
+    plan = ask("epochs=2", "execution.save_model=true", "method.key=nnpu")
     root, device = data_root(plan.spec.execution), choose_device(plan)
     return compute(plan, open_data(plan, root), root, device, Audience())
 
@@ -243,7 +222,7 @@ def failure_in(results: Path) -> Failure:
 def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     ask: Ask, tmp_path: Path, fails: str, cause: Cause, reason: str
 ) -> None:
-    plan = ask(f"fails='{fails}'", method="failing")
+    plan = ask(f"fails='{fails}'", "method.key=failing")
     with pytest.raises(RunFailed) as failed:
         execute(plan)
     failure = failure_in(tmp_path / "results")
@@ -266,13 +245,13 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
 def test_the_environment_of_a_failure_is_what_it_ran_on(ask: Ask, tmp_path: Path) -> None:
     torch.set_num_threads(1)
     with pytest.raises(RunFailed):
-        execute(ask("fails=bug", "execution.threads=2", method="failing"))
+        execute(ask("fails=bug", "execution.threads=2", "method.key=failing"))
     assert failure_in(tmp_path / "results").environment.threads == 2
 
 
 def test_a_method_without_an_epoch_is_the_plugin_s_fault(ask: Ask, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"never went through run\.epochs"):
-        execute(ask(method="idle"))
+        execute(ask("method.key=idle"))
     assert failure_in(tmp_path / "results").cause == "error"
 
 
@@ -290,7 +269,7 @@ def test_a_method_without_an_epoch_is_the_plugin_s_fault(ask: Ask, tmp_path: Pat
 def test_what_this_split_cannot_meet_is_refused_with_a_record(
     ask: Ask, tmp_path: Path, sets: tuple[str, ...], method: str, field: str
 ) -> None:
-    plan, heard = ask(*sets, method=method), Events()
+    plan, heard = ask(f"method.key={method}", *sets), Events()
     with pytest.raises(RequestError) as refused:
         execute(plan, listeners=[heard])
     failure = failure_in(tmp_path / "results")
@@ -340,7 +319,7 @@ def test_denormal_numbers_are_zero_only_while_a_method_trains(ask: Ask, before: 
         outside = denormal()
         said: list[str] = []
         Tiny.seen.clear()
-        execute(ask(f"seed={2 + before}", method="tiny"), say=said.append)
+        execute(ask(f"seed={2 + before}", "method.key=tiny"), say=said.append)
         assert Tiny.seen == {"fit": 0.0, "score": 0.0}
         assert denormal() == outside == (0.0 if before else pytest.approx(1e-39))
         assert not any("denormal" in line for line in said)
@@ -350,7 +329,7 @@ def test_denormal_numbers_are_zero_only_while_a_method_trains(ask: Ask, before: 
 
 def test_a_run_that_fails_leaves_denormal_numbers_as_they_were(ask: Ask) -> None:
     with pytest.raises(RunFailed):
-        execute(ask("method.config.fails=bug", method="failing"))
+        execute(ask("method.config.fails=bug", "method.key=failing"))
     assert denormal() == pytest.approx(1e-39)
 
 
@@ -374,7 +353,7 @@ class Events:
 
 
 def test_listeners_hear_of_a_run_from_its_start_to_its_record(ask: Ask) -> None:
-    heard, plan = Events(), ask("epochs=2", method="nnpu")
+    heard, plan = Events(), ask("epochs=2", "method.key=nnpu")
     outcome = execute(plan, listeners=[heard])
     started, *epochs, finished = heard.events
     assert isinstance(started, RunStarted)
@@ -389,7 +368,7 @@ def test_listeners_hear_of_a_run_from_its_start_to_its_record(ask: Ask) -> None:
 
 def test_listeners_get_oracle_values_at_the_end_and_a_display_at_once(ask: Ask) -> None:
     heard, shown = Events(), Events()
-    plan = ask("epochs=2", "evaluation.trace=[train, validation, test]", method="nnpu")
+    plan = ask("epochs=2", "evaluation.trace=[train, validation, test]", "method.key=nnpu")
     outcome = execute(plan, listeners=[heard], display=shown)
     started, *epochs, finished = heard.events
     assert started.data is None
@@ -414,7 +393,7 @@ def test_a_listener_that_fails_is_reported_once_and_the_run_goes_on(
             raise ConnectionError("no server\nand a page of details")
 
     broken, other = Broken(), Events()
-    assert not execute(ask("epochs=3", method="nnpu"), listeners=[broken, other]).reused
+    assert not execute(ask("epochs=3", "method.key=nnpu"), listeners=[broken, other]).reused
     assert len(other.events) == 5
     assert [type(event) for event in broken.events] == [RunStarted]
     assert capsys.readouterr().err == (
@@ -430,7 +409,7 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
 
     scores = []
     for folder, listeners in (("a", []), ("b", [Gambler()])):
-        plan = ask("epochs=3", f"execution.results={tmp_path / folder}", method="nnpu")
+        plan = ask("epochs=3", f"execution.results={tmp_path / folder}", "method.key=nnpu")
         outcome = execute(plan, listeners=listeners)
         snapshot = outcome.result.criteria["last"].snapshot
         scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
@@ -439,7 +418,7 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
 
 def test_the_trace_has_the_share_of_positive_decisions_on_validation_rows(ask: Ask) -> None:
     heard = Events()
-    outcome = execute(ask("epochs=2", "selection.criteria=[pa, last]", method="nnpu"), listeners=[heard])
+    outcome = execute(ask("epochs=2", "selection.criteria=[pa, last]", "method.key=nnpu"), listeners=[heard])
     assert outcome.result is not None
     scores = read_scores(outcome.folder)[f"validation_scores_{outcome.result.criteria['last'].snapshot}"]
     last = list(csv.DictReader((outcome.folder / TRACE).read_text().splitlines()))[-1]
@@ -448,7 +427,7 @@ def test_the_trace_has_the_share_of_positive_decisions_on_validation_rows(ask: A
 
 
 def test_every_file_of_a_record_is_read_back_by_what_it_is(ask: Ask) -> None:
-    outcome = execute(ask("epochs=2", method="nnpu"))
+    outcome = execute(ask("epochs=2", "method.key=nnpu"))
     rows = (outcome.folder / TRACE).read_text().splitlines()
     assert rows[0].split(",")[:3] == ["stage", "epoch", "in_stage"]
     assert len(rows) == 3

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
@@ -22,18 +20,13 @@ from pubench_core.records.scores import scores_name
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-UPU = ("data.key=digits", "method.key=upu", "epochs=3", "execution.threads=1")
+UPU = ("data.key=digits", "method.key=upu", "epochs=3")
 Ask = Callable[..., Plan]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Ask:
-    plugins = Registry([*entry_points(group=GROUP)])
-
-    def ask(*sets: str) -> Plan:
-        return resolve([assigned(*UPU, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
-
-    return ask
+def ask(ask: Ask) -> Ask:
+    return partial(ask, of=UPU)
 
 
 @pytest.mark.parametrize(

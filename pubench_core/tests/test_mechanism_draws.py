@@ -6,8 +6,7 @@ This module is also the plugin that offers the mechanism.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,11 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core import MechanismInfo, hookimpl
 from pubench_core.engine.build import build_problem
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
-from pubench_core.engine.resolve import resolve
 from pubench_core.mechanism import Mechanism
-from pubench_core.plugins.registry import GROUP, Registry
 
 pytestmark = pytest.mark.usefixtures("one_thread", "seeded_by_the_caller")
 
@@ -42,19 +39,10 @@ def pubench_mechanisms() -> list[MechanismInfo]:
 
 
 @pytest.fixture
-def seeded_by_the_caller() -> Iterator[None]:
-    """Global generators in a state of the caller's, put back afterwards."""
-    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
-    yield
-    np.random.set_state(states[0])
-    random.setstate(states[1])
-    torch.set_rng_state(states[2])
-
-
-def problem(seed: int) -> Problem:
-    registry = Registry([*entry_points(group=GROUP), EntryPoint("careless", __name__, GROUP)])
-    layer = assigned("data.key=digits", "method.key=nnpu", "mechanism.key=careless", "mechanism.c=0.3", f"seed={seed}")
-    return build_problem(resolve([layer], registry))
+def problem(ask: Callable[..., Plan]) -> Callable[[int], Problem]:
+    """``problem(2)``: what is built for this seed."""
+    of = ("data.key=digits", "method.key=nnpu", "mechanism.key=careless", "mechanism.c=0.3")
+    return lambda seed: build_problem(ask(f"seed={seed}", of=of))
 
 
 def labeled_rows(found: Problem) -> tuple[list[int], list[int]]:
@@ -62,7 +50,7 @@ def labeled_rows(found: Problem) -> tuple[list[int], list[int]]:
     return train.rows[train.labeled].tolist(), validation.rows[validation.labeled].tolist()
 
 
-def test_labels_follow_the_seed_of_the_run_and_not_the_caller_s() -> None:
+def test_labels_follow_the_seed_of_the_run_and_not_the_caller_s(problem: Callable[[int], Problem]) -> None:
     found = []
     for caller in (0, 1):
         np.random.seed(caller)
@@ -73,7 +61,7 @@ def test_labels_follow_the_seed_of_the_run_and_not_the_caller_s() -> None:
     assert labeled_rows(problem(3))[0] != found[0][0]
 
 
-def test_the_caller_s_generators_go_on_where_they_were() -> None:
+def test_the_caller_s_generators_go_on_where_they_were(problem: Callable[[int], Problem]) -> None:
     before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state().clone()
     problem(2)
     assert np.array_equal(np.random.get_state()[1], before[0])
@@ -81,7 +69,9 @@ def test_the_caller_s_generators_go_on_where_they_were() -> None:
     assert torch.equal(torch.get_rng_state(), before[2])
 
 
-def test_the_two_parts_of_a_split_are_labeled_by_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_two_parts_of_a_split_are_labeled_by_different_draws(
+    problem: Callable[[int], Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first: list[float] = []
     choose = Careless.choose
 

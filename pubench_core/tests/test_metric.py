@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,9 @@ import numpy as np
 import pubench_metrics_evaluation
 import pytest
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core import MetricInfo, hookimpl
 from pubench_core.engine.criteria import Installed
-from pubench_core.engine.execute import Outcome, execute
-from pubench_core.engine.resolve import resolve
+from pubench_core.engine.execute import Outcome
 from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished
@@ -105,31 +103,7 @@ def pubench_metrics() -> list[MetricInfo]:
     ]
 
 
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    """The installed plugins, the doubles, and the metrics of this module."""
-    points = [EntryPoint("doubles", "pubench_doubles", GROUP), EntryPoint("metrics", __name__, GROUP)]
-    return Registry([*entry_points(group=GROUP), *points])
-
-
 Do = Callable[..., Outcome]
-
-
-@pytest.fixture
-def do(plugins: Registry, tmp_path: Path) -> Do:
-    """``do("epochs=3", method="nnpu")``: a run on digits, recorded in the test's folder."""
-
-    def do(*sets: str, method: str = "no-network", display: Any = None, data: str = "digits") -> Outcome:
-        layer = assigned(
-            *((f"data.key={data}",) if data else ()),
-            f"method.key={method}",
-            "execution.threads=1",
-            f"execution.results={tmp_path / 'results'}",
-            *sets,
-        )
-        return execute(resolve([layer], plugins), display=display)
-
-    return do
 
 
 # ---------------------------------------------------------------- one metric on one part
@@ -378,7 +352,7 @@ def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_pat
     rows = [f"{rng.normal(k % 2):.3f},{int(k % 2 and k < 60)}" for k in range(120)]
     (tmp_path / "my.csv").write_text("\n".join(["a,s", *rows]) + "\n")
     own = (f"data.own.path={tmp_path / 'my.csv'}", "data.own.label_col=s", "prior=0.5")
-    result = do(*own, data="").result
+    result = do(of=(*own, "method.key=no-network")).result
     assert set(result.criteria) == {"pa", "pauc", "last"}
     for criterion in result.criteria.values():
         assert not criterion.oracle
@@ -401,7 +375,7 @@ def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_pat
 
 
 def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> None:
-    outcome = do("epochs=8", "lr=0.01", method="nnpu")
+    outcome = do("epochs=8", "lr=0.01", "method.key=nnpu")
     arrays, result = read_scores(outcome.folder), outcome.result
     assert len({criterion.snapshot for criterion in result.criteria.values()}) > 1
     knowledge = knowledge_of(arrays, prior=result.data.prior.given, scheme=result.spec.data.scheme)
@@ -452,7 +426,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
         "lr=0.003",
         "patience=null",
         "selection.criterion=error",
-        method="nnpu",
+        "method.key=nnpu",
         display=values,
     )
     series = [seen["error"] for seen in values.seen]
@@ -497,10 +471,12 @@ def test_a_selected_metric_that_fails_at_the_end_costs_no_result(do: Do) -> None
 
 
 def test_a_metric_that_fails_in_training_does_not_change_what_is_trained(do: Do) -> None:
-    one = do("epochs=2", "evaluation.metrics=[f1]", "evaluation.trace=[test]", method="nnpu")
-    two = do("epochs=2", "evaluation.metrics=[f1, broken, bounded]", "evaluation.trace=[test]", "seed=2", method="nnpu")
+    one = do("epochs=2", "evaluation.metrics=[f1]", "evaluation.trace=[test]", "method.key=nnpu")
+    two = do(
+        "epochs=2", "evaluation.metrics=[f1, broken, bounded]", "evaluation.trace=[test]", "seed=2", "method.key=nnpu"
+    )
     assert one.result.run_id == two.result.run_id
-    again = do("epochs=2", "evaluation.metrics=[broken]", "evaluation.trace=[train, test]", method="nnpu")
+    again = do("epochs=2", "evaluation.metrics=[broken]", "evaluation.trace=[train, test]", "method.key=nnpu")
     assert not again.reused
     for name, criterion in one.result.criteria.items():
         assert again.result.criteria[name].measures["test"]["f1"] == criterion.measures["test"]["f1"]

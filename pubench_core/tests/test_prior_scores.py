@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +48,6 @@ def asked(samples: Samples, inputs: Any = "features", seed: int = 2) -> dict[str
     )
     assert estimate is not None
     return dict(estimate.diagnostics)
-
-
-@pytest.fixture
-def seeded_by_the_caller() -> Iterator[None]:
-    """Global generators in a state of the caller's, put back afterwards."""
-    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
-    yield
-    np.random.set_state(states[0])
-    random.setstate(states[1])
-    torch.set_rng_state(states[2])
 
 
 @pytest.mark.usefixtures("seeded_by_the_caller")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,9 @@ import pytest
 from pubench_priors_standard import bagged_nets
 from pubench_priors_standard.held_out import ReadsScores
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core import PriorInfo, hookimpl
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import Outcome
 from pubench_core.engine.identity import code_of
-from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate
@@ -99,25 +97,7 @@ def pubench_priors() -> list[PriorInfo]:
     ]
 
 
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    """The installed plugins, the doubles, and the estimators of this module."""
-    points = [EntryPoint("doubles", "pubench_doubles", GROUP), EntryPoint("priors", __name__, GROUP)]
-    return Registry([*entry_points(group=GROUP), *points])
-
-
 Do = Callable[..., Outcome]
-
-
-@pytest.fixture
-def do(plugins: Registry, tmp_path: Path) -> Do:
-    """``do("prior=estimated:bbe")``: a fast run, recorded in the test's folder."""
-
-    def do(*sets: str) -> Outcome:
-        layer = assigned("data.key=digits", "method.key=no-network", f"execution.results={tmp_path / 'results'}", *sets)
-        return execute(resolve([layer], plugins))
-
-    return do
 
 
 def test_share_interval_diagnostics_and_seconds_are_in_the_record(do: Do) -> None:

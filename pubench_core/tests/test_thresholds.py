@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +14,22 @@ import pandas as pd
 import pytest
 from pubench_study.measure_names import metric_and_rule, shown_first
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
 from pubench_core.records.scores import arrays_of, scores_name, scores_of_u, share_of_u, threshold_in
 from pubench_core.results import Result
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-NNPU = ("data.key=digits", "method.key=nnpu", "epochs=3", "batch_size=64", "execution.threads=1")
+NNPU = ("data.key=digits", "method.key=nnpu", "epochs=3", "batch_size=64")
 TRAINING = "execution.artifacts=[scores,trace,training-scores]"
 Ask = Callable[..., Plan]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Ask:
-    plugins = Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
-
-    def ask(*sets: str, of: tuple[str, ...] = NNPU) -> Plan:
-        return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
-
-    return ask
-
-
-def arrays_in(folder: Path) -> dict[str, Any]:
-    return arrays_of(folder)
+def ask(ask: Ask) -> Ask:
+    return partial(ask, of=NNPU)
 
 
 @pytest.fixture
@@ -53,14 +41,14 @@ def table(tmp_path: Path) -> tuple[str, ...]:
     frame["s"] = (positive & (rng.random(300) < 0.3)).astype(int)
     frame.to_csv(tmp_path / "my.csv", index=False)
     own = (f"data.own.path={tmp_path / 'my.csv'}", "data.own.label_col=s")
-    return (*own, "method.key=nnpu", "prior=0.333", "epochs=3", "execution.threads=1")
+    return (*own, "method.key=nnpu", "prior=0.333", "epochs=3")
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_the_threshold_is_the_quantile_of_u(ask: Ask, scheme: str) -> None:
     """Training and validation rows of U, the share of positives in U that the method was given; by hand."""
     done = execute(ask(TRAINING, f"data.scheme={scheme}", "prior=0.3"))
-    chosen, arrays, data = done.result.chosen, arrays_in(done.folder), done.result.data
+    chosen, arrays, data = done.result.chosen, arrays_of(done.folder), done.result.data
     scores = np.concatenate([arrays[scores_name(part, chosen.snapshot)] for part in ("training", "validation")])
     labeled = np.concatenate([arrays["training_labeled"], arrays["validation_labeled"]])
     n, n_labeled = data.train.rows, data.train.labeled or 0
@@ -113,7 +101,7 @@ def test_the_rule_makes_no_other_run(ask: Ask) -> None:
 
 
 def test_no_prior_no_threshold(ask: Ask) -> None:
-    done = execute(ask("prior=unknown", of=("data.key=digits", "method.key=no-network", "execution.threads=1")))
+    done = execute(ask("prior=unknown", of=("data.key=digits", "method.key=no-network")))
     assert all(one.threshold is None and not one.at_prior for one in done.result.criteria.values())
 
 
@@ -165,7 +153,7 @@ def test_rows_of_a_drawn_test_part_are_not_of_u(ask: Ask, table: tuple[str, ...]
     frame["truth"] = (np.arange(len(frame)) % 3 == 0).astype(int)
     frame.to_csv(tmp_path / "my.csv", index=False)
     done = execute(ask("data.own.truth_col=truth", of=table))
-    arrays, spec, state = arrays_in(done.folder), done.result.spec, done.result.chosen.snapshot
+    arrays, spec, state = arrays_of(done.folder), done.result.spec, done.result.chosen.snapshot
     scores, test = scores_of_u(arrays, state, spec), arrays["test_rows"]
     assert scores is not None
     assert len(scores) == len(arrays["unlabeled_rows"]) - np.isin(arrays["unlabeled_rows"], test).sum()
@@ -174,10 +162,10 @@ def test_rows_of_a_drawn_test_part_are_not_of_u(ask: Ask, table: tuple[str, ...]
 
 def test_a_share_outside_0_and_1_is_moved_there(ask: Ask) -> None:
     """A prior below the labels, told to a method that reads none: no row of U is positive."""
-    of = ("data.key=digits", "method.key=no-network", "data.scheme=single-training-set", "execution.threads=1")
+    of = ("data.key=digits", "method.key=no-network", "data.scheme=single-training-set")
     done = execute(ask("mechanism.c=0.9", "prior=0.1", TRAINING, of=of))
     assert share_of_u(done.result.data, done.result.spec) == 0
-    scores = scores_of_u(arrays_in(done.folder), done.result.chosen.snapshot, done.result.spec)
+    scores = scores_of_u(arrays_of(done.folder), done.result.chosen.snapshot, done.result.spec)
     assert scores is not None
     assert done.result.chosen.threshold == scores.max()
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 import dataclasses
 import errno
 import gzip
-from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from gray_data import GrayData
+from refusals import refusal
 
-from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import ClassData
 from pubench_core.data.source import source_of
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.plugins.info import DatasetInfo
-
-Open = Callable[..., Prepared]
-Refused = Callable[..., str]
 
 Y = np.array([0, 1, 1])
 X = np.ones((3, 2), np.float32)
@@ -59,36 +54,29 @@ class TestContract:
 
     @pytest.mark.parametrize(("returned", "words"), VIOLATIONS, ids=[words for _, words in VIOLATIONS])
     def test_a_violation_is_one_line_and_leaves_no_copy(
-        self,
-        opened: Open,
-        gray: ModuleType,
-        monkeypatch: pytest.MonkeyPatch,
-        left_in_cache: Callable[[], list[str]],
-        refused: Refused,
-        returned: object,
-        words: str,
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch, returned: object, words: str
     ) -> None:
-        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: returned)
-        line = refused(opened, PluginError)
+        monkeypatch.setattr(gray.module.Gray, "read", lambda self, files, root: returned)
+        line = refusal(gray.opened, PluginError)
         assert line.startswith("dataset 'gray'")
         assert words in line
-        assert left_in_cache() == []
+        assert gray.left_in_cache() == []
 
     def test_unsigned_labels_and_numpy_s_numbers_are_fine(
-        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         data = ClassData(X.astype(np.uint8), Y.astype(np.uint8), mean=np.float32([0.5]), std=(np.float32(0.25),))
-        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: data)
-        for found in (opened().data, opened().data):
+        monkeypatch.setattr(gray.module.Gray, "read", lambda self, files, root: data)
+        for found in (gray.opened().data, gray.opened().data):
             assert np.array_equal(found.y, Y)
             assert (found.mean, found.std) == ((0.5,), (0.25,))
 
     def test_rows_that_are_not_contiguous_are_kept_as_they_read(
-        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         x = np.arange(24, dtype=np.float32).reshape(2, 3, 4).transpose(2, 1, 0)
-        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: ClassData(x, np.array([0, 1, 2, 0])))
-        assert np.array_equal(opened().data.x, x)
+        monkeypatch.setattr(gray.module.Gray, "read", lambda self, files, root: ClassData(x, np.array([0, 1, 2, 0])))
+        assert np.array_equal(gray.opened().data.x, x)
 
 
 class TestSourceThatRaises:
@@ -109,44 +97,34 @@ class TestSourceThatRaises:
         [("read", "read"), ("locate", "located"), ("variant", "identified"), ("__init__", "set up")],
     )
     def test_it_is_named_with_its_cause(
-        self,
-        opened: Open,
-        gray: ModuleType,
-        monkeypatch: pytest.MonkeyPatch,
-        left_in_cache: Callable[[], list[str]],
-        name: str,
-        what: str,
-        error: BaseException,
-        words: str,
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch, name: str, what: str, error: BaseException, words: str
     ) -> None:
         def raising(self: Any, *arguments: Any) -> None:
             raise error
 
-        monkeypatch.setattr(gray.Gray, name, raising)
+        monkeypatch.setattr(gray.module.Gray, name, raising)
         with pytest.raises(PluginError) as caught:
-            opened()
+            gray.opened()
         assert str(caught.value).startswith(f"dataset 'gray' could not be {what}: {words}")
         assert caught.value.__cause__ is error
-        assert left_in_cache() == []
+        assert gray.left_in_cache() == []
 
-    def test_what_a_source_says_to_the_user_is_passed_on(
-        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, refused: Refused
-    ) -> None:
+    def test_what_a_source_says_to_the_user_is_passed_on(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         def raising(self: Any, files: Any, root: Any) -> None:
             raise RequestError("rows.bin ends in the middle of a row; get it again")
 
-        monkeypatch.setattr(gray.Gray, "read", raising)
-        assert refused(opened) == "rows.bin ends in the middle of a row; get it again"
+        monkeypatch.setattr(gray.module.Gray, "read", raising)
+        assert refusal(gray.opened) == "rows.bin ends in the middle of a row; get it again"
 
-    def test_an_interrupt_stays_one(self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_interrupt_stays_one(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         def raising(self: Any, files: Any, root: Any) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(gray.Gray, "read", raising)
+        monkeypatch.setattr(gray.module.Gray, "read", raising)
         with pytest.raises(KeyboardInterrupt):
-            opened()
+            gray.opened()
 
     @pytest.mark.parametrize("name", ["json:loads", "acme_gray:INFO"])
-    def test_what_is_no_source_is_refused(self, info: DatasetInfo, refused: Refused, name: str) -> None:
-        line = refused(lambda: source_of(dataclasses.replace(info, load=name)), PluginError)
+    def test_what_is_no_source_is_refused(self, gray: GrayData, name: str) -> None:
+        line = refusal(lambda: source_of(dataclasses.replace(gray.info, load=name)), PluginError)
         assert line == f"dataset 'gray': {name} is not a subclass of pubench_core.data.source.DataSource"

@@ -8,23 +8,21 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from gray_data import GrayData, sha256
+from refusals import refusal
 
 from pubench_cli.copies import copies_of, remove_copies, verify_copy
 from pubench_core.data import store
-from pubench_core.data.cache import MANIFEST, Prepared
-from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.cache import MANIFEST
+from pubench_core.data.dataset import ClassData
 from pubench_core.data.source import DataSource, source_of
 from pubench_core.data.store import digest_now, located, open_dataset
 from pubench_core.errors import Hint
-from pubench_core.plugins.info import DatasetInfo
 
-Open = Callable[..., Prepared]
-Refused = Callable[..., str]
 Digest = Callable[..., str]
 
 
@@ -32,73 +30,67 @@ class TestDigest:
     """What a request is compared by, without opening arrays."""
 
     def test_it_is_that_of_the_copy_which_is_made_where_there_is_none(
-        self, info: DatasetInfo, root: DataRoot, opened: Open, reads: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        source = source_of(info)
-        found = [digest_now(source, located(source, root), root, preprocess="l2")]
-        assert reads() == 1
+        source = source_of(gray.info)
+        found = [digest_now(source, located(source, gray.root), gray.root, preprocess="l2")]
+        assert gray.reads() == 1
         with monkeypatch.context() as patch:
             patch.setattr(store, "open_copy", None)
-            found.append(digest_now(source, located(source, root), root, preprocess="l2"))
-        found.append(opened(preprocess="l2").digest)
+            found.append(digest_now(source, located(source, gray.root), gray.root, preprocess="l2"))
+        found.append(gray.opened(preprocess="l2").digest)
         assert len(set(found)) == 1
-        assert reads() == 1
+        assert gray.reads() == 1
 
-    def test_a_source_that_was_altered_is_refused(
-        self, info: DatasetInfo, root: DataRoot, rows: Path, refused: Refused
-    ) -> None:
-        source = source_of(info)
-        digest_now(source, located(source, root), root)
-        rows.write_bytes(rows.read_bytes()[::-1])
-        assert "was altered since it was prepared" in refused(lambda: digest_now(source, (rows,), root))
+    def test_a_source_that_was_altered_is_refused(self, gray: GrayData) -> None:
+        source = source_of(gray.info)
+        digest_now(source, located(source, gray.root), gray.root)
+        gray.rows.write_bytes(gray.rows.read_bytes()[::-1])
+        assert "was altered since it was prepared" in refusal(lambda: digest_now(source, (gray.rows,), gray.root))
 
 
 class TestCopy:
-    def test_the_files_are_read_once_and_the_copy_is_opened_ever_after(
-        self, opened: Open, reads: Callable[[], int]
-    ) -> None:
-        first, second = opened(), opened()
-        assert reads() == 1
+    def test_the_files_are_read_once_and_the_copy_is_opened_ever_after(self, gray: GrayData) -> None:
+        first, second = gray.opened(), gray.opened()
+        assert gray.reads() == 1
         assert first.folder == second.folder
         assert first.digest == second.digest
         assert len(first.digest) == 16
 
-    def test_the_first_opening_is_mapped_like_every_other(self, opened: Open) -> None:
-        for data in (opened().data, opened().data):
+    def test_the_first_opening_is_mapped_like_every_other(self, gray: GrayData) -> None:
+        for data in (gray.opened().data, gray.opened().data):
             for array in (data.x, data.y, data.x_test, data.y_test):
                 assert isinstance(array, np.memmap)
 
-    def test_it_holds_what_the_source_returned_and_uint8_stays(self, opened: Open, table: np.ndarray) -> None:
-        data = opened().data
+    def test_it_holds_what_the_source_returned_and_uint8_stays(self, gray: GrayData) -> None:
+        data = gray.opened().data
         assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.uint8, np.uint8, np.int64)
-        assert np.array_equal(data.x, table[:40, :4])
-        assert np.array_equal(data.y, table[:40, 4])
-        assert np.array_equal(data.x_test, table[40:, :4])
-        assert np.array_equal(data.y_test, table[40:, 4])
+        assert np.array_equal(data.x, gray.table[:40, :4])
+        assert np.array_equal(data.y, gray.table[:40, 4])
+        assert np.array_equal(data.x_test, gray.table[40:, :4])
+        assert np.array_equal(data.y_test, gray.table[40:, 4])
         assert (data.mean, data.std) == ((0.5,), (0.25,))
 
-    def test_a_set_without_test_part_has_none(
-        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_set_without_test_part_has_none(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
-            gray.Gray, "read", lambda self, files, root: ClassData(np.ones((3, 2), np.float32), np.array([0, 1, 1]))
+            gray.module.Gray,
+            "read",
+            lambda self, files, root: ClassData(np.ones((3, 2), np.float32), np.array([0, 1, 1])),
         )
-        data = opened().data
+        data = gray.opened().data
         assert (data.x_test, data.y_test, data.mean, data.std) == (None, None, None, None)
         assert data.x.dtype == np.float32
 
-    def test_whoever_writes_into_an_opened_array_changes_nobody_else_s(self, opened: Open) -> None:
-        mine = opened()
+    def test_whoever_writes_into_an_opened_array_changes_nobody_else_s(self, gray: GrayData) -> None:
+        mine = gray.opened()
         mine.data.x[:] = 0
-        assert opened().data.x.any()
+        assert gray.opened().data.x.any()
         assert verify_copy(mine.folder) == []
 
-    def test_l2_is_another_copy_with_rows_of_length_1(
-        self, opened: Open, rows: Path, table: np.ndarray, reads: Callable[[], int]
-    ) -> None:
-        table[3, :4] = 0
-        rows.write_bytes(table.tobytes())
-        plain, unit = opened(), opened(preprocess="l2")
+    def test_l2_is_another_copy_with_rows_of_length_1(self, gray: GrayData) -> None:
+        gray.table[3, :4] = 0
+        gray.rows.write_bytes(gray.table.tobytes())
+        plain, unit = gray.opened(), gray.opened(preprocess="l2")
         assert plain.folder != unit.folder
         assert plain.digest != unit.digest
         assert (plain.data.x.dtype, unit.data.x.dtype) == (np.uint8, np.float32)
@@ -106,39 +98,36 @@ class TestCopy:
         assert lengths[3] == 0
         assert np.allclose(np.delete(lengths, 3), 1)
         assert np.allclose(np.linalg.norm(unit.data.x_test, axis=1), 1)
-        expected = table[0, :4] / np.linalg.norm(table[0, :4].astype(float))
+        expected = gray.table[0, :4] / np.linalg.norm(gray.table[0, :4].astype(float))
         assert np.allclose(unit.data.x[0], expected)
-        assert isinstance(opened(preprocess="l2").data.x, np.memmap)
-        assert reads() == 2
+        assert isinstance(gray.opened(preprocess="l2").data.x, np.memmap)
+        assert gray.reads() == 2
 
-    def test_what_is_fitted_on_the_training_pool_shares_the_plain_copy(
-        self, opened: Open, reads: Callable[[], int]
-    ) -> None:
-        assert opened().folder == opened(preprocess="standardize").folder
-        assert reads() == 1
+    def test_what_is_fitted_on_the_training_pool_shares_the_plain_copy(self, gray: GrayData) -> None:
+        assert gray.opened().folder == gray.opened(preprocess="standardize").folder
+        assert gray.reads() == 1
 
-    def test_the_digest_is_of_the_content_and_not_of_its_place(
-        self, opened: Open, info: DatasetInfo, root: DataRoot, tmp_path: Path, rows: Path
-    ) -> None:
-        shutil.copytree(root.path, tmp_path / "elsewhere")
-        here, there = opened(), open_dataset(source_of(info), dataclasses.replace(root, path=tmp_path / "elsewhere"))
+    def test_the_digest_is_of_the_content_and_not_of_its_place(self, gray: GrayData, tmp_path: Path) -> None:
+        shutil.copytree(gray.root.path, tmp_path / "elsewhere")
+        here, there = (
+            gray.opened(),
+            open_dataset(source_of(gray.info), dataclasses.replace(gray.root, path=tmp_path / "elsewhere")),
+        )
         assert here.folder != there.folder
         assert here.digest == there.digest
-        remove_copies("gray", root.cache)
-        content = rows.read_bytes()
-        rows.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert opened().digest != here.digest
+        remove_copies("gray", gray.root.cache)
+        content = gray.rows.read_bytes()
+        gray.rows.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert gray.opened().digest != here.digest
 
-    def test_another_variant_has_a_copy_of_its_own(
-        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, reads: Callable[[], int]
-    ) -> None:
-        first = opened().folder
-        monkeypatch.setattr(gray.Gray, "variant", lambda self, root, files: "another encoder")
-        assert opened().folder != first
-        assert reads() == 2
+    def test_another_variant_has_a_copy_of_its_own(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
+        first = gray.opened().folder
+        monkeypatch.setattr(gray.module.Gray, "variant", lambda self, root, files: "another encoder")
+        assert gray.opened().folder != first
+        assert gray.reads() == 2
         monkeypatch.undo()
-        assert opened().folder == first
-        assert reads() == 2
+        assert gray.opened().folder == first
+        assert gray.reads() == 2
 
 
 class TestCode:
@@ -170,13 +159,13 @@ class TestCode:
         ids=["docstring", "docstring-of-the-module", "comment", "layout"],
     )
     def test_it_is_not_made_again_where_only_words_changed(
-        self, folder_with: Callable[[str], str], site: Path, reads: Callable[[], int], old: str, new: str
+        self, folder_with: Callable[[str], str], site: Path, gray: GrayData, old: str, new: str
     ) -> None:
         code = (site / "acme_gray.py").read_text()
         assert code.count(old) == 1
         first = folder_with(code)
         assert folder_with(code.replace(old, new)) == first
-        assert reads() == 1
+        assert gray.reads() == 1
 
     @pytest.mark.parametrize(
         ("old", "new"),
@@ -187,15 +176,15 @@ class TestCode:
         ids=["statement", "text"],
     )
     def test_it_is_made_again_where_code_changed_and_the_old_one_is_kept(
-        self, folder_with: Callable[[str], str], site: Path, reads: Callable[[], int], old: str, new: str
+        self, folder_with: Callable[[str], str], site: Path, gray: GrayData, old: str, new: str
     ) -> None:
         code = (site / "acme_gray.py").read_text()
         assert code.count(old) == 1
         first = folder_with(code)
         assert folder_with(code.replace(old, new)) != first
-        assert reads() == 2
+        assert gray.reads() == 2
         assert folder_with(code) == first
-        assert reads() == 2
+        assert gray.reads() == 2
 
 
 X = np.arange(24, dtype=np.float32).reshape(6, 4)
@@ -207,65 +196,63 @@ class TestPackaged:
     """A data set that comes with its package."""
 
     @pytest.fixture
-    def packaged(self, info: DatasetInfo) -> DataSource:
-        return source_of(dataclasses.replace(info, load="acme_gray:Packaged"))
+    def packaged(self, gray: GrayData) -> DataSource:
+        return source_of(dataclasses.replace(gray.info, load="acme_gray:Packaged"))
 
     @pytest.fixture
-    def digest_of(self, packaged: DataSource, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> Digest:
+    def digest_of(self, packaged: DataSource, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> Digest:
         """``digest_of(data)``: the digest of a packaged set that holds these data."""
 
         def digest(data: ClassData, **more: Any) -> str:
             monkeypatch.setattr(type(packaged), "read", lambda self, files, root: data)
-            return open_dataset(packaged, root, **more).digest
+            return open_dataset(packaged, gray.root, **more).digest
 
         return digest
 
     def test_it_is_read_once_per_process_and_preprocessing_and_has_no_copy(
-        self, packaged: DataSource, root: DataRoot, reads: Callable[[], int]
+        self, packaged: DataSource, gray: GrayData
     ) -> None:
         for _ in range(3):
             for preprocess, length in (("none", None), ("l2", 1)):
-                found = open_dataset(packaged, root, preprocess=preprocess)
+                found = open_dataset(packaged, gray.root, preprocess=preprocess)
                 assert found.folder is None
                 assert not isinstance(found.data.x, np.memmap)
                 assert length is None or np.allclose(np.linalg.norm(found.data.x, axis=1), length)
-        assert reads() == 2
-        assert not (root.cache / "prepared").exists()
+        assert gray.reads() == 2
+        assert not (gray.root.cache / "prepared").exists()
 
-    def test_what_one_run_does_to_its_arrays_reaches_no_other(self, packaged: DataSource, root: DataRoot) -> None:
-        first = open_dataset(packaged, root)
+    def test_what_one_run_does_to_its_arrays_reaches_no_other(self, packaged: DataSource, gray: GrayData) -> None:
+        first = open_dataset(packaged, gray.root)
         before = {name: array.copy() for name, array in first.data.arrays().items()}
         for array in first.data.arrays().values():
             array[:] = 1
-        second = open_dataset(packaged, root)
+        second = open_dataset(packaged, gray.root)
         for name, array in second.data.arrays().items():
             assert np.array_equal(array, before[name])
             assert array.flags.writeable
-        assert second.digest == first.digest == digest_now(packaged, (), root)
+        assert second.digest == first.digest == digest_now(packaged, (), gray.root)
 
-    def test_the_arrays_that_are_kept_cannot_be_written_to(self, packaged: DataSource, root: DataRoot) -> None:
-        open_dataset(packaged, root)
-        (kept,) = [kept for kept in store._packaged_sets if kept.of[0] is type(packaged) and root.path in kept.of[-2]]
+    def test_the_arrays_that_are_kept_cannot_be_written_to(self, packaged: DataSource, gray: GrayData) -> None:
+        open_dataset(packaged, gray.root)
+        (kept,) = [
+            kept for kept in store._packaged_sets if kept.of[0] is type(packaged) and gray.root.path in kept.of[-2]
+        ]
         assert not any(array.flags.writeable for array in kept.data.arrays().values())
 
-    def test_it_is_read_again_where_its_code_is_loaded_anew(
-        self, packaged: DataSource, root: DataRoot, reads: Callable[[], int], gray: ModuleType
-    ) -> None:
-        open_dataset(packaged, root)
-        assert gray.__spec__ is not None
-        again = importlib.util.module_from_spec(gray.__spec__)
-        assert gray.__spec__.loader is not None
-        gray.__spec__.loader.exec_module(again)
-        open_dataset(again.Packaged(packaged.info), root)
-        assert reads() == 2
+    def test_it_is_read_again_where_its_code_is_loaded_anew(self, packaged: DataSource, gray: GrayData) -> None:
+        open_dataset(packaged, gray.root)
+        assert gray.module.__spec__ is not None
+        again = importlib.util.module_from_spec(gray.module.__spec__)
+        assert gray.module.__spec__.loader is not None
+        gray.module.__spec__.loader.exec_module(again)
+        open_dataset(again.Packaged(packaged.info), gray.root)
+        assert gray.reads() == 2
 
-    def test_its_digest_is_that_of_a_copy_of_the_same_data(
-        self, packaged: DataSource, root: DataRoot, opened: Open
-    ) -> None:
+    def test_its_digest_is_that_of_a_copy_of_the_same_data(self, packaged: DataSource, gray: GrayData) -> None:
         for preprocess in ("none", "l2"):
-            digest = open_dataset(packaged, root, preprocess=preprocess).digest
+            digest = open_dataset(packaged, gray.root, preprocess=preprocess).digest
             assert len(digest) == 16
-            assert digest == opened(preprocess=preprocess).digest
+            assert digest == gray.opened(preprocess=preprocess).digest
 
     @pytest.mark.parametrize(
         "change",
@@ -295,7 +282,7 @@ class TestPackaged:
         assert digest_of(dataclasses.replace(BASE, **change)) != digest_of(BASE)
 
     def test_its_digest_changes_with_nothing_else(
-        self, digest_of: Digest, info: DatasetInfo, root: DataRoot, packaged: DataSource
+        self, digest_of: Digest, gray: GrayData, packaged: DataSource
     ) -> None:
         first = digest_of(BASE)
         wide = np.zeros((6, 8), np.float32)
@@ -305,28 +292,31 @@ class TestPackaged:
         assert digest_of(dataclasses.replace(BASE, mean=[np.float64(0.5)], std=np.array([0.25]))) == first
         assert digest_of(BASE, preprocess="standardize") == first
         renamed = dataclasses.replace(packaged.info, key="other", name="Other", summary="others")
-        elsewhere = dataclasses.replace(root, path=root.path / "elsewhere", cache=root.cache / "elsewhere")
+        elsewhere = dataclasses.replace(
+            gray.root, path=gray.root.path / "elsewhere", cache=gray.root.cache / "elsewhere"
+        )
         assert open_dataset(source_of(renamed), elsewhere).digest == first
 
 
 class TestManifest:
     @pytest.fixture
-    def manifest(self, opened: Open, root: DataRoot) -> dict[str, Any]:
-        opened()
-        ((_, found),) = copies_of("gray", root.cache)
+    def manifest(self, gray: GrayData) -> dict[str, Any]:
+        gray.opened()
+        ((_, found),) = copies_of("gray", gray.root.cache)
         return found
 
-    def test_it_names_the_sources_with_size_time_and_sha256(
-        self, manifest: dict[str, Any], rows: Path, sha256: Callable[[Path], str]
-    ) -> None:
+    def test_it_names_the_sources_with_size_time_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
         assert manifest["sources"] == [
-            {"path": str(rows), "bytes": 225, "mtime_ns": rows.stat().st_mtime_ns, "sha256": sha256(rows)}
+            {
+                "path": str(gray.rows),
+                "bytes": 225,
+                "mtime_ns": gray.rows.stat().st_mtime_ns,
+                "sha256": sha256(gray.rows),
+            }
         ]
 
-    def test_it_names_the_arrays_with_type_shape_and_sha256(
-        self, manifest: dict[str, Any], opened: Open, sha256: Callable[[Path], str]
-    ) -> None:
-        folder = opened().folder
+    def test_it_names_the_arrays_with_type_shape_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
+        folder = gray.opened().folder
         assert {n: (a["dtype"], a["shape"]) for n, a in manifest["arrays"].items()} == {
             "x": ("uint8", [40, 4]),
             "y": ("int64", [40]),
@@ -339,31 +329,29 @@ class TestManifest:
             assert entry["sha256"] == sha256(path)
         assert {p.name for p in folder.iterdir()} == {MANIFEST, *(f"{name}.npy" for name in manifest["arrays"])}
 
-    def test_it_counts_the_classes_and_says_what_it_is(self, manifest: dict[str, Any], opened: Open) -> None:
+    def test_it_counts_the_classes_and_says_what_it_is(self, manifest: dict[str, Any], gray: GrayData) -> None:
         assert manifest["classes"] == {"y": [12, 24, 4], "y_test": [2, 3, 0]}
         assert (manifest["key"], manifest["preprocess"], manifest["layout"]) == ("gray", "none", store.LAYOUT)
-        assert manifest["digest"] == opened().digest
+        assert manifest["digest"] == gray.opened().digest
         assert manifest["made_at"].endswith("Z")
         assert manifest["seconds"] >= 0
 
     @pytest.mark.parametrize("text", ["", '{"layout": 1', "[]", "{}", '{"layout": 1, "key": "gray"}'])
-    def test_a_damaged_one_is_named_with_what_to_do(
-        self, opened: Open, root: DataRoot, reads: Callable[[], int], refused: Refused, text: str
-    ) -> None:
-        path = opened().folder / MANIFEST
+    def test_a_damaged_one_is_named_with_what_to_do(self, gray: GrayData, text: str) -> None:
+        path = gray.opened().folder / MANIFEST
         path.write_text(text)
-        for call in (opened, lambda: copies_of("gray", root.cache)):
-            line = refused(call)
+        for call in (gray.opened, lambda: copies_of("gray", gray.root.cache)):
+            line = refusal(call)
             assert str(path) in line
             assert "remove it to make room for a new copy" in line
         (found,) = verify_copy(path.parent)
         assert str(found) == line
         assert found.hint == Hint("prepare again", "gray")
-        assert remove_copies("gray", root.cache) > 0
-        opened()
-        assert reads() == 2
+        assert remove_copies("gray", gray.root.cache) > 0
+        gray.opened()
+        assert gray.reads() == 2
 
-    def test_a_manifest_is_plain_json_that_others_can_read(self, opened: Open, table: np.ndarray) -> None:
-        folder = opened().folder
+    def test_a_manifest_is_plain_json_that_others_can_read(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
         assert json.loads((folder / MANIFEST).read_text())["key"] == "gray"
-        assert np.array_equal(np.load(folder / "x.npy"), table[:40, :4])
+        assert np.array_equal(np.load(folder / "x.npy"), gray.table[:40, :4])

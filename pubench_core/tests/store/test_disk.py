@@ -6,53 +6,41 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from gray_data import GrayData, failing, later
+from refusals import refusal
 
 from pubench_cli.copies import copies_of, folders_of_copies
 from pubench_core.data import store
-from pubench_core.data.cache import MANIFEST, Prepared
-from pubench_core.data.dataset import DataRoot
-
-Open = Callable[..., Prepared]
-Refused = Callable[..., str]
+from pubench_core.data.cache import MANIFEST
 
 
 class TestDisk:
     """What the file system refuses is one line, and nothing half-made stays."""
 
     @pytest.mark.skipif(sys.platform == "win32", reason="no limit of file sizes")
-    def test_an_array_that_does_not_fit(
-        self,
-        opened: Open,
-        root: DataRoot,
-        rows: Path,
-        table: np.ndarray,
-        reads: Callable[[], int],
-        left_in_cache: Callable[[], list[str]],
-        refused: Refused,
-    ) -> None:
+    def test_an_array_that_does_not_fit(self, gray: GrayData) -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        rows.write_bytes(np.tile(table, (4000, 1)).tobytes())
+        gray.rows.write_bytes(np.tile(gray.table, (4000, 1)).tobytes())
         resource.setrlimit(resource.RLIMIT_FSIZE, (2**19, hard))  # x has 720,000 bytes
         try:
-            line = refused(opened)
+            line = refusal(gray.opened)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        base = root.cache / "prepared" / "gray"
+        base = gray.root.cache / "prepared" / "gray"
         assert line == (
             f"gray: the prepared copy could not be written in {base}: File too large; free the space or name another "
             "folder with PUBENCH_CACHE"
         )
-        assert left_in_cache() == []
-        opened()
-        assert reads() == 2
+        assert gray.left_in_cache() == []
+        gray.opened()
+        assert gray.reads() == 2
 
     @pytest.mark.parametrize(
         ("owner", "name", "code", "words"),
@@ -65,65 +53,48 @@ class TestDisk:
         ids=["full", "full-at-the-end", "failing", "read-only"],
     )
     def test_a_disk_that_refuses(
-        self,
-        opened: Open,
-        monkeypatch: pytest.MonkeyPatch,
-        left_in_cache: Callable[[], list[str]],
-        refused: Refused,
-        failing: Callable[[int], Callable[..., Any]],
-        owner: Any,
-        name: str,
-        code: int,
-        words: str,
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, code: int, words: str
     ) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(owner, name, failing(code))
-            line = refused(opened)
+            line = refusal(gray.opened)
         assert line.startswith("gray: the prepared copy could not be written in ")
         assert words in line
         assert "PUBENCH_CACHE" in line
-        assert left_in_cache() == []
-        opened()
+        assert gray.left_in_cache() == []
+        gray.opened()
 
-    def test_a_cache_that_is_a_file(self, opened: Open, root: DataRoot, refused: Refused) -> None:
-        root.cache.write_text("not a folder")
-        assert "could not be written in" in refused(opened)
+    def test_a_cache_that_is_a_file(self, gray: GrayData) -> None:
+        gray.root.cache.write_text("not a folder")
+        assert "could not be written in" in refusal(gray.opened)
 
     def test_a_read_only_cache_is_opened_though_a_new_time_cannot_be_noted(
-        self,
-        opened: Open,
-        monkeypatch: pytest.MonkeyPatch,
-        rows: Path,
-        reads: Callable[[], int],
-        later: Callable[[Path], None],
-        failing: Callable[[int], Callable[..., Any]],
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        before = opened()
-        later(rows)
+        before = gray.opened()
+        later(gray.rows)
         monkeypatch.setattr(Path, "replace", failing(errno.EROFS))
-        assert opened().digest == before.digest
-        assert reads() == 1
+        assert gray.opened().digest == before.digest
+        assert gray.reads() == 1
         assert [p.name for p in before.folder.iterdir() if p.name.startswith(f"{MANIFEST}.")] == []
 
-    def test_ctrl_c_leaves_nothing(
-        self, opened: Open, monkeypatch: pytest.MonkeyPatch, left_in_cache: Callable[[], list[str]]
-    ) -> None:
+    def test_ctrl_c_leaves_nothing(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupted(descriptor: int) -> None:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
             patched.setattr(os, "fsync", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                opened()
-        assert left_in_cache() == []
-        opened()
+                gray.opened()
+        assert gray.left_in_cache() == []
+        gray.opened()
 
-    def test_what_killed_processes_left_is_no_copy_and_is_swept_by_the_next(self, opened: Open, root: DataRoot) -> None:
-        folder = opened().folder
+    def test_what_killed_processes_left_is_no_copy_and_is_swept_by_the_next(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
         for number in (11, 12):
             shutil.copytree(folder, folder.with_name(f"{folder.name}.{number}.incoming"))
-        assert folders_of_copies("gray", root.cache) == [folder]
+        assert folders_of_copies("gray", gray.root.cache) == [folder]
         shutil.rmtree(folder)
-        assert copies_of("gray", root.cache) == []
-        opened()
+        assert copies_of("gray", gray.root.cache) == []
+        gray.opened()
         assert [p.name for p in folder.parent.iterdir() if p.is_dir()] == [folder.name]

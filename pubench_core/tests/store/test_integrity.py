@@ -8,22 +8,17 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from gray_data import GrayData, failing, later, sha256
+from refusals import refusal
 
 from pubench_cli.copies import copies_of, folders_of_copies, remove_copies, verify_copy
 from pubench_core.data import cache, store
-from pubench_core.data.cache import Prepared
-from pubench_core.data.dataset import DataRoot
 from pubench_core.data.source import source_of
 from pubench_core.data.store import open_dataset
 from pubench_core.errors import Hint, RequestError
-from pubench_core.plugins.info import DatasetInfo
-
-Open = Callable[..., Prepared]
-Refused = Callable[..., str]
 
 
 def flipped(path: Path, *, keep_time: bool) -> None:
@@ -35,7 +30,7 @@ def flipped(path: Path, *, keep_time: bool) -> None:
 
 class TestCheckedOnEveryOpen:
     @pytest.fixture
-    def hashed(self, monkeypatch: pytest.MonkeyPatch, sha256: Callable[[Path], str]) -> list[str]:
+    def hashed(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """Names of the files that were read in full."""
         names: list[str] = []
 
@@ -46,22 +41,20 @@ class TestCheckedOnEveryOpen:
         monkeypatch.setattr(cache, "sha256_of", noting)
         return names
 
-    def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, opened: Open, hashed: list[str]) -> None:
-        opened()
+    def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, gray: GrayData, hashed: list[str]) -> None:
+        gray.opened()
         assert hashed == ["rows.bin", "x.npy", "y.npy", "x_test.npy", "y_test.npy"]
         hashed.clear()
-        opened()
+        gray.opened()
         assert hashed == []
 
-    def test_so_a_change_that_keeps_size_and_time_is_found_by_verify_alone(
-        self, opened: Open, rows: Path, sha256: Callable[[Path], str]
-    ) -> None:
-        folder = opened().folder
+    def test_so_a_change_that_keeps_size_and_time_is_found_by_verify_alone(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
         flipped(folder / "x.npy", keep_time=True)
-        flipped(rows, keep_time=True)
-        opened()
+        flipped(gray.rows, keep_time=True)
+        gray.opened()
         source, array = verify_copy(folder)
-        assert str(source).startswith(f"{rows} is not what it was: sha256 {sha256(rows)[:16]} now, ")
+        assert str(source).startswith(f"{gray.rows} is not what it was: sha256 {sha256(gray.rows)[:16]} now, ")
         assert str(source).endswith("put the original back, or take it as it is")
         assert str(array).startswith(f"{folder / 'x.npy'} is not what it was: sha256 ")
         assert str(array).endswith("have the copy made again")
@@ -69,25 +62,19 @@ class TestCheckedOnEveryOpen:
 
     @pytest.mark.parametrize("name", ["rows.bin", "x.npy", "y_test.npy"])
     def test_a_file_whose_time_alone_changed_is_read_once_and_noted(
-        self,
-        opened: Open,
-        hashed: list[str],
-        rows: Path,
-        reads: Callable[[], int],
-        later: Callable[[Path], None],
-        name: str,
+        self, gray: GrayData, hashed: list[str], name: str
     ) -> None:
-        folder = opened().folder
-        later(rows if name == "rows.bin" else folder / name)
+        folder = gray.opened().folder
+        later(gray.rows if name == "rows.bin" else folder / name)
         before = sorted(p.name for p in folder.iterdir())
         hashed.clear()
-        opened()
+        gray.opened()
         assert hashed == [name]
-        opened()
+        gray.opened()
         assert hashed == [name]
         assert verify_copy(folder) == []
         assert sorted(p.name for p in folder.iterdir()) == before
-        assert reads() == 1
+        assert gray.reads() == 1
 
     @pytest.mark.parametrize(
         ("spoil", "words"),
@@ -101,12 +88,12 @@ class TestCheckedOnEveryOpen:
     )
     @pytest.mark.parametrize("name", ["x.npy", "y.npy"])
     def test_an_array_that_is_not_what_it_was_is_named_and_refused(
-        self, opened: Open, name: str, spoil: Callable[[Path], None], words: str
+        self, gray: GrayData, name: str, spoil: Callable[[Path], None], words: str
     ) -> None:
-        path = opened().folder / name
+        path = gray.opened().folder / name
         spoil(path)
         with pytest.raises(RequestError) as caught:
-            opened()
+            gray.opened()
         line = str(caught.value)
         assert line.startswith(f"{path} ")
         assert words in line
@@ -114,93 +101,85 @@ class TestCheckedOnEveryOpen:
         assert caught.value.hint == Hint("prepare again", "gray")
         assert len(verify_copy(path.parent)) == 1
 
-    def test_the_sizes_then_and_now_are_said(
-        self, opened: Open, rows: Path, table: np.ndarray, refused: Refused
-    ) -> None:
-        opened()
-        rows.write_bytes(table.tobytes()[:-5])
-        line = refused(opened)
-        assert line.startswith(f"{rows} has 220 bytes, 225 when it was prepared; ")
+    def test_the_sizes_then_and_now_are_said(self, gray: GrayData) -> None:
+        gray.opened()
+        gray.rows.write_bytes(gray.table.tobytes()[:-5])
+        line = refusal(gray.opened)
+        assert line.startswith(f"{gray.rows} has 220 bytes, 225 when it was prepared; ")
 
-    def test_an_altered_source_is_refused_until_restored_or_its_copy_removed(
-        self, opened: Open, root: DataRoot, rows: Path, reads: Callable[[], int]
-    ) -> None:
-        before, content = opened(), rows.read_bytes()
-        flipped(rows, keep_time=False)
+    def test_an_altered_source_is_refused_until_restored_or_its_copy_removed(self, gray: GrayData) -> None:
+        before, content = gray.opened(), gray.rows.read_bytes()
+        flipped(gray.rows, keep_time=False)
         with pytest.raises(RequestError) as caught:
-            opened()
-        assert str(caught.value).startswith(f"{rows} was altered since it was prepared")
+            gray.opened()
+        assert str(caught.value).startswith(f"{gray.rows} was altered since it was prepared")
         assert str(caught.value).endswith("put the original back, or take it as it is")
         assert caught.value.hint == Hint("prepare again", "gray")
 
-        rows.write_bytes(content)
-        assert opened().digest == before.digest
+        gray.rows.write_bytes(content)
+        assert gray.opened().digest == before.digest
 
-        flipped(rows, keep_time=False)
-        remove_copies("gray", root.cache)
-        assert opened().digest != before.digest
-        assert reads() == 2
+        flipped(gray.rows, keep_time=False)
+        remove_copies("gray", gray.root.cache)
+        assert gray.opened().digest != before.digest
+        assert gray.reads() == 2
 
-    def test_a_source_that_is_gone_is_missed_as_if_it_had_never_been_there(
-        self, opened: Open, root: DataRoot, rows: Path, refused: Refused
-    ) -> None:
-        folder = opened().folder
-        rows.unlink()
-        line = refused(opened)
-        assert line.startswith(f"gray: no rows.bin in {root.path / 'gray'} (data root from a test)")
-        assert str(verify_copy(folder)[0]).startswith(f"{rows} cannot be read: No such file or directory; ")
+    def test_a_source_that_is_gone_is_missed_as_if_it_had_never_been_there(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
+        gray.rows.unlink()
+        line = refusal(gray.opened)
+        assert line.startswith(f"gray: no rows.bin in {gray.root.path / 'gray'} (data root from a test)")
+        assert str(verify_copy(folder)[0]).startswith(f"{gray.rows} cannot be read: No such file or directory; ")
 
 
 class TestVerify:
-    def test_a_sound_copy_has_nothing_wrong(self, opened: Open) -> None:
-        assert verify_copy(opened().folder) == []
+    def test_a_sound_copy_has_nothing_wrong(self, gray: GrayData) -> None:
+        assert verify_copy(gray.opened().folder) == []
 
-    def test_everything_that_is_wrong_is_said(self, opened: Open) -> None:
-        folder = opened().folder
+    def test_everything_that_is_wrong_is_said(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
         flipped(folder / "x.npy", keep_time=True)
         (folder / "y.npy").unlink()
         first, second = verify_copy(folder)
         assert str(first).startswith(f"{folder / 'x.npy'} is not what it was")
         assert str(second).startswith(f"{folder / 'y.npy'} cannot be read")
 
-    def test_a_copy_that_was_removed_in_the_meantime_is_none(self, opened: Open, root: DataRoot) -> None:
-        folder = opened().folder
-        remove_copies("gray", root.cache)
+    def test_a_copy_that_was_removed_in_the_meantime_is_none(self, gray: GrayData) -> None:
+        folder = gray.opened().folder
+        remove_copies("gray", gray.root.cache)
         assert verify_copy(folder) == []
 
 
 class TestRemove:
-    def test_it_frees_every_copy_and_leaves_the_sources(
-        self, opened: Open, root: DataRoot, rows: Path, table: np.ndarray, left_in_cache: Callable[[], list[str]]
-    ) -> None:
-        folders = [opened().folder, opened(preprocess="l2").folder]
+    def test_it_frees_every_copy_and_leaves_the_sources(self, gray: GrayData) -> None:
+        folders = [gray.opened().folder, gray.opened(preprocess="l2").folder]
         size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
-        assert folders_of_copies("gray", root.cache) == sorted(folders)
-        assert remove_copies("gray", root.cache) == size
-        assert left_in_cache() == []
-        assert folders_of_copies(None, root.cache) == []
-        assert rows.read_bytes() == table.tobytes()
+        assert folders_of_copies("gray", gray.root.cache) == sorted(folders)
+        assert remove_copies("gray", gray.root.cache) == size
+        assert gray.left_in_cache() == []
+        assert folders_of_copies(None, gray.root.cache) == []
+        assert gray.rows.read_bytes() == gray.table.tobytes()
 
-    def test_of_nothing_it_frees_nothing(self, root: DataRoot) -> None:
-        assert remove_copies("gray", root.cache) == 0
-        assert not (root.cache / "prepared").exists()
+    def test_of_nothing_it_frees_nothing(self, gray: GrayData) -> None:
+        assert remove_copies("gray", gray.root.cache) == 0
+        assert not (gray.root.cache / "prepared").exists()
 
-    def test_other_sets_stay(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
-        opened()
-        shutil.copytree(root.path / "gray", root.path / "other")
-        other = open_dataset(source_of(dataclasses.replace(info, key="other")), root).folder
-        remove_copies("gray", root.cache)
-        assert folders_of_copies(None, root.cache) == [other]
+    def test_other_sets_stay(self, gray: GrayData) -> None:
+        gray.opened()
+        shutil.copytree(gray.root.path / "gray", gray.root.path / "other")
+        other = open_dataset(source_of(dataclasses.replace(gray.info, key="other")), gray.root).folder
+        remove_copies("gray", gray.root.cache)
+        assert folders_of_copies(None, gray.root.cache) == [other]
 
-    def test_what_is_open_stays_readable(self, opened: Open, root: DataRoot, table: np.ndarray) -> None:
-        data = opened().data
-        remove_copies("gray", root.cache)
-        assert np.array_equal(data.x, table[:40, :4])
+    def test_what_is_open_stays_readable(self, gray: GrayData) -> None:
+        data = gray.opened().data
+        remove_copies("gray", gray.root.cache)
+        assert np.array_equal(data.x, gray.table[:40, :4])
 
     def test_one_that_was_interrupted_leaves_no_copy_and_the_next_run_makes_it(
-        self, opened: Open, root: DataRoot, monkeypatch: pytest.MonkeyPatch
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        folder = opened().folder
+        folder = gray.opened().folder
 
         def interrupted(path: Path) -> None:
             (path / "x.npy").unlink()
@@ -209,21 +188,16 @@ class TestRemove:
         with monkeypatch.context() as patched:
             patched.setattr(store.shutil, "rmtree", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                remove_copies("gray", root.cache)
+                remove_copies("gray", gray.root.cache)
         assert (folder / "y.npy").exists()
-        assert copies_of("gray", root.cache) == []
-        assert opened().folder == folder
+        assert copies_of("gray", gray.root.cache) == []
+        assert gray.opened().folder == folder
         assert verify_copy(folder) == []
 
-    def test_what_cannot_be_removed_is_one_line(
-        self,
-        opened: Open,
-        root: DataRoot,
-        monkeypatch: pytest.MonkeyPatch,
-        refused: Refused,
-        failing: Callable[[int], Callable[..., Any]],
-    ) -> None:
-        opened()
+    def test_what_cannot_be_removed_is_one_line(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
+        gray.opened()
         monkeypatch.setattr(Path, "unlink", failing(errno.EROFS))
-        line = refused(lambda: remove_copies("gray", root.cache))
-        assert line.startswith(f"gray: {root.cache / 'prepared' / 'gray'} could not be removed: Read-only file system")
+        line = refusal(lambda: remove_copies("gray", gray.root.cache))
+        assert line.startswith(
+            f"gray: {gray.root.cache / 'prepared' / 'gray'} could not be removed: Read-only file system"
+        )

@@ -3,107 +3,94 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from gray_data import GrayData
 
 from pubench_cli.inventory import availability_of
-from pubench_core.data.cache import MANIFEST, Prepared
+from pubench_core.data.cache import MANIFEST
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import Hint, RequestError
-from pubench_core.plugins.info import DatasetInfo
-
-Open = Callable[..., Prepared]
 
 
 class TestWhatIsThere:
-    def test_nothing(self, info: DatasetInfo, root: DataRoot, rows: Path) -> None:
-        rows.unlink()
-        here = availability_of(info, root)
+    def test_nothing(self, gray: GrayData) -> None:
+        gray.rows.unlink()
+        here = availability_of(gray.info, gray.root)
         assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
         assert here.reason.startswith("gray: no rows.bin in ")
         assert here.reason.hint is None  # the shelf has no download
 
-    def test_nothing_of_a_set_that_can_be_downloaded(
-        self, info: DatasetInfo, root: DataRoot, rows: Path, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(gray.Gray, "fetch", lambda self, root: None)
-        rows.unlink()
-        here = availability_of(info, root)
+    def test_nothing_of_a_set_that_can_be_downloaded(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gray.module.Gray, "fetch", lambda self, root: None)
+        gray.rows.unlink()
+        here = availability_of(gray.info, gray.root)
         assert here.state == "absent"
         assert here.reason.endswith("; what is missing can be downloaded")
         assert here.reason.hint == Hint("fetch", "gray")
 
-    def test_files_alone(self, info: DatasetInfo, root: DataRoot, rows: Path, reads: Callable[[], int]) -> None:
-        here = availability_of(info, root)
-        assert (here.state, here.files, here.source_bytes) == ("files", (rows,), 225)
+    def test_files_alone(self, gray: GrayData) -> None:
+        here = availability_of(gray.info, gray.root)
+        assert (here.state, here.files, here.source_bytes) == ("files", (gray.rows,), 225)
         assert (here.prepared_bytes, here.counts("y"), here.prior) == (0, None, None)
-        assert reads() == 0
+        assert gray.reads() == 0
 
-    def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarization(
-        self, opened: Open, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
-    ) -> None:
-        folder, unit = opened().folder, opened(preprocess="l2").folder
-        here = availability_of(info, root)
-        assert (here.state, here.folder, reads()) == ("prepared", folder, 2)
+    def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarization(self, gray: GrayData) -> None:
+        folder, unit = gray.opened().folder, gray.opened(preprocess="l2").folder
+        here = availability_of(gray.info, gray.root)
+        assert (here.state, here.folder, gray.reads()) == ("prepared", folder, 2)
         assert {f for f, _ in here.copies} == {folder, unit}
         assert here.prepared_bytes == sum(p.stat().st_size for f in (folder, unit) for p in f.glob("*.npy"))
         assert (here.counts("y"), here.counts("y_test")) == ([12, 24, 4], [2, 3, 0])
         assert here.prior == 24 / 36
 
-    def test_the_copy_that_counts_is_the_one_that_a_run_would_open(
-        self, opened: Open, info: DatasetInfo, root: DataRoot
-    ) -> None:
-        folder = opened(preprocess="l2").folder
-        assert availability_of(info, root).state == "files"
-        assert availability_of(dataclasses.replace(info, preprocess="l2"), root).folder == folder
+    def test_the_copy_that_counts_is_the_one_that_a_run_would_open(self, gray: GrayData) -> None:
+        folder = gray.opened(preprocess="l2").folder
+        assert availability_of(gray.info, gray.root).state == "files"
+        assert availability_of(dataclasses.replace(gray.info, preprocess="l2"), gray.root).folder == folder
 
-    def test_what_comes_with_its_package(self, info: DatasetInfo, root: DataRoot) -> None:
-        here = availability_of(dataclasses.replace(info, load="acme_gray:Packaged"), root)
+    def test_what_comes_with_its_package(self, gray: GrayData) -> None:
+        here = availability_of(dataclasses.replace(gray.info, load="acme_gray:Packaged"), gray.root)
         assert (here.state, here.files, here.folder) == ("packaged", (), None)
         assert (here.counts("y"), here.counts("y_test"), here.prior) == ([12, 24, 4], [2, 3, 0], 24 / 36)
 
     def test_what_comes_with_its_package_and_cannot_be_read(
-        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(gray.Packaged, "read", lambda self, files, root: 1 // 0)
-        here = availability_of(dataclasses.replace(info, load="acme_gray:Packaged"), root)
+        monkeypatch.setattr(gray.module.Packaged, "read", lambda self, files, root: 1 // 0)
+        here = availability_of(dataclasses.replace(gray.info, load="acme_gray:Packaged"), gray.root)
         assert here.state == "broken"
         assert here.reason.startswith("dataset 'gray' could not be read: ZeroDivisionError")
 
-    def test_a_damaged_manifest(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
-        path = opened().folder / MANIFEST
+    def test_a_damaged_manifest(self, gray: GrayData) -> None:
+        path = gray.opened().folder / MANIFEST
         path.write_text("{")
-        here = availability_of(info, root)
+        here = availability_of(gray.info, gray.root)
         assert (here.state, here.copies) == ("damaged", ())
         assert str(path) in here.reason
         assert here.reason.hint == Hint("prepare again", "gray")
 
-    def test_a_source_that_fails(
-        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(gray.Gray, "locate", lambda self, root: 1 // 0)
-        here = availability_of(info, root)
+    def test_a_source_that_fails(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gray.module.Gray, "locate", lambda self, root: 1 // 0)
+        here = availability_of(gray.info, gray.root)
         assert (here.state, here.reason.split(": ", 1)[1]) == (
             "broken",
             "ZeroDivisionError: integer division or modulo by zero",
         )
 
     def test_listing_stays_offline_and_shows_files_with_undecodable_names(
-        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
+        self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def variant(self: Any, root: DataRoot, files: Any) -> str:
             if root.offline:
                 raise RequestError("the encoder is not on this machine")
             raise AssertionError("downloading the encoder")
 
-        monkeypatch.setattr(gray.Gray, "variant", variant)
-        here = availability_of(info, root)
+        monkeypatch.setattr(gray.module.Gray, "variant", variant)
+        here = availability_of(gray.info, gray.root)
         assert (here.state, here.files, here.reason) == (
             "files",
-            (rows,),
+            (gray.rows,),
             "the encoder is not on this machine",
         )

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gray_data import GrayData
 
 from pubench_cli.copies import copies_of, remove_copies, verify_copy
-from pubench_core.data.cache import Prepared
-from pubench_core.data.dataset import DataRoot
 
-Open = Callable[..., Prepared]
 Child = Callable[..., "subprocess.Popen[str]"]
 
 #: What a child does that opens the data set.
@@ -39,13 +37,11 @@ def pages_of(pid: int, name: str) -> dict[str, int]:
 
 
 class TestOtherProcesses:
-    def test_two_that_prepare_a_set_at_once_do_the_work_once(
-        self, child: Child, opened: Open, reads: Callable[[], int]
-    ) -> None:
+    def test_two_that_prepare_a_set_at_once_do_the_work_once(self, child: Child, gray: GrayData) -> None:
         both = [child(OPENED, SECONDS_TO_READ="0.5") for _ in range(2)]
         first, second = (line_of(process) for process in both)
-        assert reads() == 1
-        assert first == second == opened().digest
+        assert gray.reads() == 1
+        assert first == second == gray.opened().digest
 
     @pytest.mark.parametrize(
         "moment",
@@ -53,42 +49,35 @@ class TestOtherProcesses:
         ids=["between-two-arrays", "before-the-last-step"],
     )
     def test_kill_9_leaves_nothing_that_opens_and_the_next_run_makes_it(
-        self, child: Child, opened: Open, root: DataRoot, reads: Callable[[], int], moment: str
+        self, child: Child, gray: GrayData, moment: str
     ) -> None:
         process = child(f"{moment}\n{OPENED}")
         assert line_of(process) == "held"
         process.kill()
         assert process.wait() == -signal.SIGKILL
-        (half,) = (p for p in (root.cache / "prepared" / "gray").iterdir() if p.is_dir())
+        (half,) = (p for p in (gray.root.cache / "prepared" / "gray").iterdir() if p.is_dir())
         assert half.name.endswith(f".{process.pid}.incoming")
-        assert copies_of("gray", root.cache) == []
+        assert copies_of("gray", gray.root.cache) == []
 
-        folder = opened().folder
-        assert reads() == 2
+        folder = gray.opened().folder
+        assert gray.reads() == 2
         assert verify_copy(folder) == []
         assert not half.exists()
 
-    def test_removing_waits_for_one_that_is_being_made(
-        self,
-        child: Child,
-        opened: Open,
-        root: DataRoot,
-        reads: Callable[[], int],
-        left_in_cache: Callable[[], list[str]],
-    ) -> None:
+    def test_removing_waits_for_one_that_is_being_made(self, child: Child, gray: GrayData) -> None:
         slow = 'held("write_manifest"); time.sleep = lambda seconds, wait=time.sleep: wait(0.5)\n'
         maker = child(slow + OPENED)
         assert line_of(maker) == "held"
-        assert remove_copies("gray", root.cache) > 0
+        assert remove_copies("gray", gray.root.cache) > 0
         assert len(line_of(maker)) == 16  # the digest: it ended well, and what it has open stays
-        assert left_in_cache() == []
-        opened()
-        assert reads() == 2
+        assert gray.left_in_cache() == []
+        gray.opened()
+        assert gray.reads() == 2
 
     @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="/proc/<pid>/smaps is Linux's")
-    def test_two_that_use_a_set_share_its_pages(self, child: Child, opened: Open, rows: Path) -> None:
-        rows.write_bytes(bytes(5 * 4_000_000))
-        size = opened().folder.joinpath("x.npy").stat().st_size
+    def test_two_that_use_a_set_share_its_pages(self, child: Child, gray: GrayData) -> None:
+        gray.rows.write_bytes(bytes(5 * 4_000_000))
+        size = gray.opened().folder.joinpath("x.npy").stat().st_size
         used = "x = store.open_dataset(source_of(INFO), root).data.x; x.max(); print('used', flush=True); input()"
         both = [child(used) for _ in range(2)]
         for process in both:

@@ -1,0 +1,57 @@
+"""What tests of runs share: the installed plugins with those of the test's own module, and runs on a small data set."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pubench_cli.yaml_layers import assigned
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
+from pubench_core.plugins.registry import GROUP, Registry
+
+
+@pytest.fixture(scope="module")
+def plugins(request: pytest.FixtureRequest) -> Registry:
+    """The installed plugins, the doubles, and what the test's module offers."""
+    modules = ["pubench_doubles", *([request.module.__name__] if hasattr(request.module, "hookimpl") else [])]
+    return Registry([*entry_points(group=GROUP), *(EntryPoint(name, name, GROUP) for name in modules)])
+
+
+@pytest.fixture
+def ask(plugins: Registry, tmp_path: Path) -> Callable[..., Plan]:
+    """``ask("seed=3", of=NNPU)``: the plan of a request, with its records in the test's folder."""
+
+    def ask(*sets: str, of: tuple[str, ...] = ("data.key=digits", "method.key=no-network")) -> Plan:
+        here = ("execution.threads=1", f"execution.results={tmp_path / 'results'}")
+        return resolve([assigned(*of, *here, *sets)], plugins)
+
+    return ask
+
+
+@pytest.fixture
+def do(ask: Callable[..., Plan]) -> Callable[..., Outcome]:
+    """``do("seed=3", display=None)``: what came of such a plan."""
+
+    def do(*sets: str, display: Any = None, **of: tuple[str, ...]) -> Outcome:
+        return execute(ask(*sets, **of), display=display)
+
+    return do
+
+
+@pytest.fixture
+def seeded_by_the_caller() -> Iterator[None]:
+    """Global generators in a state of the caller's, put back afterwards."""
+    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
+    yield
+    np.random.set_state(states[0])
+    random.setstate(states[1])
+    torch.set_rng_state(states[2])
