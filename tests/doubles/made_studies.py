@@ -69,6 +69,12 @@ def run_id_of(spec: RunSpec) -> str:
     return short_hash(spec.model_dump(mode="json", exclude={"selection", "evaluation", "execution"}))
 
 
+def varied(result: Result, **sections: Any) -> Result:
+    """The result of another run, whose spec has these sections."""
+    spec = result.spec.model_copy(update=sections)
+    return result.model_copy(update={"spec": spec, "run_id": run_id_of(spec)})
+
+
 def made_study(
     methods: Sequence[str],
     data: Sequence[str],

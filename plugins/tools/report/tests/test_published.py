@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import statistics
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from pubench_report.published import Figure, Reason, names, source, standard_error, standing_of, verdict_of
+from pubench_report.published import Figure, names, source, standard_error, verdict_of
 
-from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 
@@ -67,33 +64,28 @@ def test_every_reason_is_about_a_figure_and_names_evidence_that_is_there(name: s
 
 
 def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
-    rows = defaultdict(list)
-    with (ROOT / "benchmarks" / "results" / "released.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["standardized"] == "False":
-                rows[row["method"], row["data"]].append(100 * float(row["f1"]))
+    rows = pd.read_csv(ROOT / "benchmarks" / "results" / "released.csv").query("not standardized")
+    measured = rows.groupby(["method", "data"])["f1"]
     told = [reason for reason in source("pubench2026").reasons if reason.released]
     assert len(told) >= 6
     for reason in told:
-        values = rows[reason.released, reason.data[0]]
-        assert reason.reason.endswith(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"), reason
+        values = 100 * measured.get_group((reason.released, reason.data[0]))
+        assert reason.reason.endswith(f"{values.mean():.2f} ± {values.std():.2f}"), reason
         if "as well" in reason.reason:
             (cell,) = (c for c in source("pubench2026").cells if (c.method, c.data) == (*reason.methods, *reason.data))
-            released = Figure(statistics.mean(values), statistics.stdev(values), len(values))
+            released = Figure(values.mean(), values.std(), len(values))
             assert verdict_of(released, cell.figure) == reason.side, reason
 
 
 def test_what_scores_give_with_as_many_positive_is_the_mean_of_its_rows() -> None:
-    rows = defaultdict(list)
-    with (ROOT / "benchmarks" / "results" / "as-many-positive.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if (row["criterion"], row["preset"]) == ("f1", "pubench"):
-                rows[row["method"], row["data"]].append(float(row["f1_as_many"]))
+    rows = pd.read_csv(ROOT / "benchmarks" / "results" / "as-many-positive.csv")
+    rows = rows[(rows["criterion"] == "f1") & (rows["preset"] == "pubench")]
+    measured = rows.groupby(["method", "data"])["f1_as_many"]
     told = [reason for reason in source("pubench2026").reasons if "with as many positive" in reason.reason]
     assert len(told) == 5
     for reason in told:
-        values = rows[reason.methods[0], reason.data[0]]
-        assert f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}" in reason.reason, reason
+        values = measured.get_group((reason.methods[0], reason.data[0]))
+        assert f"{values.mean():.2f} ± {values.std():.2f}" in reason.reason, reason
 
 
 def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
@@ -105,15 +97,6 @@ def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
     assert pubench.reason_of("lbe-pu", "spambase", "matched") is None
     assert pubench.reason_of("holistic-pu", "mnist", "above") is None
     assert pubench.reason_of("mpe-pu", "adni", "below") is pubench.reason_of("mpe-pu", "mnist", "above") is not None
-
-
-def test_what_can_be_said_of_a_cell() -> None:
-    run, read = (Reason((), (), "", "why", "where", known) for known in ("run", "read"))
-    assert standing_of("matched", None) == "matched"
-    assert standing_of("above", None) == "unexplained"
-    assert standing_of("above", run) == "explained"
-    assert standing_of("below", read) == "known difference"
-    assert standing_of(None, None) == "not judged"
 
 
 def test_matched_is_a_difference_of_less_than_two_of_its_standard_errors() -> None:
@@ -136,25 +119,11 @@ def test_one_run_and_no_spread_at_all_are_not_judged() -> None:
     assert verdict_of(Figure(79.39, 0.0, 3), theirs) == "below"  # ours does not vary, theirs does
 
 
-def test_a_figure_of_wang_and_others_has_the_standard_error_of_their_three_splits() -> None:
-    """Printed is the deviation that divides by n, over sqrt(3); sqrt(3 / 2) of it is the sample's."""
-    cell = source("wang2026").cells[0]
-    assert standard_error(Figure(0.0, 0.0, 3), cell.figure) == pytest.approx(np.sqrt(1.5) * cell.printed, rel=1e-4)
-
-
 def test_fewer_draws_than_theirs_are_a_known_difference_of_a_figure_below() -> None:
     wang = source("wang2026")
     reason = wang.reason_of("nnpu", "letter", "below", draws=1)
     assert reason is not None
-    assert (reason.known, reason.reason) == (
-        "read",
-        "theirs is the best of 10 hyper-parameter draws on every split, ours is not",
-    )
+    assert reason.known == "read"
     assert wang.reason_of("nnpu", "letter", "below", draws=10) is None
     assert wang.reason_of("nnpu", "letter", "above", draws=1) is None
     assert source("pubench2026").reason_of("vpu", "spambase", "below", draws=1) is None
-
-
-def test_an_unknown_publication_is_refused_with_those_that_are_here() -> None:
-    with pytest.raises(RequestError, match=r"unknown publication 'pubench2025'; did you mean 'pubench2026'\?"):
-        source("pubench2025")

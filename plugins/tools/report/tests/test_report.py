@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_reports import compared_in, made_model
 from made_results import made_failure
-from made_studies import made_run, made_study, run_id_of, stored
+from made_studies import CRITERIA, made_run, made_study, stored, varied
 from pubench_report.cells import MeasuredCell
+from pubench_report.draws import NamedRun
 from pubench_report.grouping import FailedRun
 from pubench_report.pages.report import page
-from pubench_report.rendering import latex, markdown, print_sections
+from pubench_report.rendering import RenderedTable, Section, latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
 from pubench_report.report.model import Model, model_of
@@ -31,7 +33,7 @@ from pubench.running import RunResult
 from pubench_core.engine.decision_warnings import _one_sided
 from pubench_core.engine.score import State
 from pubench_core.errors import RequestError
-from pubench_core.results import CriterionResult, Result
+from pubench_core.results import CriterionResult
 from pubench_core.specs import MechanismSpec, MethodSpec
 
 METHODS = ["nnpu", "pn", "vpu", "upu", "cvir"]
@@ -53,16 +55,18 @@ def model(gathered: Gathered) -> Model:
 
 
 @pytest.fixture(scope="module")
-def compared(model: Model) -> list[SettingTests]:
-    return comparisons_of(model, "nnpu")
+def compared(model: Model) -> SettingTests:
+    (found,) = comparisons_of(model, "nnpu")
+    return found
 
 
-def made_model(folder: Path, results: Iterable[Result]) -> Model:
-    return model_of(gather(str(stored(folder, results)), Path("r"), None), "accuracy", None)
+@pytest.fixture(scope="module")
+def tables(model: Model, compared: SettingTests) -> dict[str, RenderedTable]:
+    return tables_of(sections(model, [compared]))
 
 
-def where_lower_is_better(model: Model) -> Model:
-    return replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+def tables_of(parts: Iterable[Section]) -> dict[str, RenderedTable]:
+    return {table.key: table for part in parts for table in part.tables}
 
 
 def cell(model: Model, row: str, data: str) -> MeasuredCell:
@@ -103,7 +107,8 @@ def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(
         for data in ("imdb", "20news")
         for seed in (2, 25, 42, 52)
     ]
-    found = where_lower_is_better(made_model(tmp_path, made))
+    found = made_model(tmp_path, made)
+    found = replace(found, measure=replace(found.measure, higher_is_better=False))
     assert {row: cell(found, row, "imdb").mark for row in found.rows} == {"low": "best", "nnpu": "second", "high": ""}
     (test,) = comparisons_of(found, "nnpu")
     assert {row: test.pairs["imdb", row].decision for row in ("low", "high")} == {"low": "better", "high": "worse"}
@@ -114,74 +119,61 @@ def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(
 
 def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
     paper = made_run("nnpu", "imdb", 2, {"f1": 0.5})
-    labeled = paper.spec.mechanism.model_copy(update={"variant": "code"})
-    spec = paper.spec.model_copy(update={"mechanism": labeled})
-    code = paper.model_copy(update={"spec": spec, "run_id": run_id_of(spec)})
+    code = varied(paper, mechanism=paper.spec.mechanism.model_copy(update={"variant": "code"}))
     settings = made_model(tmp_path, [paper, code]).settings
     assert sorted(setting.varying for setting in settings) == ["", "variant code"]
 
 
-def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it_has(model: Model) -> None:
+def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it_has(
+    model: Model, tables: dict[str, RenderedTable]
+) -> None:
     found = cell(model, "upu", "imdb")
     assert (len(found.values), found.mark) == (2, "")
-    table = sections(model, comparisons_of(model, "nnpu"))[0].tables[0]
-    texts = [entry.text for row in table.rows for entry in row]
-    assert any(text.endswith("(2 of 4)") for text in texts)
+    table = tables["results-s1"]
+    assert any(entry.text.endswith("(2 of 4)") for row in table.rows for entry in row)
     assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
 
 
-def test_measures_stand_next_to_what_runs_cost(model: Model, gathered: Gathered) -> None:
-    table = next(part.tables for part in sections(model, []) if part.key == "measures")[0]
+def test_measures_stand_next_to_what_runs_cost(gathered: Gathered, tables: dict[str, RenderedTable]) -> None:
+    table = tables["measures-s1-1"]
     assert table.head[-2:] == ("training, s", "peak, MiB")
-    data = table.title.partition(";")[0]
-    shown = {row[0].text: [entry.text for entry in row[-2:]] for row in table.rows}
-    results = [one.result for one in gathered.done if one.result.spec.data.key == data]
-    results = [result for result in results if result.spec.method.key == "vpu"]
-    seconds, size = (
-        np.mean([result.seconds.training for result in results]),
-        np.mean([result.peak_memory.bytes / 2**20 for result in results]),
-    )
-    assert shown["vpu"] == [f"{seconds:.1f}", f"{size:.0f}"]
+    results = [run.result for run in gathered.done if run.result.spec.method.key == "vpu"]
+    results = [result for result in results if result.spec.data.key == table.title]
+    seconds = np.mean([result.seconds.training for result in results])
+    size = np.mean([result.peak_memory.bytes / 2**20 for result in results])
+    (shown,) = ([entry.text for entry in row[-2:]] for row in table.rows if row[0].text == "vpu")
+    assert shown == [f"{seconds:.1f}", f"{size:.0f}"]
 
 
 def test_seeds_that_an_oracle_has_alone_are_not_asked_of_others(tmp_path: Path) -> None:
     made = made_study(["nnpu", "vpu", "upu", "pn"], ["imdb"], [2, 25, 42])
     kept = [r for r in made if r.spec.method.key == "pn" or r.spec.seed != 42]
-    model = model_of(gather(str(stored(tmp_path, kept)), Path("r"), None), "accuracy", None)
-    sound = [row for row in ("nnpu", "vpu", "upu") if not cell(model, row, "imdb").alike]
-    assert {cell(model, row, "imdb").mark for row in sound} == {"best", "second"}
+    found = made_model(tmp_path, kept)
+    sound = [row for row in ("nnpu", "vpu", "upu") if not cell(found, row, "imdb").alike]
+    assert {cell(found, row, "imdb").mark for row in sound} == {"best", "second"}
 
 
 def test_a_criterion_that_a_method_lacks_is_said_and_not_missing(gathered: Gathered, tmp_path: Path) -> None:
-    def without(result: Result) -> Result:
-        if result.spec.method.key != "vpu":
-            return result
-        return result.model_copy(update={"criteria": {k: v for k, v in result.criteria.items() if k != "last"}})
-
-    kept = [without(run.result) for run in gathered.done]
-    model = model_of(gather(str(stored(tmp_path / "records", kept)), Path("results"), None), "accuracy", None)
-    (tables,) = [section.tables for section in sections(model, []) if section.tables[0].key.startswith("criteria")]
-    at = tables[0].head.index("last")
-    shown = {row[0].text: row[at].text for row in tables[0].rows}
+    results = [run.result for run in gathered.done if run.result.spec.method.key != "vpu"]
+    values = {name: 0.5 for name in CRITERIA if name != "last"}
+    results += [made_run("vpu", data, seed, values) for data in DATA for seed in (2, 25, 42, 52)]
+    table = tables_of(sections(made_model(tmp_path, results), []))["criteria-s1-1"]
+    shown = {row[0].text: row[table.head.index("last")].text for row in table.rows}
     assert shown["vpu"] == "not tracked"
     assert all("±" in text for row, text in shown.items() if row != "vpu")
 
 
 def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path) -> None:
+    """Its other row comes first: the seed is lower."""
     made = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2, 25])
-    other = [
-        r.model_copy(
-            update={"spec": r.spec.model_copy(update={"method": MethodSpec(key="nnpu", config={"epochs": 9})})}
-        )
-        for r in made
-        if (r.spec.method.key, r.spec.data.key) == ("nnpu", "imdb")
-    ]
-    runs = [RunResult(r, tmp_path / str(k)) for k, r in enumerate([*other, *made])]
-    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in runs], tmp_path), "accuracy", None)
+    other = varied(made_run("nnpu", "20news", 1, {"f1": 0.5}), method=MethodSpec(key="nnpu", config={"epochs": 9}))
+    model = made_model(tmp_path, [*made, other])
     baseline = check_baseline(model, None, "nnpu")
-    assert baseline.startswith("nnpu [")
+    assert [row for row in model.rows if row.startswith("nnpu [")][1:] == [baseline]
     assert "9" not in baseline
+    assert check_baseline(model, "nnpu", "vpu") == baseline
     assert not comparisons_of(model, baseline)[0].no_pairs
+    assert check_baseline(model, None, "not-there") == ""
     assert comparisons_of(model, "")[0].no_pairs == "nnpu was not run; --baseline names another method"
 
 
@@ -202,26 +194,25 @@ def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[fl
 # ---------------------------------------------------------------- tests
 
 
-def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: list[SettingTests]) -> None:
-    (test,) = compared
+def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: SettingTests) -> None:
     others = ["cvir", "upu", "vpu"]
     raw = []
     for row in others:
         x, y = cell(model, row, "spambase").values, cell(model, "nnpu", "spambase").values
         raw.append(float(stats.ttest_rel([x[s] for s in sorted(x)], [y[s] for s in sorted(x)]).pvalue))
-    assert [test.pairs["spambase", row].p for row in others] == pytest.approx(raw, rel=1e-10)
-    assert [test.pairs["spambase", row].adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
-    assert ("spambase", "pn") not in test.pairs
-    assert test.pairs["imdb", "upu"].n == 2
+    assert [compared.pairs["spambase", row].p for row in others] == pytest.approx(raw, rel=1e-10)
+    assert [compared.pairs["spambase", row].adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
+    assert ("spambase", "pn") not in compared.pairs
+    assert compared.pairs["imdb", "upu"].n == 2
 
 
 def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
-    model: Model, compared: list[SettingTests]
+    model: Model, compared: SettingTests, tables: dict[str, RenderedTable]
 ) -> None:
-    (table,) = next(part.tables for part in sections(model, compared) if part.key == "tests")
-    shown = {row[1].text: [entry.text for entry in row] for row in table.rows if row[0].text == "spambase"}
+    rows = [[entry.text for entry in row] for row in tables["tests-s1"].rows]
+    shown = {row[1]: row for row in rows if row[0] == "spambase"}
     for row in ("cvir", "upu", "vpu"):
-        pair = compared[0].pairs["spambase", row]
+        pair = compared.pairs["spambase", row]
         means = [cell(model, name, "spambase").mean or 0.0 for name in (row, "nnpu")]
         assert float(shown[row][3]) == pytest.approx(100 * (means[0] - means[1]), abs=0.01)
         assert [float(text) for text in shown[row][4:6]] == pytest.approx([pair.p, pair.adjusted], abs=0.001, rel=0.1)
@@ -236,17 +227,14 @@ def test_an_oracle_as_the_baseline_has_no_rank(model: Model) -> None:
 
 
 def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_path: Path) -> None:
-    done = [RunResult(r, tmp_path) for r in made_study(["nnpu", "vpu"], ["imdb"], [2, 25])]
-    refused = [
-        FailedRun(r.result.spec.method.key, f"{k}", spec, "refused", "no labeled row")
-        for k, r in enumerate(done)
-        for spec in [r.result.spec.model_copy(update={"mechanism": MechanismSpec(key="scar", c=0.001)})]
-    ]
-    named = [(run.name, run) for run in refused]
-    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in done] + named, tmp_path), "accuracy", None)
+    results = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
+    done: list[NamedRun] = [(r.spec.method.key, RunResult(r, tmp_path)) for r in results]
+    rare = [varied(r, mechanism=MechanismSpec(key="scar", c=0.001)) for r in results]
+    refused = [FailedRun(r.spec.method.key, r.run_id, r.spec, "refused", "no labeled row") for r in rare]
+    model = model_of(gathered_of([*done, *((run.name, run) for run in refused)], tmp_path), "accuracy", None)
     tests = comparisons_of(model, "nnpu")
     parts = sections(model, tests)
-    tables = {table.key: table for part in parts for table in part.tables}
+    tables = tables_of(parts)
     assert tables["tests-s2"].notes == ("no tests: no method has a value here",)
     assert tables["ranks-s2"].notes == ("no ranks: no method has a value here",)
     words = model.settings[1].words
@@ -269,21 +257,20 @@ def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) 
         for seed in (2, 25)
     ]
     alone = made_run("first", "imdb", 42, {"f1": 0.1})
-    (test,) = comparisons_of(made_model(tmp_path, [*made, alone]), "third")
+    test = compared_in(tmp_path, [*made, alone], "third")
     assert test.friedman is not None
     assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["first"] == 1.0
 
 
-def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[SettingTests]) -> None:
-    (test,) = compared
-    assert test.friedman is not None
+def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: SettingTests) -> None:
+    assert compared.friedman is not None
     shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
     columns = [
-        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in test.friedman.data]
-        for row in test.friedman.methods
+        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in compared.friedman.data]
+        for row in compared.friedman.methods
     ]
     expected = stats.friedmanchisquare(*columns)
-    assert (test.friedman.chi2, test.friedman.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (compared.friedman.chi2, compared.friedman.p) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:
@@ -293,7 +280,7 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
         for k, method in enumerate(methods)
         for d in range(6)
     ]
-    (test,) = comparisons_of(model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None), "m0")
+    test = compared_in(tmp_path, results, "m0")
     assert test.friedman is not None
     for group in test.groups:
         assert not test.friedman.differ(group[0], group[-1])
@@ -305,25 +292,13 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
     assert apart
 
 
-def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Model, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"unknown baseline 'nnpuu'; did you mean 'nnpu'\?"):
-        check_baseline(model, "nnpuu", "nnpu")
-    several = ("upu", "nnpu [lr=0.01]", "nnpu [lr=0.1]")
-    grid = replace(gathered.grid, rows=several, cells={})
-    assert check_baseline(replace(model, gathered=replace(gathered, grid=grid)), "nnpu", "upu") in several[1:]
-    with pytest.raises(RequestError, match="unknown criterion 'f2'"):
-        model_of(gathered, "accuracy", "f2")
-    with pytest.raises(RequestError, match="unknown measure on test rows 'acc'"):
-        model_of(gathered, "acc", None)
+def test_a_folder_without_a_finished_run_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="has no finished run to report: it holds no records"):
         gather(str(tmp_path), Path("results"), None)
     (tmp_path / "failed" / "0a-1").mkdir(parents=True)
     (tmp_path / "failed" / "0a-1" / "failure.json").write_text("{}")
     with pytest.raises(RequestError, match=r"no finished run to report: 1 run failed, and .*failed says why"):
         gather(str(tmp_path), Path("results"), None)
-    with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):
-        gather("nowhere", tmp_path, None)
-    assert check_baseline(model, None, "not-there") == ""
 
 
 def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Path) -> None:
@@ -339,8 +314,8 @@ def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Pat
 # ---------------------------------------------------------------- formats
 
 
-def test_text_formats_mark_best_and_second(model: Model, compared: list[SettingTests]) -> None:
-    parts, title = sections(model, compared), title_lines(model.gathered)
+def test_text_formats_mark_best_and_second(model: Model, compared: SettingTests) -> None:
+    parts, title = sections(model, [compared]), title_lines(model.gathered)
     best = next(row for row in METHODS if cell(model, row, "spambase").mark == "best")
     value = model.measure.text(cell(model, best, "spambase").mean or 0.0)
     assert f"**{value} ± " in markdown(title, parts)
@@ -349,50 +324,33 @@ def test_text_formats_mark_best_and_second(model: Model, compared: list[SettingT
     assert "pn (oracle)" in markdown(title, parts)
 
 
-def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: list[SettingTests]) -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_text(model, compared))))
+def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: SettingTests) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_text(model, [compared]))))
     assert len(rows) == len(METHODS) * len(DATA) * len(model.criteria)
     one = next(r for r in rows if (r["method"], r["data"], r["criterion"]) == ("vpu", "spambase", "f1"))
     assert float(one["mean"]) == cell(model, "vpu", "spambase").mean
     assert len(one["run_ids"].split()) == 4
     assert one["baseline"] == "nnpu"
-    assert float(one["adjusted_p"]) == compared[0].pairs["spambase", "vpu"].adjusted
+    assert float(one["adjusted_p"]) == compared.pairs["spambase", "vpu"].adjusted
 
 
 # ---------------------------------------------------------------- the page
 
 
-@pytest.fixture(scope="module")
-def html(model: Model, compared: list[SettingTests]) -> str:
-    return page(model, compared, title_lines(model.gathered))
-
-
-def test_every_number_leads_to_its_runs_in_the_page(html: str, model: Model) -> None:
+def test_the_page_needs_nothing_but_itself_and_every_number_leads_to_its_runs(
+    model: Model, compared: SettingTests
+) -> None:
+    html = page(model, [compared], title_lines(model.gathered))
     places = re.findall(r'\bid="?([\w.-]+)', html)
     assert len(places) == len(set(places))
-    targets = set(re.findall(r'href="?#([\w-]+)', html))
-    assert targets <= set(places)
-    for run in model.gathered.done:
-        assert f"r-{run.run_id}" in places
+    assert set(re.findall(r'href="?#([\w-]+)', html)) <= set(places)
+    assert {f"r-{run.run_id}" for run in model.gathered.done} <= set(places)
     numbers = re.findall(r"<td[^>]*>(.*?)</td>", html)
     assert all('<a href="#c' in text for text in numbers if "±" in text)
-
-
-def test_the_page_needs_nothing_but_itself(html: str) -> None:
     assert not re.findall(r'(?:src|href)="?(?!#|data:,)[^">\s]', html.partition("<script>")[0])
     assert "url(" not in re.sub(r"url\(#", "", html)
     assert "@import" not in html
     assert "default-src 'none'" in html
-
-
-def test_names_that_are_markup_are_shown_as_text(tmp_path: Path) -> None:
-    results = [made_run(m, d, 2, {"f1": 0.5}) for m in ("nnpu", "vpu") for d in ("<b>bold</b>", "$x_1$&amp;")]
-    made = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
-    text = page(made, comparisons_of(made, "nnpu"), ["<script>alert(1)</script>"])
-    assert "<b>bold</b> on" not in text
-    assert "<script>alert" not in text
-    assert "&lt;b&gt;bold&lt;/b&gt;" in text
-    assert r"\$x\_1\$\&" in latex(["x"], sections(made, comparisons_of(made, "nnpu")))
 
 
 # ---------------------------------------------------------------- names that are code somewhere
@@ -401,54 +359,48 @@ STRANGE = "a|b_c 5% & #1\nend"
 
 
 @pytest.fixture(scope="module")
-def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[SettingTests]]:
-    """A method whose name every format has to escape, and one of whose runs failed for such a reason."""
-    made = made_study([STRANGE, "[x] vpu"], ["imdb"], [2, 25])
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """A method and data whose names every format has to escape; one run failed for a reason that is markup."""
+    made = made_study([STRANGE, "[x] vpu"], ["<b>bold</b>", "$x_1$&amp;"], [2, 25])
     folder = stored(tmp_path_factory.mktemp("strange"), made)
-    spec = made[0].spec.model_copy(update={"seed": 42})
-    failure = made_failure(run_id_of(spec), spec=spec, reason='"><img src=x onerror=alert(1)>')
+    lost = varied(made[0], seed=42)
+    failure = made_failure(lost.run_id, spec=lost.spec, reason='"><img src=x onerror=alert(1)>')
     (folder / "failed" / f"{failure.run_id}-1").mkdir(parents=True)
     (folder / "failed" / f"{failure.run_id}-1" / "failure.json").write_text(failure.model_dump_json())
-    model = model_of(gather(str(folder), Path("r"), None), "accuracy", None)
-    return model, comparisons_of(model, "[x] vpu")
+    return model_of(gather(str(folder), Path("r"), None), "accuracy", None)
 
 
-def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple[Model, list[SettingTests]]) -> None:
-    model, _ = strange
-    found = cell(model, STRANGE, "imdb")
+def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: Model) -> None:
+    found = cell(strange, STRANGE, "<b>bold</b>")
     assert (len(found.values), found.seeds) == (2, 3)
     assert found.why == ('non-finite: "><img src=x onerror=alert(1)>',)
-    assert "4 runs, 1 failed" in title_lines(model.gathered)[1]
+    assert "8 runs, 1 failed" in title_lines(strange.gathered)[1]
 
 
-def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, list[SettingTests]]) -> None:
-    model, tests = strange
-    lines = markdown(title_lines(model.gathered), sections(model, tests)).splitlines()
+def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: Model) -> None:
+    lines = markdown(["x"], sections(strange, comparisons_of(strange, "[x] vpu"))).splitlines()
     cells = [re.split(r"(?<!\\)\|", line)[1].strip() for line in lines if line.startswith("|")]
     assert r"a\|b\_c 5% & #1 end" in cells
     assert r"\[x\] vpu" in cells
 
 
-def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[SettingTests]]) -> None:
-    model, tests = strange
-    lines = latex(title_lines(model.gathered), sections(model, tests)).splitlines()
-    names = [line.partition(" & ")[0] for line in lines if line.endswith(r"\\")]
-    assert r"a\textbar{}b\_c 5\% \& \#1 end" in "\n".join(lines)
+def test_a_name_is_escaped_in_latex_and_is_one_line(strange: Model) -> None:
+    text = latex(["x"], sections(strange, comparisons_of(strange, "[x] vpu")))
+    names = [line.partition(" & ")[0] for line in text.splitlines() if line.endswith(r"\\")]
+    assert r"a\textbar{}b\_c 5\% \& \#1 end" in text
     assert "{[}x] vpu" in names  # after a line break, a bracket is an argument of it
+    assert r"\$x\_1\$\&" in text
 
 
-def test_a_reason_is_escaped_in_the_page(strange: tuple[Model, list[SettingTests]]) -> None:
-    model, tests = strange
-    found = page(model, tests, title_lines(model.gathered))
+def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) -> None:
+    found = page(strange, comparisons_of(strange, "[x] vpu"), ["<script>alert(1)</script>"])
     assert "onerror=alert(1)" in found
     assert "<img" not in found
+    assert "<script>alert" not in found
+    assert "<b>bold</b> on" not in found
+    assert "&lt;b&gt;bold&lt;/b&gt;" in found
 
 
 def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
-    assert [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)] == [
-        "0.00",
-        "0.00",
-        "0.00",
-        "-0.01",
-        "+0.01",
-    ]
+    shown = [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
+    assert shown == ["0.00", "0.00", "0.00", "-0.01", "+0.01"]

@@ -57,83 +57,77 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def planned(name: str) -> Plan:
-    return resolve([Layer(json.loads(json.dumps(RUNS[name])))], registry())
-
-
 def recipe_of(spec: RunSpec) -> Recipe:
     return recipe(made_result("0" * 16, spec=spec), Known()).of_seed(spec.seed)
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_the_command_is_that_of_the_run(name: str, pubench_in: Callable[..., Any], tmp_path: Path) -> None:
-    plan = planned(name)
-    words = shlex.split(recipe_of(plan.spec).command)
+@pytest.fixture
+def _plans_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``pubench.run`` gives its plan and carries nothing out."""
+    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+
+
+def of_command(made: Recipe, pubench_here: Callable[..., Any]) -> Plan:
+    """The plan of the command that a recipe gives."""
+    words = shlex.split(made.command)
     assert words[:2] == ["pubench", "run"]
-    done = pubench_in(tmp_path)(*words[1:], "--dry-run", "--format", "json")
+    done = pubench_here(*words[1:], "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
-    found = resolve([Layer(json.loads(done.stdout))], registry())
-    assert found.run_id == plan.run_id
-    assert found.spec.selection == plan.spec.selection
+    return resolve([Layer(json.loads(done.stdout))], registry())
 
 
+def of_call(made: Recipe) -> Plan:
+    """The plan of the call that a recipe gives."""
+    plan: Plan = eval(made.python, {"pubench": pubench})
+    return plan
+
+
+@pytest.mark.usefixtures("_plans_only")
 @pytest.mark.parametrize("name", RUNS)
-def test_the_call_is_that_of_the_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = planned(name)
-    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
-    found = eval(recipe_of(plan.spec).python, {"pubench": pubench})
-    assert found.run_id == plan.run_id
-    assert found.spec.selection == plan.spec.selection
-
-
-def test_a_table_of_ones_own_is_named_with_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tmp_path / "my table.csv"
-    table.write_text("a,b,who,id\n" + "".join(f"{k},{k % 7},{int(k % 4 == 0)},{k}\n" for k in range(60)))
-    own = {"path": str(table), "label_col": "who", "drop": ["id"]}
-    layer = Layer({"method": {"key": "nnpu"}, "data": {"own": own}, "prior": 0.4, "seed": 2})
-    plan = resolve([layer], registry())
+def test_command_and_call_are_those_of_the_run(name: str, pubench_in: Callable[..., Any], tmp_path: Path) -> None:
+    plan = resolve([Layer(json.loads(json.dumps(RUNS[name])))], registry())
     made = recipe_of(plan.spec)
-    assert f"--data '{table}' --label-col who --drop id" in made.command
-    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
-    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
+    for found in (of_command(made, pubench_in(tmp_path)), of_call(made)):
+        assert found.run_id == plan.run_id
+        assert found.spec.selection == plan.spec.selection
 
 
-def test_columns_whose_names_have_commas_are_named_whole(
-    pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("_plans_only")
+@pytest.mark.parametrize(
+    ("name", "head", "drop", "words"),
+    [
+        ("my table.csv", "a,b,who,id", "id", "--data '{}' --label-col who --drop id"),
+        ("prices.csv", '"price, EUR",b,who,"id, old"', "id, old", "--data {} --label-col who"),
+    ],
+)
+def test_a_table_of_ones_own_is_named_with_its_columns(
+    name: str, head: str, drop: str, words: str, pubench_in: Callable[..., Any], tmp_path: Path
 ) -> None:
-    table = tmp_path / "prices.csv"
-    rows = "".join(f"{k},{k % 7},{int(k % 4 == 0)},{k}\n" for k in range(60))
-    table.write_text(f'"price, EUR",b,who,"id, old"\n{rows}')
-    own = {"path": str(table), "label_col": "who", "drop": ["id, old"]}
+    """Names with spaces and commas too."""
+    table = tmp_path / name
+    table.write_text(f"{head}\n" + "".join(f"{k},{k % 7},{int(k % 4 == 0)},{k}\n" for k in range(60)))
+    own = {"path": str(table), "label_col": "who", "drop": [drop]}
     plan = resolve([Layer({"method": {"key": "nnpu"}, "data": {"own": own}, "prior": 0.4, "seed": 2})], registry())
-    assert_made_again(plan, pubench_in(tmp_path), monkeypatch)
+    made = recipe_of(plan.spec)
+    assert words.format(table) in made.command
+    assert of_command(made, pubench_in(tmp_path)).run_id == of_call(made).run_id == plan.run_id
 
 
+@pytest.mark.usefixtures("_plans_only")
 def test_a_table_in_memory_is_named_as_it_is_once_saved(
     pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, truth = np.arange(120.0).reshape(60, 2), np.arange(60) % 2
     table = pubench.data(x, np.arange(60) % 4 == 1, name="sizes", truth=truth, test=(x + 0.5, truth))
-    with monkeypatch.context() as patched:
-        patched.setattr("pubench.running.carry_out", lambda found, **how: found)
-        plan: Any = pubench.run("nnpu", table, prior=0.4)
-    first = recipe_of(plan.spec).first
-    assert first == "The table was in memory: table.save('sizes.parquet') writes what is read here."
+    plan: Any = pubench.run("nnpu", table, prior=0.4)
+    made = recipe_of(plan.spec)
+    assert made.first == "The table was in memory: table.save('sizes.parquet') writes what is read here."
     monkeypatch.chdir(tmp_path)
     table.save("sizes.parquet")
-    assert_made_again(plan, pubench_in(tmp_path), monkeypatch)
+    assert of_command(made, pubench_in(tmp_path)).run_id == of_call(made).run_id == plan.run_id
 
 
-def assert_made_again(plan: Plan, pubench_here: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Command and call of a run describe it."""
-    made = recipe_of(plan.spec)
-    done = pubench_here(*shlex.split(made.command)[1:], "--dry-run", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    assert resolve([Layer(json.loads(done.stdout))], registry()).run_id == plan.run_id
-    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
-    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
-
-
+@pytest.mark.usefixtures("_plans_only")
 def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +135,6 @@ def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
     file.write_text("a,b,who,truth\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)},{k % 2}\n" for k in range(60)))
     test = pandas.DataFrame({"a": np.arange(20) % 5, "b": np.arange(20) % 3, "truth": np.arange(20) % 2})
     table = pubench.data(file, "who", truth="truth", test=test)
-    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
     plan: Any = pubench.run("nnpu", table, prior=0.4)
     made = recipe_of(plan.spec)
     assert made.first == "The table was in memory: table.save('people.parquet') writes what is read here."
@@ -149,4 +142,4 @@ def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
     saved = table.save("people.parquet")
     assert saved.own == {**table.own, "path": file, "test": Path("people-test.parquet")}
     assert pandas.read_parquet("people-test.parquet").equals(test)
-    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
+    assert of_call(made).run_id == plan.run_id

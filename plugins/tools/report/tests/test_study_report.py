@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from browser import browser, needs_browser, opened
-from made_studies import made_study, stored
+from made_studies import made_study, stored, varied
 
 import pubench
 
@@ -64,17 +65,7 @@ def test_the_terminal_gets_the_verdict_in_twelve_lines_and_everything_on_request
 def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
     """Runs of five epochs next to those of ten."""
     runs = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
-    short = [
-        one.model_copy(
-            update={
-                "run_id": f"{k:016x}",
-                "spec": one.spec.model_copy(
-                    update={"method": one.spec.method.model_copy(update={"config": {"epochs": 5}})}
-                ),
-            }
-        )
-        for k, one in enumerate(runs)
-    ]
+    short = [varied(one, method=one.spec.method.model_copy(update={"config": {"epochs": 5}})) for one in runs]
     stored(tmp_path / "results", [*runs, *short])
     every = pubench_in(tmp_path)("study", "report", "results").stdout
     assert "nnpu [epochs=5]" in every
@@ -104,10 +95,7 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
         (["results", "--only", "seed"], "--only seed must be NAME=VALUES"),
         (["results", "--only", "seed=3"], "--only seed=3: no run has seed 3; there are 2, 25, 42"),
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
-        (
-            ["--format", "html", "--out", "a.csv"],
-            "--out must end in .html or .htm for --format html, got a.csv",
-        ),
+        (["--format", "html", "--out", "a.csv"], "--out must end in .html or .htm for --format html, got a.csv"),
         (["results", "--out", "nowhere/x.md", "--format", "md"], "cannot write nowhere/x.md"),
     ],
 )
@@ -127,11 +115,17 @@ def test_a_report_imports_no_torch(folder: Path, pubench_in: Callable[[Path], Ru
     assert not re.findall(r"\| +torch\n", done.stderr)
 
 
-@needs_browser
-def test_a_link_to_a_sorted_and_filtered_view_shows_it(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+@pytest.fixture(scope="module")
+def web_page(folder: Path, pubench_in: Callable[[Path], Run]) -> str:
+    """Address of the report as a page."""
     done = pubench_in(folder)("study", "report", "results", "--out", "page.html")
     assert done.returncode == 0, done.stderr
-    dom = opened(f"file://{folder}/page.html#filter=nnpu,vpu&sort=results-s1:1:descending")
+    return f"file://{folder}/page.html"
+
+
+@needs_browser
+def test_a_link_to_a_sorted_and_filtered_view_shows_it(web_page: str) -> None:
+    dom = opened(f"{web_page}#filter=nnpu,vpu&sort=results-s1:1:descending")
     table = re.search(r'<table id="results-s1">(.*?)</table>', dom, re.DOTALL)
     assert table is not None
     rows = re.findall(r'<tr( hidden="")?><th scope="row" class="n m">(\w+)</th><td class="r">.*?>([\d.]+) ±', table[1])
@@ -139,27 +133,25 @@ def test_a_link_to_a_sorted_and_filtered_view_shows_it(folder: Path, pubench_in:
     values = [float(value) for *_, value in rows]
     assert values == sorted(values, reverse=True)
     assert 'aria-sort="descending"' in table[1]
-    other = opened(f"file://{folder}/page.html#sort=results-s1:0:ascending")
+    other = opened(f"{web_page}#sort=results-s1:0:ascending")
     names = re.findall(r'<th scope="row" class="n m">(\w+)</th>', other.partition('id="results-s1"')[2])[:3]
     assert names == ["nnpu", "upu", "vpu"]
 
 
 @needs_browser
-def test_a_number_opens_its_runs(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
-    assert re.search(r'<details id="c2" open="">', opened(f"file://{folder}/page.html#c2"))
-    folded = re.findall(r"<details[^>]*>", opened(f"file://{folder}/page.html"))
+def test_a_number_opens_its_runs(web_page: str) -> None:
+    assert re.search(r'<details id="c2" open="">', opened(f"{web_page}#c2"))
+    folded = re.findall(r"<details[^>]*>", opened(web_page))
     assert [one for one in folded if "open=" in one and 'id="bar"' not in one] == []
 
 
 @needs_browser
-def test_everything_on_the_page_can_be_done_with_the_keyboard(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
+def test_everything_on_the_page_can_be_done_with_the_keyboard(web_page: str) -> None:
     names = "[...document.querySelectorAll('#board tbody tr:not([hidden]) th')].map((one) => one.title)"
     focused = "document.activeElement.textContent"
     with browser() as page:
         press, value = page.keyboard.press, page.evaluate
-        page.goto(f"file://{folder}/page.html")
+        page.goto(web_page)
         while value("document.activeElement.id") != "filter":
             press("Tab")
         page.keyboard.type("nnpu,vpu")
@@ -198,18 +190,16 @@ def test_everything_on_the_page_can_be_done_with_the_keyboard(folder: Path, pube
 
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_is_never_wider_than_a_window(folder: Path, pubench_in: Callable[[Path], Run], width: int) -> None:
-    pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
+def test_the_page_is_never_wider_than_a_window(web_page: str, width: int) -> None:
     with browser(width, 800) as page:
-        page.goto(f"file://{folder}/page.html")
+        page.goto(web_page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"])
-    specs = {run.run_id: run.result.spec for run in results}
-    in_order = sorted(specs, key=lambda one: (specs[one].data.key, specs[one].method.key, specs[one].seed))
-    chosen = pubench.Results(next(run for run in results if run.run_id == one) for one in in_order)
+    in_order = attrgetter("result.spec.data.key", "result.spec.method.key", "result.spec.seed")
+    chosen = pubench.Results(sorted(results, key=in_order))
     stored(folder / "two" / "results", [run.result for run in chosen])
     for name, form in (("a.txt", "table"), ("a.csv", "csv"), ("a.html", "html")):
         wanted = folder / "two" / name

@@ -1,0 +1,30 @@
+"""Reports of results made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from made_studies import stored
+from pubench_report.report.figures import NamedFigure, all_figures
+from pubench_report.report.gather import gather
+from pubench_report.report.model import Model, model_of
+from pubench_report.report.statistics import SettingTests, comparisons_of
+
+from pubench_core.results import Result
+
+
+def made_model(folder: Path, results: Iterable[Result]) -> Model:
+    """Accuracies of these results, whose records are in the folder afterwards."""
+    return model_of(gather(str(stored(folder, results)), Path("r"), None), "accuracy", None)
+
+
+def compared_in(folder: Path, results: Iterable[Result], baseline: str) -> SettingTests:
+    """Tests of these results, which are of one setting."""
+    (found,) = comparisons_of(made_model(folder, results), baseline)
+    return found
+
+
+def drawn_of(model: Model) -> dict[str, NamedFigure]:
+    """Every figure of a report by its key; nnpu is the baseline."""
+    return {drawn.key: drawn for drawn in all_figures(model, comparisons_of(model, "nnpu"))}
