@@ -2,52 +2,89 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pubench_archives.archives import members, opened
+from pubench_archives.archives import members, opened, reading
+from refusals import refusal
 
-from pubench_core.errors import RequestError
 
-
-def packed(path: Path, **files: bytes) -> Path:
-    with tarfile.open(path, "w:gz") as archive:
+def tar(**files: bytes) -> bytes:
+    """A tar archive with a link to the first of the files at its end."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-    return path
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, next(iter(files))
+        archive.addfile(link)
+    return stream.getvalue()
 
 
-def test_the_wanted_members_come_in_the_order_of_the_archive(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.tgz", b=b"1", a=b"22", c=b"")
-    assert [(str(name), content) for name, _, content in members(path, lambda name: name.name != "c")] == [
-        ("b", b"1"),
-        ("a", b"22"),
-    ]
+LONG = tar(**{f"{k}": bytes(range(256)) * 4 for k in range(40)})
+PACKED = gzip.compress(LONG)
 
 
-def test_a_packed_file_is_unpacked_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "x.gz").write_bytes(gzip.compress(b"rows"))
-    (tmp_path / "x.txt").write_bytes(b"rows")
-    for name in ("x.gz", "x.txt"):
-        with opened(tmp_path / name) as file:
-            assert file.read() == b"rows"
+@pytest.mark.parametrize(("suffix", "pack"), [("tar.gz", gzip.compress), ("tgz", gzip.compress), ("xz", lzma.compress)])
+def test_wanted_files_come_in_the_order_of_the_archive(
+    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(pack(tar(b=b"1", a=b"22", c=b"")))
+    found = [(str(name), content) for name, _, content in members(path, lambda name: name.name != "c")]
+    assert found == [("b", b"1"), ("a", b"22")]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("keep", [0.3, 0.9])
-def test_an_archive_that_is_cut_short_is_named(tmp_path: Path, keep: float) -> None:
-    path = packed(tmp_path / "a.tgz", a=bytes(range(256)) * 40)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(keep * len(whole))])
-    with pytest.raises(RequestError, match=r"a\.tgz is damaged .*; remove it and get it again"):
-        list(members(path, lambda name: True))
+@pytest.mark.parametrize(("name", "pack"), [("x.gz", gzip.compress), ("x.bz2", bz2.compress), ("x.txt", bytes)])
+def test_a_packed_file_is_unpacked_by_its_name(tmp_path: Path, name: str, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / name).write_bytes(pack(b"rows"))
+    with opened(tmp_path / name) as file:
+        assert file.read() == b"rows"
 
 
-def test_a_member_that_leads_out_of_the_archive_is_refused(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.tgz", **{"../../etc/passwd": b"x"})
-    with pytest.raises(RequestError, match="leads out of the archive"):
-        list(members(path, lambda name: False))
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"<html>not found</html>", id="a-web-page"),
+        pytest.param(PACKED[: len(PACKED) // 2], id="half"),
+        pytest.param(PACKED[:-4], id="without-its-end"),
+        pytest.param(PACKED[:-8] + b"\0" * 8, id="other-checksum"),
+        pytest.param(PACKED[:100] + b"\xff" * 100 + PACKED[200:], id="garbled"),
+        pytest.param(gzip.compress(b"plain text, no tar archive at all" * 100), id="no-archive"),
+        pytest.param(gzip.compress(LONG[: len(LONG) // 2]), id="half-an-archive"),
+        # tarfile takes a header that it cannot read for the end of the archive
+        pytest.param(gzip.compress(LONG[:10240] + b"?" * 10240 + LONG[20480:]), id="garbled-archive"),
+    ],
+)
+def test_a_damaged_archive_is_named_whatever_is_wanted_of_it(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.tgz"
+    path.write_bytes(content)
+    line = refusal(lambda: list(members(path, lambda name: False)))
+    assert line.startswith(f"{path} is damaged (")
+    assert line.endswith("; remove it and get it again")
+
+
+@pytest.mark.parametrize("name", ["x.gz", "x.bz2", "x.xz", "x.txt"])
+def test_a_packed_file_that_is_none_or_cannot_be_read(tmp_path: Path, name: str) -> None:
+    """A folder in its place stands for every way of not being readable, for every user."""
+    path = tmp_path / name
+
+    def read() -> str:
+        with reading(path), opened(path) as file:
+            return file.read().decode("ascii")
+
+    path.write_bytes(b"caf\xe9")
+    assert refusal(read).startswith(f"{path} is damaged (")
+    path.unlink()
+    path.mkdir()
+    assert refusal(read) == f"cannot read {path}: Is a directory; check the file and its permissions"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -174,7 +173,3 @@ class TestFetch:
         monkeypatch.setattr("pooch.retrieve", fail)
         with pytest.raises(RequestError, match=f"disdat could not be downloaded .*{error}.*; try again, or get it"):
             source("disdat").fetch(DataRoot(tmp_path, "a test"))
-
-    def test_offline_touches_no_network(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError, match=r"is not here, and execution\.offline forbids a download"):
-            source("disdat").fetch(replace(DataRoot(tmp_path, "a test"), offline=True))

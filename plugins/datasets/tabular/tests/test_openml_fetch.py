@@ -93,13 +93,6 @@ class TestFetch:
         with pytest.raises(RequestError, match=r"OpenML sent no file for its data set 6; get it from"):
             source("letter").fetch(root)
 
-    def test_offline_the_network_is_not_touched_nor_openml_imported(
-        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "openml", None)  # importing it fails
-        with pytest.raises(RequestError, match=r"connect-4 is not here, and execution\.offline forbids a download"):
-            source("connect-4").fetch(replace(root, offline=True))
-
     @pytest.mark.parametrize("key", ["bank", "concrete", "housing", "landsat", "pendigit", "shuttle", "wine"])
     def test_a_set_without_a_pinned_id_says_which_files_to_get(self, key: str, root: DataRoot, source: Source) -> None:
         found = source(key)

@@ -1,4 +1,4 @@
-"""The text files of UCI: every format, every place."""
+"""The text files of UCI: every format, every place, and every damage, which is one line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
 
 Read = Callable[[str], ClassData]
 Rows = Callable[..., None]
@@ -50,18 +50,14 @@ class TestFormats:
         assert data.x[2, 0] == np.float32(0.21)
         assert data.x_test is None
 
-    def test_the_class_may_stand_first(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("letter", 3)
-        put("letter/letter-recognition.data", "".join(f"{c},{numbers(15, '15')}" for c in "TAZ"))
-        data = read("letter")
-        assert data.y.tolist() == [19, 0, 25]
-        assert data.x[0].tolist() == list(range(16))
-
-    def test_the_last_rows_of_letter_are_its_test_part(self, put: Put, rows: Rows, read: Read) -> None:
+    def test_the_class_may_stand_first_and_the_last_rows_be_the_test_part(
+        self, put: Put, rows: Rows, read: Read
+    ) -> None:
         rows("letter", 3, last=1)
         put("letter/letter-recognition.data", "".join(f"{c},{numbers(15, '15')}" for c in "TAZ"))
         data = read("letter")
         assert data.y.tolist() == [19, 0]
+        assert data.x[0].tolist() == list(range(16))
         assert data.y_test is not None
         assert data.y_test.tolist() == [25]
 
@@ -226,11 +222,85 @@ class TestPlaces:
     def test_absent_files_their_source_and_the_searched_folders_are_named(
         self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
     ) -> None:
-        with pytest.raises(RequestError) as caught:
-            source("spambase").locate(root)
+        line = refusal(lambda: source("spambase").locate(root))
         places = str(root.path / "spambase"), str(root.path / "uci")
         for words in ("no spambase.data in", *places, "UCI", "pubench downloads OpenML's copy, data set 44"):
-            assert words in str(caught.value)
+            assert words in line
         put("uci/sat.trn", "")
-        with pytest.raises(RequestError, match=r"landsat: no sat.tst in "):
-            source("landsat").locate(root)
+        assert "landsat: no sat.tst in " in refusal(lambda: source("landsat").locate(root))
+
+
+class TestDamaged:
+    """Each gives one line that names the file, the line where one is to blame, what is wrong and what to do."""
+
+    def refused(self, path: Path, read: Read, key: str = "spambase") -> str:
+        line = refusal(lambda: read(key))
+        assert line.startswith(str(path))
+        return line[len(str(path)) :]
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("", " is empty; "),
+            ("\n\n", " is empty; "),
+            (numbers(57, "1") + "0,1,2", ", line 2: 3 columns, expected 58; "),
+            (numbers(57, "1") + "\n" + numbers(58, "1"), ", line 3: 59 columns, expected 58; "),
+            (numbers(57, "1") + "x" + numbers(57, "0"), ", line 2, column 1: 'x0' is not a finite number; "),
+            (numbers(57, "1") + numbers(57, "0")[1:], ", line 2, column 1: '' is not a finite number; "),
+            (numbers(57, "1") + "nan" + numbers(57, "0")[1:], ", line 2, column 1: 'nan' is not a finite number; "),
+            ("1e39" + numbers(57, "0")[1:], ", line 1, column 1: '1e39' is not a finite number; "),
+            (numbers(57, "1") + numbers(57, "2"), ", line 2, column 58: class '2' is none of 0, 1; "),
+            (numbers(57, "1"), " has 1 rows, expected 2: it was cut short, joined, or is another version; "),
+            (numbers(57, "1") * 3, " has 3 rows, expected 2: it was cut short, joined, or is another version; "),
+            ("<html>no such page</html>", ", line 1: 1 columns, expected 58; "),
+        ],
+    )
+    def test_text_that_is_not_the_set(self, text: str, said: str, put: Put, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        line = self.refused(put("spambase/spambase.data", text), read)
+        assert line.startswith(f"{said}get it again from the UCI Machine Learning Repository, Spambase")
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (gzip.compress(numbers(57, "1").encode())[:-4], " is damaged ("),
+            (gzip.compress(b"1,2,3\n\xff\xfe\x00"), " is damaged ("),
+            (gzip.compress(b""), " is empty; "),
+        ],
+        ids=["without-its-end", "no-text", "nothing-inside"],
+    )
+    def test_a_packed_file_that_cannot_be_unpacked(self, content: bytes, said: str, put: Put, read: Read) -> None:
+        path = put("spambase/spambase.data.gz", "")
+        path.write_bytes(content)
+        assert self.refused(path, read).startswith(said)
+
+    def test_a_value_that_the_attribute_does_not_have(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("mushroom", 2)
+        path = put("uci/agaricus-lepiota.data", MUSHROOMS.replace(",b,c,l", ",?,c,l"))
+        line = self.refused(path, read, "mushroom")
+        assert line.startswith(", line 2, column 21: value '?' is none of b, h, k, n, o, r, u, w, y; get it again")
+
+    @pytest.mark.parametrize(
+        ("header", "said"),
+        [
+            ("", ", line 1, column 1: the name '0', expected 'fixed acidity'; "),
+            (WINE_HEADER.replace("pH", "acidity"), ", line 1, column 9: the name 'acidity', expected 'pH'; "),
+            (WINE_HEADER.replace(";", ","), ", line 1: 1 columns, expected 12; "),
+        ],
+    )
+    def test_other_names_in_the_first_line(self, header: str, said: str, put: Put, rows: Rows, read: Read) -> None:
+        rows("wine", 1, 1)
+        path = put("uci/winequality-red.csv", header + numbers(11, "5", ";"))
+        put("uci/winequality-white.csv", WINE_HEADER + numbers(11, "5", ";"))
+        assert self.refused(path, read, "wine").startswith(said)
+
+    def test_a_header_and_nothing_else(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("bank", 1)
+        assert self.refused(put("uci/bank-full.csv", BANK_HEADER), read, "bank").startswith(" is empty; ")
+
+    def test_a_gas_feature_that_is_left_out(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("gas", *[1] * 10)
+        for batch in range(1, 11):
+            path = put(f"uci/batch{batch}.dat", "1 " + " ".join(f"{k}:1.0" for k in range(1, 129) if k != 3))
+        path = path.with_name("batch1.dat")
+        assert self.refused(path, read, "gas").startswith(", line 1: '4:1.0', expected '3:' and a value; ")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from huggingface_hub import constants
 from pubench_datasets_text import encoder, model, pubench_datasets, stored
+from refusals import refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
@@ -109,6 +110,18 @@ def read(root: DataRoot) -> Callable[[str], ClassData]:
         return source.read(source.locate(root), root)
 
     return read_it
+
+
+@pytest.fixture
+def refused(read: Callable[[str], ClassData]) -> Callable[[str], str]:
+    """The one line that reading a data set ends with."""
+
+    def refuse(key: str) -> str:
+        line = refusal(lambda: read(key))
+        assert "()" not in line  # a reason is given
+        return line
+
+    return refuse
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -58,7 +57,7 @@ def write(folder: Path, arrays: Arrays) -> Path:
 
 def refused(read: Read, path: Path) -> str:
     line = refusal(lambda: read("imdb"))
-    assert line.startswith((f"{path} ", f"cannot read {path}: "))
+    assert line.startswith(f"{path} ")
     return line
 
 
@@ -93,16 +92,10 @@ class TestTaken:
         assert read("imdb").y.tolist() == LABELS[:30].tolist()
 
     def test_not_where_the_user_named_an_encoder(
-        self,
-        folder: Path,
-        root: DataRoot,
-        arrays: Arrays,
-        encoded: list[str],
-        make_model: Callable[..., Path],
-        tmp_path: Path,
+        self, folder: Path, root: DataRoot, arrays: Arrays, encoded: list[str], make_model: Callable[..., Path]
     ) -> None:
         write(folder, arrays)
-        source, own = source_of(INFOS["imdb"]), replace(root, encoder=make_model(tmp_path / "own"))
+        source, own = source_of(INFOS["imdb"]), replace(root, encoder=make_model(folder / "own"))
         files = source.locate(own)
         assert [path.name for path in files] == ["imdb.jsonl"]
         assert source.variant(own, files) != "npz"
@@ -166,32 +159,29 @@ class TestRefused:
     @pytest.mark.parametrize(
         "damage",
         [
-            pytest.param(lambda content: content[: len(content) // 2], id="half"),
-            pytest.param(lambda content: b"", id="empty"),
-            pytest.param(lambda content: b"<html>not found</html>", id="a-web-page"),
-            pytest.param(lambda content: content[:2000] + b"\xff" * 500 + content[2500:], id="garbled"),
+            lambda content: content[: len(content) // 2],
+            lambda content: b"",
+            lambda content: b"<html>not found</html>",
+            lambda content: content[:2000] + b"\xff" * 500 + content[2500:],
         ],
+        ids=["half", "empty", "a-web-page", "garbled"],
     )
     def test_a_file_that_is_damaged(
         self, folder: Path, read: Read, arrays: Arrays, damage: Callable[[bytes], bytes]
     ) -> None:
         path = write(folder, arrays)
         path.write_bytes(damage(path.read_bytes()))
-        assert "damaged" in refused(read, path)
+        assert refused(read, path).startswith(f"{path} is damaged (")
 
     def test_a_file_of_one_array(self, folder: Path, read: Read, arrays: Arrays) -> None:
-        stream = io.BytesIO()
-        np.save(stream, arrays["embedding"])
-        (folder / "minilm_l6_v2.npz").write_bytes(stream.getvalue())
-        assert "is no npz file" in refused(read, folder / "minilm_l6_v2.npz")
+        path = folder / "minilm_l6_v2.npz"
+        with path.open("wb") as stream:
+            np.save(stream, arrays["embedding"])
+        assert "is no npz file" in refused(read, path)
 
     def test_a_file_with_python_objects_which_are_not_run(self, folder: Path, read: Read, arrays: Arrays) -> None:
         arrays["target"] = np.array([object()] * N)
         assert "damaged" in refused(read, write(folder, arrays))
-
-    def test_a_file_that_cannot_be_read(self, folder: Path, read: Read) -> None:
-        (folder / "minilm_l6_v2.npz").mkdir()
-        assert refused(read, folder / "minilm_l6_v2.npz").startswith("cannot read ")
 
 
 @pytest.mark.usefixtures("encoded")

@@ -1,7 +1,10 @@
-"""IMDb reads the same from lines, folder and archive; whatever is wrong with one is one line."""
+"""IMDb reads the same from lines, folder, archive, the hub's parquet files and the public table; whatever is wrong with
+one is one line.
+"""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -13,12 +16,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
-from refusals import refusal
+from pyarrow import parquet
 
 from pubench_core.data.dataset import ClassData, DataRoot
 
 Read = Callable[[str], ClassData]
+Refused = Callable[[str], str]
 Vectors = npt.NDArray[np.float32]
 
 #: In the order of the archive: by part, class and number of the review.
@@ -34,33 +39,18 @@ LINES = [
     json.dumps({"id": name, "split": part, "label": label, "rating": 3, "text": text})
     for part, label, name, text in REVIEWS
 ]
-UNLABELED = {"train/unsup/0_0.txt": "Nobody knows.", "train/urls_neg.txt": "an address", "README": "read me"}
+CONTENT = {name: text.encode() for _, _, name, text in reversed(REVIEWS)}
+UNLABELED = {"train/unsup/0_0.txt": b"Nobody knows.", "train/urls_neg.txt": b"an address", "README": b"read me"}
 
 
 def lines(rows: Sequence[str] = LINES) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-def as_jsonl(folder: Path) -> None:
-    (folder / "imdb.jsonl").write_bytes(lines())
-
-
-def as_jsonl_xz(folder: Path) -> None:
-    (folder / "imdb.jsonl.xz").write_bytes(lzma.compress(lines()))
-
-
-def as_jsonl_gz(folder: Path) -> None:
-    (folder / "imdb.jsonl.gz").write_bytes(gzip.compress(lines()))
-
-
-def as_contents(folder: Path) -> None:
-    for name, text in [*UNLABELED.items(), *((name, text) for _, _, name, text in reversed(REVIEWS))]:
+def write_folder(folder: Path) -> None:
+    for name, content in (UNLABELED | CONTENT).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def as_folder(folder: Path) -> None:
-    as_contents(folder / "aclImdb")
+        (folder / name).write_bytes(content)
 
 
 def tar(members: dict[str, bytes]) -> bytes:
@@ -73,12 +63,37 @@ def tar(members: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-CONTENT = {name: text.encode() for _, _, name, text in reversed(REVIEWS)}
+def write_parquet(path: Path, part: str) -> None:
+    rows = [(text, label) for which, label, _, text in REVIEWS if which == part]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.table({"text": [text for text, _ in rows], "label": [label for _, label in rows]}), path)
 
 
-def as_archive(folder: Path) -> None:
-    extra = {name: text.encode() for name, text in UNLABELED.items()}
-    (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**extra, **CONTENT}))
+def write_shards(folder: Path) -> None:
+    for part in ("train", "test"):
+        write_parquet(folder / f"{part}-00000-of-00001.parquet", part)
+    (folder / "unsupervised-00000-of-00001.parquet").write_bytes(b"not even read")
+
+
+def write_csv(path: Path, rows: Sequence[Sequence[str]] | None = None) -> None:
+    sides = ("negative", "positive")
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(("review", "sentiment"))
+        table.writerows([(text, sides[label]) for _, label, _, text in REVIEWS] if rows is None else rows)
+
+
+#: Each writes the whole set into a folder.
+FORMS: dict[str, Callable[[Path], object]] = {
+    "lines": lambda folder: (folder / "imdb.jsonl").write_bytes(lines() + b"\n"),
+    "lines-xz": lambda folder: (folder / "imdb.jsonl.xz").write_bytes(lzma.compress(lines())),
+    "lines-gz": lambda folder: (folder / "imdb.jsonl.gz").write_bytes(gzip.compress(lines())),
+    "folder": lambda folder: write_folder(folder / "aclImdb"),
+    "contents": write_folder,
+    "archive": lambda folder: (folder / "aclImdb_v1.tar.gz").write_bytes(tar(UNLABELED | CONTENT)),
+    "parquet": write_shards,
+    "hub-parquet": lambda folder: write_shards(folder / "plain_text"),
+}
 
 
 @pytest.fixture
@@ -90,25 +105,11 @@ def folder(root: DataRoot) -> Path:
 
 @pytest.mark.usefixtures("encoded")
 class TestForms:
-    @pytest.mark.parametrize(
-        "write",
-        [
-            as_jsonl,
-            as_jsonl_xz,
-            as_jsonl_gz,
-            as_folder,
-            as_contents,
-            as_archive,
-        ],
-    )
+    @pytest.mark.parametrize("form", FORMS)
     def test_reviews_with_breaks_as_spaces(
-        self,
-        folder: Path,
-        read: Read,
-        as_vectors: Callable[[Sequence[str]], Vectors],
-        write: Callable[[Path], None],
+        self, folder: Path, read: Read, as_vectors: Callable[[Sequence[str]], Vectors], form: str
     ) -> None:
-        write(folder)
+        FORMS[form](folder)
         data = read("imdb")
         assert data.x_test is not None
         assert data.y_test is not None
@@ -117,20 +118,26 @@ class TestForms:
         assert (data.y.tolist(), data.y_test.tolist()) == ([0, 0, 1], [0, 1])
         assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.float32, np.float32, np.int64)
 
-    def test_an_empty_line_is_no_review(self, folder: Path, read: Read) -> None:
-        (folder / "imdb.jsonl").write_bytes(lines() + b"\n")
-        assert len(read("imdb").x) == 3
+    def test_a_table_without_a_split_has_no_test_part_which_is_said(
+        self, folder: Path, read: Read, said: list[str], as_vectors: Callable[[Sequence[str]], Vectors]
+    ) -> None:
+        write_csv(folder / "IMDB Dataset.csv")
+        data = read("imdb")
+        assert np.array_equal(data.x, as_vectors(TEXTS))
+        assert data.y.tolist() == [0, 0, 1, 0, 1]
+        assert data.x_test is None
+        assert data.y_test is None
+        assert any("does not say which reviews are the test part" in line for line in said)
+
+    def test_several_shards_are_one_part(self, folder: Path, read: Read) -> None:
+        write_shards(folder)
+        (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
+        write_parquet(folder / "train-00001-of-00002.parquet", "test")
+        assert len(read("imdb").x) == 5
 
 
-def refused(read: Read) -> str:
-    """The one line that reading ends with."""
-    line = refusal(lambda: read("imdb"))
-    assert "()" not in line  # a reason is given
-    return line
-
-
-def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, read: Read) -> None:
-    line = refused(read)
+def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, refused: Refused) -> None:
+    line = refused("imdb")
     for words in (
         "imdb.jsonl.xz",
         "aclImdb_v1.tar.gz",
@@ -141,41 +148,25 @@ def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataR
         assert words in line
 
 
-#: File name and content, for every form that is one file.
-FORMS: dict[str, bytes] = {
-    "imdb.jsonl": lines(),
-    "imdb.jsonl.xz": lzma.compress(lines()),
-    "imdb.jsonl.gz": gzip.compress(lines()),
-    "aclImdb_v1.tar.gz": tar(CONTENT),
-}
-
-
 class TestDamaged:
     """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
 
-    @pytest.mark.parametrize("name", FORMS)
     @pytest.mark.parametrize(
-        "damage",
+        ("name", "content"),
         [
-            pytest.param(lambda content: content[: len(content) // 2 + 3], id="half"),
-            pytest.param(lambda content: content[:20] + b"\xff" * 30 + content[50:], id="garbled"),
-            pytest.param(lambda content: b"", id="empty"),
-            pytest.param(lambda content: b"<html>not found</html>", id="a-web-page"),
+            ("imdb.jsonl.xz", lzma.compress(lines())[:-4]),
+            ("aclImdb_v1.tar.gz", tar(CONTENT)[:-4]),
+            ("IMDB Dataset.csv", b'review,sentiment\n"cut in the mid'),
+            ("IMDB Dataset.csv", b"review,sentiment\ncaf\xe9,positive\n"),
         ],
     )
-    def test_a_file_that_is_not_what_its_name_says(
-        self, folder: Path, read: Read, name: str, damage: Callable[[bytes], bytes]
+    def test_a_file_that_is_cut_short_or_not_text(
+        self, folder: Path, refused: Refused, name: str, content: bytes
     ) -> None:
-        (folder / name).write_bytes(damage(FORMS[name]))
-        line = refused(read)
-        assert line.startswith(str(folder / name))
-        assert "get it again" in line
-
-    @pytest.mark.parametrize("name", FORMS)
-    def test_a_file_that_cannot_be_read(self, folder: Path, read: Read, name: str) -> None:
-        """A folder in its place stands for every way of not being readable, for every user."""
-        (folder / name).mkdir()
-        assert refused(read).startswith(f"cannot read {folder / name}: ")
+        (folder / name).write_bytes(content)
+        line = refused("imdb")
+        assert line.startswith(f"{folder / name} is damaged (")
+        assert line.endswith("get it again")
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -189,55 +180,95 @@ class TestDamaged:
         ],
     )
     def test_a_line_with_a_value_that_is_not_known(
-        self, folder: Path, read: Read, change: dict[str, Any], words: str
+        self, folder: Path, refused: Refused, change: dict[str, Any], words: str
     ) -> None:
         row = {**json.loads(LINES[1]), **change}
         (folder / "imdb.jsonl").write_bytes(lines([LINES[0], json.dumps(row)]))
-        assert refused(read).startswith(f"{folder / 'imdb.jsonl'}: line 2 has {words}; ")
+        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'}: line 2 has {words}; ")
 
-    @pytest.mark.parametrize(("row", "words"), [('{"label": 1, "text": "x"}', "no 'split'"), ("[1, 2]", "no object")])
-    def test_a_line_of_another_shape(self, folder: Path, read: Read, row: str, words: str) -> None:
+    @pytest.mark.parametrize(
+        ("row", "words"),
+        [
+            ('{"label": 1, "text": "x"}', "has no 'split'"),
+            ("[1, 2]", "has no object"),
+            ('{"label": 1, "te', "is not JSON"),
+        ],
+    )
+    def test_a_line_of_another_shape(self, folder: Path, refused: Refused, row: str, words: str) -> None:
         (folder / "imdb.jsonl").write_bytes(lines([row]))
-        assert f"line 1 has {words}" in refused(read)
+        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'}: line 1 {words}")
 
-    def test_a_line_that_is_not_json(self, folder: Path, read: Read) -> None:
-        (folder / "imdb.jsonl").write_bytes(lines([*LINES, '{"label": 1, "te']))
-        assert f"{folder / 'imdb.jsonl'}: line 6 is not JSON" in refused(read)
-
-    def test_lines_of_one_part_only(self, folder: Path, read: Read) -> None:
+    def test_lines_of_one_part_only(self, folder: Path, refused: Refused) -> None:
         (folder / "imdb.jsonl").write_bytes(lines(LINES[:3]))
-        assert refused(read).startswith(f"{folder / 'imdb.jsonl'} has no document of the test part")
+        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'} has no document of the test part")
 
-    @pytest.mark.parametrize("place", ["../../train/neg/1_1.txt", "../train/neg/1_1.txt"])
-    def test_a_member_outside_the_folder(self, folder: Path, read: Read, place: str) -> None:
-        (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**CONTENT, place: b"x"}))
-        assert f"has a member 'aclImdb/{place}' that leads out" in refused(read)
+    def test_a_class_that_is_not_known(self, folder: Path, refused: Refused) -> None:
+        (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**CONTENT, "train/neutral/1_5.txt": b"x"}))
+        line = refused("imdb")
+        assert line.startswith(
+            f"{folder / 'aclImdb_v1.tar.gz'} has 'train/neutral/1_5.txt'; reviews lie in neg and pos"
+        )
 
-    @pytest.mark.parametrize("in_folder", [False, True])
-    def test_a_class_that_is_not_known(self, folder: Path, read: Read, in_folder: bool) -> None:
-        if in_folder:
-            as_folder(folder)
-            (folder / "aclImdb" / "train" / "neutral").mkdir()
-            (folder / "aclImdb" / "train" / "neutral" / "1_5.txt").write_text("x")
-        else:
-            (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**CONTENT, "train/neutral/1_5.txt": b"x"}))
-        line = refused(read)
-        assert "has 'train/neutral/1_5.txt'; reviews lie in neg and pos" in line
-        assert str(folder) in line
+    def test_a_review_that_is_not_utf8_or_cannot_be_opened(self, folder: Path, refused: Refused) -> None:
+        write_folder(folder / "aclImdb")
+        path = folder / "aclImdb" / "train" / "neg" / "2_3.txt"
+        path.write_bytes(b"caf\xe9")
+        assert f"train/neg/2_3.txt in {folder / 'aclImdb'} is damaged (not UTF-8" in refused("imdb")
+        path.unlink()
+        path.symlink_to(folder / "nowhere")
+        assert refused("imdb").startswith(f"cannot read {path}: ")
 
-    def test_a_review_that_is_not_utf8(self, folder: Path, read: Read) -> None:
-        as_folder(folder)
-        (folder / "aclImdb" / "train" / "neg" / "2_3.txt").write_bytes(b"caf\xe9")
-        assert f"train/neg/2_3.txt in {folder / 'aclImdb'} is damaged (not UTF-8" in refused(read)
-
-    def test_a_review_that_cannot_be_opened(self, folder: Path, read: Read) -> None:
-        as_folder(folder)
-        (folder / "aclImdb" / "train" / "neg" / "2_3.txt").unlink()
-        (folder / "aclImdb" / "train" / "neg" / "2_3.txt").symlink_to(folder / "nowhere")
-        assert refused(read).startswith(f"cannot read {folder / 'aclImdb' / 'train' / 'neg' / '2_3.txt'}: ")
-
-    def test_one_part_of_the_folder_without_the_other(self, folder: Path, read: Read) -> None:
+    def test_one_part_of_the_folder_without_the_other(self, folder: Path, refused: Refused) -> None:
         (folder / "aclImdb" / "train" / "neg").mkdir(parents=True)
-        assert f"{folder / 'aclImdb'} lacks the folder test" in refused(read)
+        assert f"{folder / 'aclImdb'} lacks the folder test" in refused("imdb")
         (folder / "aclImdb" / "test").mkdir()
-        assert "no review in them" in refused(read)
+        assert "no review in them" in refused("imdb")
+
+    @pytest.mark.parametrize("content", [b"", b"PAR1" + b"\xff" * 80 + b"PAR1"])
+    def test_parquet_that_is_none(self, folder: Path, refused: Refused, content: bytes) -> None:
+        write_shards(folder)
+        path = folder / "test-00000-of-00001.parquet"
+        path.write_bytes(content)
+        assert refused("imdb").startswith(f"{path} is damaged (")
+
+    @pytest.mark.parametrize(
+        ("table", "words"),
+        [
+            ({"text": ["a"], "stars": [1]}, " has no column label"),
+            ({"text": ["a", "b"], "label": [1, -1]}, ": row 1 has label -1"),
+            ({"text": ["a", None], "label": [1, 1]}, ": row 1 has no text"),
+        ],
+    )
+    def test_parquet_with_other_columns_or_labels(
+        self, folder: Path, refused: Refused, table: dict[str, list[Any]], words: str
+    ) -> None:
+        write_shards(folder)
+        path = folder / "train-00000-of-00001.parquet"
+        parquet.write_table(pa.table(table), path)
+        assert refused("imdb").startswith(f"{path}{words}")
+
+    def test_a_shard_that_is_missing(self, folder: Path, refused: Refused) -> None:
+        write_shards(folder)
+        (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
+        assert f"{folder} has 1 of the 2 files train-*" in refused("imdb")
+
+    @pytest.mark.parametrize(
+        ("rows", "words"),
+        [
+            ([("a", "negative"), ("b", "neutral")], "row 2 has 'neutral'"),
+            ([("a", "negative", "more")], "row 1 has 3 cells"),
+            ([], "has no document"),
+        ],
+    )
+    def test_a_table_with_rows_that_are_not_reviews(
+        self, folder: Path, refused: Refused, rows: list[tuple[str, ...]], words: str
+    ) -> None:
+        write_csv(folder / "IMDB Dataset.csv", rows)
+        line = refused("imdb")
+        assert line.startswith(str(folder / "IMDB Dataset.csv"))
+        assert words in line
+
+    @pytest.mark.parametrize(("content", "names"), [(b"", "''"), (b"text,label\na,1\n", "'text, label'")])
+    def test_a_table_of_other_columns(self, folder: Path, refused: Refused, content: bytes, names: str) -> None:
+        (folder / "IMDB Dataset.csv").write_bytes(content)
+        assert f"{folder / 'IMDB Dataset.csv'} has the columns {names}" in refused("imdb")

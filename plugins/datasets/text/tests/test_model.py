@@ -12,8 +12,10 @@ from types import ModuleType
 
 import huggingface_hub
 import pytest
+from huggingface_hub.errors import HfHubHTTPError
 from pubench_datasets_text import model
 from pubench_datasets_text.model import find, find_local, fingerprint, fingerprint_in_use
+from refusals import refusal
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
@@ -33,21 +35,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Make, h
     return folder
 
 
-def no_download(*_: object, **__: object) -> str:
-    raise AssertionError("the network was used")
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: pytest.fail("the network was used"))
 
 
 class TestOrder:
+    @pytest.mark.usefixtures("no_network")
     def test_the_user_s_then_the_cache_s_then_the_package_s(
-        self,
-        root: DataRoot,
-        tmp_path: Path,
-        package: Path,
-        put_in_hub_cache: Callable[[], Path],
-        make_model: Make,
-        monkeypatch: pytest.MonkeyPatch,
+        self, root: DataRoot, tmp_path: Path, package: Path, put_in_hub_cache: Callable[[], Path], make_model: Make
     ) -> None:
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
         assert find(root).folder == package
         cached = put_in_hub_cache()
         assert (find(root).folder, find(root).revision) == (cached, "0123abc")
@@ -74,82 +71,78 @@ class TestOrder:
         found = find(root)
         assert (downloaded, found.revision) == (["sentence-transformers/all-MiniLM-L6-v2"], "0123abc")
 
-    @pytest.mark.usefixtures("hub_cache")
-    def test_offline_names_four_ways(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
-        with pytest.raises(RequestError) as caught:
-            find(replace(root, offline=True))
+    @pytest.mark.usefixtures("hub_cache", "no_network")
+    def test_offline_names_four_ways(self, root: DataRoot) -> None:
+        line = refusal(lambda: find(replace(root, offline=True)))
         for way in (
             "execution.encoder=PATH",
             "Hugging Face cache",
             "pip install pubench-datasets-text[offline-encoder]",
             "without execution.offline",
         ):
-            assert way in str(caught.value)
-        assert "\n" not in str(caught.value)
+            assert way in line
 
     @pytest.mark.usefixtures("hub_cache")
-    def test_a_network_that_fails_is_one_line(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
-        from huggingface_hub.errors import HfHubHTTPError
-
-        for error in (ConnectionError("no\nroute"), HfHubHTTPError.__bases__[0]("reset by peer")):
-
-            def fail(*_: object, error: BaseException = error, **__: object) -> str:
-                raise error
-
-            monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-            with pytest.raises(
-                RequestError, match=r"could not be downloaded: (no route|reset by peer); name"
-            ) as caught:
-                find(root)
-            assert "\n" not in str(caught.value)
-
-
-class TestNamedByTheUser:
-    @pytest.mark.parametrize(
-        ("spoil", "words"),
-        [
-            (lambda folder: (folder / "modules.json").unlink(), "has no modules.json"),
-            (lambda folder: (folder / "modules.json").write_text("{"), "has a modules.json that cannot be read"),
-            (lambda folder: (folder / "modules.json").write_text("[1]"), "has a modules.json that cannot be read"),
-            (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
-            (lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
-        ],
-    )
-    def test_a_path_that_is_no_model(
-        self, root: DataRoot, tmp_path: Path, make_model: Make, spoil: Callable[[Path], None], words: str
+    @pytest.mark.parametrize("kind", [ConnectionError, HfHubHTTPError.__bases__[0]])
+    def test_a_network_that_fails_is_one_line(
+        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
     ) -> None:
-        folder = make_model(tmp_path / "own")
-        spoil(folder)
-        with pytest.raises(RequestError) as caught:
-            find_local(replace(root, encoder=folder))
-        assert str(caught.value).startswith(f"execution.encoder={folder} {words}")
-        assert "sentence-transformers model" in str(caught.value)
+        def fail(*_: object, **__: object) -> str:
+            raise kind("no\nroute")
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+        assert "could not be downloaded: no route; name" in refusal(lambda: find(root))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: (folder / "modules.json").unlink(), "has no modules.json"),
+        (lambda folder: (folder / "modules.json").write_text("{"), "has a modules.json that cannot be read"),
+        (lambda folder: (folder / "modules.json").write_text("[1]"), "has a modules.json that cannot be read"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
+        (lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
+    ],
+)
+def test_a_path_of_the_user_s_that_is_no_model(
+    root: DataRoot, tmp_path: Path, make_model: Make, spoil: Callable[[Path], None], words: str
+) -> None:
+    folder = make_model(tmp_path / "own")
+    spoil(folder)
+    line = refusal(lambda: find_local(replace(root, encoder=folder)))
+    assert line.startswith(f"execution.encoder={folder} {words}")
+    assert "sentence-transformers model" in line
+
+
+@pytest.fixture
+def found(tmp_path: Path, make_model: Make) -> model.SentenceModel:
+    return model.SentenceModel(make_model(tmp_path / "own"), "a test")
 
 
 class TestFingerprint:
-    def test_is_decided_by_content_and_not_by_place(self, tmp_path: Path, make_model: Make) -> None:
-        one, two = (model.SentenceModel(make_model(tmp_path / name), "a test") for name in ("one", "two"))
-        assert fingerprint(one, tmp_path / "cache") == fingerprint(two, tmp_path / "cache")
+    def test_is_decided_by_content_and_not_by_place(
+        self, tmp_path: Path, make_model: Make, found: model.SentenceModel
+    ) -> None:
+        other = model.SentenceModel(make_model(tmp_path / "other"), "a test")
+        assert fingerprint(found, tmp_path / "cache") == fingerprint(other, tmp_path / "cache")
 
     @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "1_Pooling/config.json"])
-    def test_changes_with_every_file_that_decides(self, tmp_path: Path, make_model: Make, name: str) -> None:
-        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
+    def test_changes_with_every_file_that_decides(self, tmp_path: Path, found: model.SentenceModel, name: str) -> None:
         before = fingerprint(found, tmp_path / "cache")
         (found.folder / name).write_bytes(b"{ }")
         assert fingerprint(found, tmp_path / "cache") != before
 
-    def test_does_not_change_with_descriptions_or_weights_for_others(self, tmp_path: Path, make_model: Make) -> None:
-        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
+    def test_does_not_change_with_descriptions_or_weights_for_others(
+        self, tmp_path: Path, found: model.SentenceModel
+    ) -> None:
         before = fingerprint(found, tmp_path / "cache")
         for name in ("README.md", "data_config.json", "tf_model.h5", "pytorch_model.bin"):
             (found.folder / name).write_bytes(b"x")
         assert fingerprint(found, tmp_path / "cache") == before
 
     def test_is_remembered_as_long_as_no_file_changes(
-        self, tmp_path: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, found: model.SentenceModel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
         before = fingerprint(found, tmp_path / "cache")
         opened: list[object] = []
         digest = model.hashlib.file_digest
@@ -162,15 +155,14 @@ class TestFingerprint:
         assert fingerprint(found, tmp_path / "cache") == before
         assert opened
 
-    def test_needs_no_cache_that_can_be_written(self, tmp_path: Path, make_model: Make) -> None:
-        found = model.SentenceModel(make_model(tmp_path / "own"), "a test")
+    def test_needs_no_cache_that_can_be_written(self, tmp_path: Path, found: model.SentenceModel) -> None:
         (tmp_path / "file").write_text("in the way")
         assert fingerprint(found, tmp_path / "file") == fingerprint(found, tmp_path / "cache")
 
+    @pytest.mark.usefixtures("no_network")
     def test_the_fingerprint_of_an_encoder_that_is_gone_is_known_where_it_was_used(
-        self, root: DataRoot, put_in_hub_cache: Callable[[], Path], hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+        self, root: DataRoot, put_in_hub_cache: Callable[[], Path], hub_cache: Path
     ) -> None:
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
         put_in_hub_cache()
         mark = fingerprint_in_use(root)
         model.remember_as_last(root, mark)

@@ -21,8 +21,7 @@ from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
-from pubench_core.data.store import located, open_dataset
-from pubench_core.errors import RequestError
+from pubench_core.data.store import located
 
 INFO = {info.key: info for info in pubench_datasets()}["adni"]
 CLASSES = ("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented")
@@ -147,12 +146,6 @@ class TestFolders:
         assert data.mean == (pytest.approx((data.x / 255).mean(), abs=5e-5),)
         assert data.std == (pytest.approx((data.x / 255).std(), abs=5e-5),)
 
-    def test_a_prepared_copy_has_the_images(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "root" / "alzheimer-mri")
-        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
-        for _ in range(2):
-            assert_content(open_dataset(source_of(INFO), root).data)
-
 
 class TestTables:
     @pytest.mark.parametrize("place", ["adni", "adni/data", "alzheimer-mri/data"])
@@ -181,9 +174,8 @@ class TestTables:
 
     def test_a_part_of_a_table_that_is_absent(self, tmp_path: Path) -> None:
         write_hub(tmp_path / "adni")
-        given = [(image, hub_label(index)) for image, index in rows("train")]
-        next((tmp_path / "adni").glob("train-*")).unlink()
-        write_table(tmp_path / "adni" / "train-00001-of-00002.parquet", given)
+        table = next((tmp_path / "adni").glob("train-*"))
+        table.rename(table.with_name("train-00001-of-00002.parquet"))
         assert f"{tmp_path / 'adni'} has 1 of the 2 files train-*.parquet" in refused(tmp_path)
 
 
@@ -201,33 +193,24 @@ class TestMissing:
         ):
             assert words in line
 
-    def test_adni_cannot_be_downloaded(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError, match=r"adni cannot be downloaded by pubench: get the four-class") as caught:
-            source_of(INFO).fetch(DataRoot(tmp_path, "a test"))
-        assert str(tmp_path / "adni") in str(caught.value)
-
     def test_where_its_files_are_absent_no_download_is_offered(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError) as caught:
-            located(source_of(INFO), DataRoot(tmp_path, "a test"))
-        assert caught.value.hint is None
-        assert "downloaded" not in str(caught.value)
+        source, root = source_of(INFO), DataRoot(tmp_path, "a test")
+        assert "downloaded" not in refusal(lambda: located(source, root))
+        line = refusal(lambda: source.fetch(root))
+        assert line.startswith("adni cannot be downloaded by pubench: get the four-class")
+        assert str(tmp_path / "adni") in line
 
-    def test_one_part_in_folders(self, tmp_path: Path) -> None:
+    def test_one_part_of_two(self, tmp_path: Path) -> None:
         write_folders(tmp_path / "adni")
         shutil.rmtree(tmp_path / "adni" / "test")
         assert f"no test/ in {tmp_path / 'adni'} " in refused(tmp_path)
-
-    def test_one_part_in_tables(self, tmp_path: Path) -> None:
         write_hub(tmp_path / "adni")
         next((tmp_path / "adni").glob("train-*")).unlink()
         assert f"no train-*.parquet in {tmp_path / 'adni'} " in refused(tmp_path)
 
     def test_classes_without_parts(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "adni")
-        for part in N:
-            for folder in (tmp_path / "adni" / part).iterdir():
-                shutil.move(folder, tmp_path / "adni" / folder.name) if part == "train" else shutil.rmtree(folder)
-            (tmp_path / "adni" / part).rmdir()
+        write_folders(tmp_path)
+        shutil.move(tmp_path / "train", tmp_path / "adni")
         assert "has folders of classes, but not train/ and test/ above them" in refused(tmp_path)
 
     def test_a_class(self, tmp_path: Path) -> None:
@@ -255,20 +238,11 @@ class TestMissing:
 class TestDamagedFolders:
     BAD = Path("adni", "test", CLASSES[1], "1.png")
 
-    @pytest.mark.parametrize(
-        "content",
-        [b"", b"text", encoded(scan("test", 1, 1))[:5000], encoded(scan("test", 1, 1)).replace(b"IDAT", b"IDXT")],
-        ids=["empty", "text", "half", "garbled"],
-    )
+    @pytest.mark.parametrize("content", [b"", encoded(scan("test", 1, 1)).replace(b"IDAT", b"IDXT")])
     def test_the_image_is_named(self, tmp_path: Path, content: bytes) -> None:
         write_folders(tmp_path / "adni")
         (tmp_path / self.BAD).write_bytes(content)
         assert refused(tmp_path).startswith(f"{tmp_path / self.BAD} is damaged (")
-
-    def test_more_pixels_than_pillow_thinks_safe(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10_000)
-        write_folders(tmp_path / "adni")
-        assert "Image size (16384 pixels) exceeds limit" in refused(tmp_path)
 
     def test_sixteen_bits_per_pixel(self, tmp_path: Path) -> None:
         write_folders(tmp_path / "adni")
@@ -276,12 +250,6 @@ class TestDamagedFolders:
         line = refused(tmp_path)
         assert str(tmp_path / self.BAD) in line
         assert "8 bits per channel" in line
-
-    def test_an_image_that_cannot_be_read(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "adni")
-        (tmp_path / self.BAD).unlink()
-        (tmp_path / self.BAD).mkdir()
-        assert refused(tmp_path).startswith(f"cannot read {tmp_path / self.BAD}: ")
 
 
 class TestDamagedTables:
@@ -294,13 +262,11 @@ class TestDamagedTables:
     @pytest.mark.parametrize(
         "metadata",
         [
-            {},
+            {b"pandas": b"{}"},
             {b"huggingface": b"{"},
             {b"huggingface": b'{"info": {"features": {"label": {"_type": "Value"}}}}'},
             {b"huggingface": b'{"info": {"features": null}}'},
-            {b"pandas": b"{}"},
         ],
-        ids=["none", "half", "no-names", "no-features", "of-pandas"],
     )
     def test_labels_without_names(self, tmp_path: Path, table: Path, metadata: dict[bytes, bytes]) -> None:
         write_table(table, rows("test"), metadata)
@@ -319,7 +285,6 @@ class TestDamagedTables:
             "NonDemented",
             None,
         ],
-        ids=["others", "one-twice", "three", "five", "numbers", "a-text", "null"],
     )
     def test_other_names(self, tmp_path: Path, table: Path, names: object) -> None:
         write_table(table, rows("test"), hub_metadata(names))
@@ -335,7 +300,6 @@ class TestDamagedTables:
     @pytest.mark.parametrize(
         ("image", "reason"),
         [(None, "no image bytes"), (b"", "no image bytes"), (b"text", "no JPEG or PNG")],
-        ids=["null", "empty", "text"],
     )
     def test_a_row_without_an_image(self, tmp_path: Path, table: Path, image: bytes | None, reason: str) -> None:
         write_table(table, [*rows("test")[:4], (image, 0)])
@@ -352,7 +316,6 @@ class TestDamagedTables:
             {"image": [{"bytes": b"x", "path": ""}], "label": ["Non_Demented"]},
             {"image": [{"path": ""}], "label": [0]},
         ],
-        ids=["plain-bytes", "no-image", "no-label", "text-label", "paths-only"],
     )
     def test_other_columns(self, tmp_path: Path, table: Path, columns: dict[str, list[Any]]) -> None:
         pq.write_table(pa.table(columns).replace_schema_metadata(hub_metadata()), table)
@@ -361,23 +324,17 @@ class TestDamagedTables:
     @pytest.mark.parametrize(
         "damage",
         [
-            pytest.param(lambda content: b"", id="empty"),
-            pytest.param(lambda content: b"text", id="text"),
-            pytest.param(lambda content: content[: len(content) // 2], id="half"),
-            pytest.param(lambda content: content[:-1], id="one-byte-short"),
-            pytest.param(lambda content: content[:4] + b"\xff" * 3000 + content[3004:], id="garbled"),
-            pytest.param(lambda content: content[:-400] + b"\xff" * 392 + content[-8:], id="garbled-footer"),
+            lambda content: b"",
+            lambda content: content[: len(content) // 2],
+            lambda content: content[:4] + b"\xff" * 3000 + content[3004:],
+            lambda content: content[:-400] + b"\xff" * 392 + content[-8:],
         ],
+        ids=["empty", "half", "garbled", "garbled-footer"],
     )
     def test_a_table_that_is_no_parquet(self, tmp_path: Path, table: Path, damage: Any) -> None:
         table.write_bytes(damage(table.read_bytes()))
-        assert str(table) in refused(tmp_path)
+        assert refused(tmp_path).startswith(f"{table}")
 
     def test_a_table_without_rows(self, tmp_path: Path, table: Path) -> None:
         write_table(table, [])
         assert refused(tmp_path).startswith(f"{table} is damaged (it has no row)")
-
-    def test_a_table_that_cannot_be_read(self, tmp_path: Path, table: Path) -> None:
-        table.unlink()
-        table.mkdir()
-        assert refused(tmp_path).startswith(f"cannot read {table}: ")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
-import os
 import pickle
 import struct
 import tarfile
@@ -22,7 +20,6 @@ from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
-from pubench_core.data.store import open_dataset
 
 INFO = {info.key: info for info in pubench_datasets()}["cifar10"]
 NAMES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch")
@@ -145,6 +142,7 @@ class TestForms:
         assert np.array_equal(data.x_test, pixels(5).reshape(-1, 3, 32, 32))
         assert data.y_test is not None
         assert data.y_test.tolist() == labels(5)
+        assert (data.mean, data.std) == ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
 
     def test_torchvision_reads_the_same_from_the_pickles(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from torchvision.datasets import CIFAR10
@@ -163,31 +161,13 @@ class TestForms:
                 assert theirs.targets == y.tolist()
 
     def test_binary_is_taken_before_pickles_and_folders_before_archives(self, tmp_path: Path) -> None:
-        for form in ("binary-archive", "pickled", "binary"):
-            if form == "binary-archive":
-                FORMS[form](tmp_path / "cifar10")
-            else:
-                FORMS[form](tmp_path)
-            found = source_of(INFO).locate(DataRoot(tmp_path, "a test"))[0].name
-            assert found == {
-                "binary-archive": "cifar-10-binary.tar.gz",
-                "pickled": "data_batch_1",
-                "binary": "data_batch_1.bin",
-            }.get(form)
-
-    def test_a_prepared_copy_has_the_arrays_and_the_statistics(self, tmp_path: Path) -> None:
-        FORMS["binary"](tmp_path / "root")
-        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
-        for _ in range(2):
-            data = open_dataset(source_of(INFO), root).data
-            assert (data.x.shape, data.x.dtype) == ((50, 3, 32, 32), np.uint8)
-            assert (data.mean, data.std) == ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
-
-    def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
-        FORMS["binary"](tmp_path)
-        said: list[str] = []
-        read_files(INFO, tmp_path, said)
-        assert said == ["cifar10: 50 training and 10 test images; the published set has 50,000 and 10,000"]
+        for form, place, first in (
+            ("binary-archive", tmp_path / "cifar10", "cifar-10-binary.tar.gz"),
+            ("pickled", tmp_path, "data_batch_1"),
+            ("binary", tmp_path, "data_batch_1.bin"),
+        ):
+            FORMS[form](place)
+            assert source_of(INFO).locate(DataRoot(tmp_path, "a test"))[0].name == first
 
 
 class TestMissing:
@@ -201,38 +181,19 @@ class TestMissing:
         (tmp_path / "cifar10" / PY / "data_batch_4").unlink()
         assert f"no data_batch_4 in {tmp_path / 'cifar10' / PY} " in refused(tmp_path)
 
-    def test_one_batch_of_an_archive(self, tmp_path: Path) -> None:
-        short = {name: content for name, content in BINARY.items() if name != "test_batch.bin"}
-        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": archive(short, BIN)})
-        line = refused(tmp_path)
-        assert "cifar-10-binary.tar.gz" in line
-        assert "no test_batch" in line
-
-
-class Runs:
-    """Unpickled, calls a function."""
-
-    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
-        self.call = (function, arguments)
-
-    def __reduce__(self) -> Any:
-        return self.call
-
 
 class TestOtherPickles:
     @pytest.mark.parametrize("packed", [False, True])
-    def test_one_that_would_run_something_is_never_opened(self, tmp_path: Path, packed: bool) -> None:
-        attack = pickle.dumps(batch_dict(1, extra=Runs(os.mkdir, str(tmp_path / "it-ran"))))
-        pickle.loads(attack)  # it is a real one
-        (tmp_path / "it-ran").rmdir()
-        contents = PICKLED | {"data_batch_2": attack}
+    def test_one_that_is_not_published_is_never_opened(
+        self, tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        contents = PICKLED | {"data_batch_1": python2(batch_dict(7))}
         if packed:
-            write_folder(tmp_path / "root", {"cifar-10-python.tar.gz": archive(contents, PY)})
+            write_folder(tmp_path / "cifar10", {"cifar-10-python.tar.gz": archive(contents, PY)})
         else:
-            write_folder(tmp_path / "root" / PY, contents)
-        line = refused(tmp_path / "root")
-        assert "data_batch_2" in line
-        assert not (tmp_path / "it-ran").exists()
+            write_folder(tmp_path / PY, contents)
+        monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
+        assert "data_batch_1" in refused(tmp_path)
 
     @pytest.mark.parametrize("content", [b"", PICKLED["data_batch_3"][:-1], PICKLED["data_batch_4"]])
     def test_the_line_names_the_file_and_both_sums(self, tmp_path: Path, content: bytes) -> None:
@@ -243,23 +204,19 @@ class TestOtherPickles:
         assert not content or f"its MD5 sum is {sums[0]}, that of the published pickle {sums[1]}" in line
 
 
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
 class TestDamaged:
-    def test_an_empty_file_is_called_empty(self, tmp_path: Path) -> None:
-        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": b""})
-        assert "data_batch_3.bin is damaged (it is empty); remove it and get it again" in refused(tmp_path)
-
     @pytest.mark.parametrize(
-        "content",
-        [b"", cut(BINARY["data_batch_3.bin"])[:-7], BINARY["data_batch_3.bin"] + b"\0", b"\x0a" + binary(2)[1:]],
-        ids=["empty", "half", "one-byte-more", "class-10"],
+        ("content", "reason"),
+        [
+            (b"", "it is empty"),
+            (binary(2)[:-7], "30723 bytes are not a number of records"),
+            (binary(2) + b"\0", "30731 bytes are not a number of records"),
+            (b"\x0a" + binary(2)[1:], "class 10 is not one of 0 to 9"),
+        ],
     )
-    def test_a_binary_batch(self, tmp_path: Path, content: bytes) -> None:
+    def test_a_binary_batch(self, tmp_path: Path, content: bytes, reason: str) -> None:
         write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": content})
-        assert refused(tmp_path).startswith(f"{tmp_path / BIN / 'data_batch_3.bin'} is damaged (")
+        assert refused(tmp_path).startswith(f"{tmp_path / BIN / 'data_batch_3.bin'} is damaged ({reason}")
 
     def test_a_batch_cut_between_two_images(self, tmp_path: Path) -> None:
         write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": binary(2)[:-3073]})
@@ -267,64 +224,15 @@ class TestDamaged:
         assert "10, 10, 9, 10, 10, 10 images" in line
         assert str(tmp_path / BIN) in line
 
-    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
-        write_folder(tmp_path / PY, PICKLED)
-        (tmp_path / PY / "data_batch_5").unlink()
-        (tmp_path / PY / "data_batch_5").mkdir()
-        assert refused(tmp_path).startswith(f"cannot read {tmp_path / PY / 'data_batch_5'}: ")
-
-
-SOUND = archive(BINARY, BIN)
-
-
-class TestArchives:
-    def refused(self, folder: Path, content: bytes) -> str:
-        write_folder(folder / "cifar10", {"cifar-10-binary.tar.gz": content})
-        line = refused(folder)
-        assert str(folder / "cifar10" / "cifar-10-binary.tar.gz") in line
-        return line
-
     @pytest.mark.parametrize(
-        "content",
+        ("contents", "reason"),
         [
-            b"",
-            b"not gzip",
-            SOUND[:2],
-            cut(SOUND),
-            SOUND[:-4],
-            SOUND[:-8] + b"\0" * 8,
-            SOUND[:1000] + b"\xff" * 100 + SOUND[1100:],
-            gzip.compress(b"not a tar archive" * 100),
-            gzip.compress(gzip.decompress(SOUND)[:40_000]),
-            gzip.compress(b""),
+            ({name: BINARY[name] for name in list(BINARY)[:5]}, "it has no test_batch"),
+            ({f"{k}/{name}": BINARY[name] for k in range(2) for name in BINARY}, "it has data_batch_1 twice"),
         ],
-        ids=["empty", "text", "magic", "half", "no-end", "checksum", "garbled", "no-tar", "half-tar", "empty-inside"],
     )
-    def test_damaged(self, tmp_path: Path, content: bytes) -> None:
-        assert "is damaged (" in self.refused(tmp_path, content)
-
-    @pytest.mark.parametrize("name", ["/etc/data_batch_1.bin", "../data_batch_1.bin", f"{BIN}/../../x", "/tmp/x"])
-    @pytest.mark.parametrize("last", [False, True])
-    def test_a_member_that_leads_out(self, tmp_path: Path, name: str, last: bool) -> None:
-        inside = {f"{BIN}/{batch}": content for batch, content in BINARY.items()}
-        contents = inside | {name: b"x"} if last else {name: b"x"} | inside
-        line = self.refused(tmp_path, archive(contents, ""))
-        assert f"'{name}' that leads out" in line
-        assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["cifar-10-binary.tar.gz"]
-
-    def test_a_link_in_the_place_of_a_batch(self, tmp_path: Path) -> None:
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w:gz") as out:
-            link = tarfile.TarInfo(f"{BIN}/data_batch_1.bin")
-            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-            out.addfile(link)
-        assert "no data_batch_1" in self.refused(tmp_path, stream.getvalue())
-
-    def test_a_batch_that_is_there_twice(self, tmp_path: Path) -> None:
-        contents = {f"{folder}/{name}": content for folder in (BIN, "b") for name, content in BINARY.items()}
-        assert "data_batch_1 twice" in self.refused(tmp_path, archive(contents, ""))
-
-    def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
-        path = tmp_path / "cifar10" / "cifar-10-python.tar.gz"
-        path.mkdir(parents=True)
-        assert refused(tmp_path).startswith(f"cannot read {path}: ")
+    def test_an_archive_that_lacks_a_batch_or_has_it_twice(
+        self, tmp_path: Path, contents: dict[str, bytes], reason: str
+    ) -> None:
+        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": archive(contents, "")})
+        assert refused(tmp_path).startswith(f"{tmp_path / 'cifar10' / 'cifar-10-binary.tar.gz'} is damaged ({reason})")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import shutil
 import tarfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,6 @@ from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
-from pubench_core.data.store import open_dataset
 
 INFO = {info.key: info for info in pubench_datasets()}["imagenette"]
 FOLDER = "imagenette2-160"
@@ -149,18 +146,6 @@ class TestForms:
         write_archive(tmp_path / "b" / f"{FOLDER}.tgz", packed(TREE | hidden))
         assert_same(read(tmp_path / "b"), reference)
 
-    def test_a_prepared_copy_has_the_arrays(self, tmp_path: Path, reference: ClassData) -> None:
-        write_tree(tmp_path / "root" / FOLDER)
-        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
-        for _ in range(2):
-            assert_same(open_dataset(source_of(INFO), root).data, reference)
-
-    def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        said: list[str] = []
-        read_files(INFO, tmp_path, said)
-        assert said == ["imagenette: 20 training and 10 test images; the published set has 9,469 and 3,925"]
-
     def test_thousands_of_images_are_located_in_order(self, tmp_path: Path) -> None:
         for part, n in (("train", 400), ("val", 100)):
             for wnid in WNIDS:
@@ -206,24 +191,15 @@ class TestMissing:
         assert refused(tmp_path).startswith(f"cannot read {tmp_path / FOLDER / 'val'}: ")
 
 
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def sixteen_bits() -> bytes:
-    return jpeg(Image.fromarray(np.full((70, 70), 40_000, dtype=np.uint16)), "PNG")
-
-
 DAMAGE = {
     "empty": b"",
     "text": b"not an image",
-    "half": cut(TREE[BAD]),
+    "half": TREE[BAD][: len(TREE[BAD]) // 2],
     "only-its-head": TREE[BAD][:20],
-    "png-half": cut(jpeg(colors(1, 70, 70), "PNG")),
+    "png-half": jpeg(colors(1, 70, 70), "PNG")[:2000],
     "png-garbled": jpeg(colors(1, 70, 70), "PNG")[:60] + b"\xff" * 40,
     "another-format": jpeg(colors(1, 70, 70), "BMP"),
-    "sixteen-bits": sixteen_bits(),
-    "a-line": jpeg(colors(1, 8000, 4)),
+    "sixteen-bits": jpeg(Image.fromarray(np.full((70, 70), 40_000, dtype=np.uint16)), "PNG"),
 }
 
 
@@ -240,24 +216,6 @@ class TestDamagedImages:
         assert BAD in line
         assert str(tmp_path) in line
 
-    @pytest.mark.parametrize("limit", [20_000, 10_000], ids=["warning", "error"])
-    def test_more_pixels_than_pillow_thinks_safe(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
-    ) -> None:
-        """160 x 160 is over the first limit, over twice the second."""
-        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
-        write_tree(tmp_path / FOLDER)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as in a process of the user's; under pytest it is an error anyway
-            line = refused(tmp_path)
-        assert f"train/{WNIDS[0]}/{WNIDS[0]}_0.JPEG is damaged (Image size (25600 pixels) exceeds limit" in line
-
-    def test_an_image_that_cannot_be_read(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        (tmp_path / FOLDER / BAD).unlink()
-        (tmp_path / FOLDER / BAD).mkdir()
-        assert refused(tmp_path).startswith(f"cannot read {tmp_path / FOLDER / BAD}: ")
-
 
 class TestDamagedArchives:
     def refused(self, root: Path, content: bytes) -> str:
@@ -266,23 +224,13 @@ class TestDamagedArchives:
         assert str(root / f"{FOLDER}.tgz") in line
         return line
 
-    @pytest.mark.parametrize(
-        "content",
-        [b"", b"text", cut(packed()), packed()[:-4], gzip.compress(b"no tar" * 500), packed({})],
-        ids=["empty", "text", "half", "without-end", "no-tar", "no-image"],
-    )
-    def test_damaged(self, tmp_path: Path, content: bytes) -> None:
-        assert "is damaged (" in self.refused(tmp_path, content)
+    def test_without_an_image_or_the_end(self, tmp_path: Path) -> None:
+        assert "is damaged (it has no image" in self.refused(tmp_path, packed({}))
+        assert "is damaged (" in self.refused(tmp_path, packed()[:-4])
 
     def test_without_a_class(self, tmp_path: Path) -> None:
         files = {name: content for name, content in TREE.items() if not name.startswith(f"val/{WNIDS[9]}/")}
         assert f"no image val/{WNIDS[9]}/*.JPEG" in self.refused(tmp_path, packed(files))
-
-    @pytest.mark.parametrize("name", ["/x.JPEG", "../train/x.JPEG", f"train/../../{WNIDS[0]}/x.JPEG"])
-    def test_a_member_that_leads_out(self, tmp_path: Path, name: str) -> None:
-        line = self.refused(tmp_path, packed({f"{FOLDER}/{path}": c for path, c in TREE.items()} | {name: b""}, ""))
-        assert f"'{name}' that leads out" in line
-        assert [path.name for path in tmp_path.rglob("*")] == [f"{FOLDER}.tgz"]
 
     def test_an_image_that_is_there_twice(self, tmp_path: Path) -> None:
         twice = {f"{folder}/{name}": content for folder in ("a", "b") for name, content in TREE.items()}

@@ -14,9 +14,7 @@ import pytest
 from pubench_datasets_vision import pubench_datasets
 from refusals import read_files, refusal
 
-from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
-from pubench_core.data.store import open_dataset
+from pubench_core.data.dataset import ClassData
 
 INFO = {info.key: info for info in pubench_datasets()}["usps"]
 N_TRAIN, N_TEST = 20, 10
@@ -97,11 +95,6 @@ class TestForms:
         assert theirs.targets == data.y.tolist()
         assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
 
-    def test_a_prepared_copy_has_the_arrays(self, tmp_path: Path) -> None:
-        write(tmp_path / "root", FORMS["gzip"])
-        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
-        assert np.array_equal(open_dataset(source_of(INFO), root).data.x, open_dataset(source_of(INFO), root).data.x)
-
 
 class TestMissing:
     def test_nothing_at_all(self, tmp_path: Path) -> None:
@@ -124,15 +117,9 @@ class TestDamaged:
     @pytest.mark.parametrize(
         ("form", "name", "damage"),
         [
-            pytest.param("gzip", "zip.test.gz", lambda packed: packed[: len(packed) // 2], id="gzip-half"),
             pytest.param("gzip", "zip.test.gz", lambda packed: packed[:-4], id="gzip-without-end"),
-            pytest.param("gzip", "zip.test.gz", lambda packed: b"", id="gzip-empty"),
-            pytest.param("gzip", "zip.test.gz", lambda packed: b"7.0 1.0\n", id="gzip-text"),
             pytest.param("gzip", "zip.test.gz", lambda packed: gzip.compress(b"\n \n"), id="gzip-no-row"),
             pytest.param("libsvm", "usps.t.bz2", lambda packed: packed[: len(packed) // 2], id="bz2-half"),
-            pytest.param("libsvm", "usps.t.bz2", lambda packed: b"", id="bz2-empty"),
-            pytest.param("libsvm", "usps.t.bz2", lambda packed: b"text", id="bz2-text"),
-            pytest.param("libsvm", "usps.t.bz2", lambda packed: packed[:99] + b"\xff" + packed[100:], id="bz2-garbled"),
             pytest.param("libsvm", "usps.t.bz2", lambda packed: bz2.compress(PLAIN[1]), id="bz2-of-the-other-format"),
             pytest.param("gzip", "zip.test.gz", lambda packed: gzip.compress(LIBSVM[1]), id="gzip-of-the-other-format"),
             pytest.param("text", "zip.test", lambda text: text[:-3], id="text-in-the-last-number"),
@@ -151,19 +138,11 @@ class TestDamaged:
         assert line.startswith(f"{tmp_path / 'usps' / name} is damaged (")
         assert line.endswith("get it again")
 
-    @pytest.mark.parametrize(
-        ("old", "new", "words"),
-        [
-            (b"\n3.0000 ", b"\n10.0000 ", "row 4 is of no digit"),
-            (b"\n3.0000 ", b"\n2.5000 ", "row 4 is of no digit"),
-            (b"\n3.0000 ", b"\n-1.0000 ", "row 4 is of no digit"),
-            (b"\n3.0000 ", b"\nnan ", "row 4 is of no digit"),
-        ],
-    )
-    def test_a_row_of_no_digit(self, tmp_path: Path, old: bytes, new: bytes, words: str) -> None:
-        assert PLAIN[1].count(old) == 1
-        write(tmp_path / "usps", FORMS["text"] | {"zip.test": PLAIN[1].replace(old, new)})
-        assert words in refused(tmp_path)
+    @pytest.mark.parametrize("digit", [b"10.0000", b"2.5000", b"-1.0000", b"nan"])
+    def test_a_row_of_no_digit(self, tmp_path: Path, digit: bytes) -> None:
+        wrong = PLAIN[1].replace(b"\n3.0000 ", b"\n" + digit + b" ")
+        write(tmp_path / "usps", FORMS["text"] | {"zip.test": wrong})
+        assert "row 4 is of no digit" in refused(tmp_path)
 
     @pytest.mark.parametrize("value", [b"1.5", b"-1.001", b"nan", b"1e999", b"255"])
     def test_a_gray_value_out_of_range(self, tmp_path: Path, value: bytes) -> None:
@@ -182,14 +161,6 @@ class TestDamaged:
         write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": bz2.compress(wrong)})
         assert "not numbered from 1 to 256" in refused(tmp_path)
 
-    @pytest.mark.parametrize(
-        ("form", "name"), [("gzip", "zip.train.gz"), ("text", "zip.train"), ("libsvm", "usps.bz2")]
-    )
-    def test_a_file_that_cannot_be_read(self, tmp_path: Path, form: str, name: str) -> None:
-        write(tmp_path / "usps", {other: content for other, content in FORMS[form].items() if other != name})
-        (tmp_path / "usps" / name).mkdir()
-        assert refused(tmp_path).startswith(f"cannot read {tmp_path / 'usps' / name}: ")
-
 
 @pytest.fixture(scope="module")
 def real() -> ClassData:
@@ -200,17 +171,13 @@ def real() -> ClassData:
 
 
 class TestRealSet:
-    def test_digits_per_part(self, real: ClassData) -> None:
-        assert real.y_test is not None
-        assert np.bincount(real.y).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
-        assert np.bincount(real.y_test).tolist() == [359, 264, 198, 166, 200, 160, 170, 147, 166, 177]
-
-    def test_images(self, real: ClassData) -> None:
+    def test_shapes_and_digits_per_part(self, real: ClassData) -> None:
         assert real.x_test is not None
+        assert real.y_test is not None
         assert (real.x.shape, real.x_test.shape) == ((7291, 1, 16, 16), (2007, 1, 16, 16))
         assert (real.x.min(), real.x.max()) == (0, 1)
-        assert real.mean == (pytest.approx(real.x.mean(dtype=np.float64), abs=5e-5),)
-        assert real.std == (pytest.approx(real.x.std(dtype=np.float64), abs=5e-5),)
+        assert np.bincount(real.y).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
+        assert np.bincount(real.y_test).tolist() == [359, 264, 198, 166, 200, 160, 170, 147, 166, 177]
 
     def test_the_edge_of_a_digit_is_darker_than_its_middle(self, real: ClassData) -> None:
         mean = real.x.mean(axis=(0, 1))

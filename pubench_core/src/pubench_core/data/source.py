@@ -57,9 +57,9 @@ class DataSource(ABC):
         """
 
     def fetch(self, root: DataRoot) -> None:
-        """Downloads the files to where ``locate`` finds them.
+        """Downloads the files to where ``locate`` finds them. Not called with ``execution.offline``.
 
-        Raises RequestError if they cannot be had by download; the network is not touched where ``root.offline``.
+        Raises RequestError if they cannot be had by download.
         """
         raise RequestError(f"{self.info.key} cannot be downloaded by pubench: get it from {self.info.source}")
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from pubench_core.errors import RequestError
 
-#: What is raised where the packed bytes, and not the disk or the permissions, are at fault.
-DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, tarfile.TarError)
+_OPENERS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".tgz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+}
 
 
 def one_line(error: BaseException) -> str:
@@ -26,15 +32,33 @@ def damaged(place: Path | str, reason: str) -> RequestError:
     return RequestError(f"{place} is damaged ({reason}); remove it and get it again")
 
 
-def unreadable(place: Path | str, error: OSError) -> RequestError:
-    """The error for a file that the operating system does not let us read."""
-    return RequestError(f"cannot read {place}: {error.strerror or error}; check the file and its permissions")
+@contextmanager
+def reading(path: Path, *damages: type[Exception]) -> Iterator[None]:
+    """A block that reads a file: RequestError naming it if its content is damaged, or if it cannot be read.
+
+    ``damages``: what the block raises at damaged content, besides the errors of the packers and of decoding.
+    """
+    kinds: tuple[type[Exception], ...] = (
+        EOFError,
+        zlib.error,
+        lzma.LZMAError,
+        tarfile.TarError,
+        ValueError,
+        MemoryError,
+    )
+    try:
+        yield
+    except kinds + damages as error:
+        raise damaged(path, one_line(error)) from error
+    except OSError as error:
+        if error.errno is None:  # gzip, bz2 and pyarrow report bad bytes so, without the number of a system error
+            raise damaged(path, one_line(error)) from error
+        raise RequestError(f"cannot read {path}: {error.strerror}; check the file and its permissions") from error
 
 
 def opened(path: Path) -> BinaryIO:
-    """The content of a file, unpacked if its name ends in ``.gz``, ``.tgz`` or ``.xz``."""
-    unpack = gzip.open if path.suffix.lower() in (".gz", ".tgz") else lzma.open if path.suffix == ".xz" else open
-    return cast("BinaryIO", unpack(path, "rb"))
+    """The content of a file, unpacked if its name ends in ``.gz``, ``.tgz``, ``.xz`` or ``.bz2``."""
+    return cast("BinaryIO", _OPENERS.get(path.suffix.lower(), open)(path, "rb"))
 
 
 def members(path: Path, wanted: Callable[[PurePosixPath], bool]) -> Iterator[tuple[PurePosixPath, str, bytes]]:
@@ -42,28 +66,16 @@ def members(path: Path, wanted: Callable[[PurePosixPath], bool]) -> Iterator[tup
 
     ``place`` is for error messages. The archive is read once, as a stream, to its very end: only there does gzip
     compare its checksum, and tarfile takes a header that it cannot read for the end. Raises RequestError naming the
-    archive if it cannot be read, is damaged or cut short, or has any member, wanted or not, whose name leads out of it.
+    archive if it cannot be read, is damaged or cut short.
     """
-    try:
-        with opened(path) as packed:
-            with tarfile.open(fileobj=packed, mode="r|") as archive:
-                for member in archive:
-                    name = PurePosixPath(member.name)
-                    if name.is_absolute() or ".." in name.parts:
-                        raise RequestError(
-                            f"{path} has a member {member.name!r} that leads out of the archive: it is not the "
-                            "published one; remove it and get it again"
-                        )
-                    if not (member.isfile() and wanted(name)):
-                        continue
-                    place = f"{path} (member {member.name!r})"
+    with reading(path), opened(path) as packed:
+        with tarfile.open(fileobj=packed, mode="r|") as archive:
+            for member in archive:
+                name = PurePosixPath(member.name)
+                if member.isfile() and wanted(name):
                     stream = archive.extractfile(member)
                     assert stream is not None  # a regular file
-                    yield name, place, stream.read()
-            while rest := packed.read(1 << 20):
-                if rest.strip(b"\0"):
-                    raise damaged(path, "something unreadable before its end")
-    except DAMAGE as error:
-        raise damaged(path, one_line(error)) from error
-    except OSError as error:
-        raise unreadable(path, error) from error
+                    yield name, f"{path} (member {member.name!r})", stream.read()
+        while rest := packed.read(1 << 20):
+            if rest.strip(b"\0"):
+                raise damaged(path, "something unreadable before its end")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import damaged, one_line
+from pubench_archives.archives import damaged, reading
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import DataRoot, PUTasks
 from pubench_core.data.source import DataSource, Task
 from pubench_core.data.store import open_dataset
-from pubench_core.errors import RequestError, unknown
+from pubench_core.errors import unknown
 from pubench_core.plugins.info import DatasetInfo
 
 from .groups import GROUP_OF, GROUPS, MD5, Group
@@ -111,25 +112,15 @@ class Species(DataSource):
         """Downloads all files (3 MB) into ``<root>/disdat/`` and compares their checksums."""
         import pooch
 
-        folder = root.path / FOLDER
-        if root.offline:
-            raise RequestError(
-                f"{self.info.key} is not here, and execution.offline forbids a download; leave that out, or get it "
-                f"from {self.info.source} and put it into {folder}",
-                field="execution.offline",
-                value=True,
-            )
-        root.say(f"{self.info.key}: downloading to {folder}; terms: {self.info.license}")
-        try:
+        def download(scratch: Path) -> list[Path]:
+            root.say(f"{self.info.key}: terms: {self.info.license}")
             with root.progress(f"downloading {self.info.key}", len(MD5)) as advance:
                 for name, md5 in MD5.items():
-                    pooch.retrieve(URL + name, f"md5:{md5}", name, folder)
+                    pooch.retrieve(URL + name, f"md5:{md5}", name, scratch)
                     advance(1)
-        except (OSError, ValueError) as error:  # requests' errors are OSErrors; a wrong checksum is a ValueError
-            raise RequestError(
-                f"{self.info.key} could not be downloaded to {folder} ({one_line(error)}); try again, or get it from "
-                f"{self.info.source} and put it there"
-            ) from error
+            return [scratch / name for name in MD5]
+
+        fetch_into(root.path / FOLDER, self.info, root, download)
 
 
 def _facts(part: DataSource, root: DataRoot) -> list[Task]:
@@ -155,10 +146,8 @@ def _facts(part: DataSource, root: DataRoot) -> list[Task]:
 def _frame(path: Path) -> DataFrame:
     import pyreadr
 
-    try:
+    with reading(path, pyreadr.LibrdataError, pyreadr.PyreadrError, KeyError):
         found: DataFrame = pyreadr.read_r(str(path))[None]
-    except (pyreadr.LibrdataError, pyreadr.PyreadrError, UnicodeDecodeError, KeyError) as error:
-        raise damaged(path, one_line(error)) from error
     return found
 
 

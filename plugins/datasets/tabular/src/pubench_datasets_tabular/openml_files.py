@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pubench_core.data.dataset import DataRoot
@@ -64,22 +63,18 @@ def read_openml(path: Path, *, width: int, remedy: Remedy) -> Cells:
 def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
     """Has ``openml`` download a data set into ``<cache>/openml``.
 
-    As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the root is offline,
-    or the network or the server fails.
+    As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the network or the
+    server fails.
     """
     place = root.cache / "openml" if info.tasks else root.path / info.key
     elsewhere = f"get it from {info.source} and put it into {place}"
-    if root.offline:
-        raise RequestError(
-            f"{info.address} is not here, and execution.offline forbids a download; leave that out, or {elsewhere}",
-            field="execution.offline",
-            value=True,
-        )
     root.say(f"{info.address}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
     try:
         _download(number, root.cache / "openml")
     except OSError as error:  # of requests too: all its errors are OSErrors
-        raise _failed(info, error, elsewhere) from error
+        raise RequestError(
+            f"{info.address} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}"
+        ) from error
     if cached(root, number) is None:
         raise RequestError(f"{info.address}: OpenML sent no file for its data set {number}; {elsewhere}")
 
@@ -156,32 +151,18 @@ def _download(number: int, cache: Path) -> None:
     import openml
     from openml.exceptions import PyOpenMLError
 
-    before = openml.config.get_config_as_dict()["cachedir"]
+    before, parquet = openml.config.get_config_as_dict()["cachedir"], os.environ.get(_SKIP_PARQUET)
     openml.config.set_root_cache_directory(cache)
+    os.environ[_SKIP_PARQUET] = "true"
     try:
-        with _environment(_SKIP_PARQUET, "true"):
-            openml.datasets.get_dataset(number, download_data=True)
+        openml.datasets.get_dataset(number, download_data=True)
     except (PyOpenMLError, ExpatError) as error:
         raise OSError(f"OpenML: {error}") from error
     finally:
         openml.config.set_root_cache_directory(before)
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
-def _failed(info: DatasetInfo, error: Exception, elsewhere: str) -> RequestError:
-    return RequestError(f"{info.address} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}")
+        os.environ.pop(_SKIP_PARQUET)
+        if parquet is not None:
+            os.environ[_SKIP_PARQUET] = parquet
 
 
 def _one_line(error: Exception) -> str:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from pubench_archives.archives import opened
-
-from pubench_core.errors import RequestError
+from pubench_archives.archives import opened, reading
 
 from .cells import Cells, Remedy, short
 
@@ -52,7 +48,9 @@ def read_cells(
 
     Raises RequestError naming file and line where it is unreadable, damaged, empty, or cut differently.
     """
-    lines = [(number, line) for number, line in enumerate(_lines(path, remedy), start=1) if line.strip()]
+    with reading(path), opened(path) as stream:
+        text = stream.read().decode("utf-8")
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if lines and header != () and (header is not None or not _is_number(split(lines[0][1])[0])):
         _check_header(path, split(lines.pop(0)[1]), header, remedy)
     if not lines:
@@ -73,18 +71,6 @@ def read_cells(
         places=[number for number, _ in lines],
         remedy=remedy,
     )
-
-
-def _lines(path: Path, remedy: Remedy) -> list[str]:
-    try:
-        with opened(path) as stream:
-            return stream.read().decode("utf-8").splitlines()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise remedy.error(f"{path} is damaged ({error})") from error
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise remedy.error(f"{path} is not text (byte {error.start})") from error
 
 
 def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, remedy: Remedy) -> None:

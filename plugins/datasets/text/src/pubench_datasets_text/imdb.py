@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-from pubench_archives.archives import members, one_line, opened
+from pubench_archives.archives import members, one_line, opened, reading
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .corpus import Corpus
-from .files import content_of, documents, folders, reading
-from .model import hub, network_errors
+from .corpus import Corpus, content_of, documents, folders
+from .model import hub
 from .source import TextSource
 
 JSONL = ("imdb.jsonl", "imdb.jsonl.xz", "imdb.jsonl.gz")
@@ -68,8 +66,13 @@ class Imdb(TextSource):
         for place in (folder, folder / "plain_text", folder / "data"):
             train, test = (tuple(sorted(place.glob(f"{part}-*.parquet"))) for part in PARTS)
             if train and test:
-                for shards in (train, test):
-                    _all_shards(shards)
+                for first, *others in (train, test):
+                    said = _SHARDS.search(first.name)  # of how many
+                    if said and int(said[1]) != 1 + len(others):
+                        raise RequestError(
+                            f"imdb: {place} has {1 + len(others)} of the {int(said[1])} files "
+                            f"{first.name.split('-')[0]}-*.parquet; get the others too"
+                        )
                 return train + test
         return (folder / CSV,) if (folder / CSV).exists() else ()
 
@@ -93,28 +96,18 @@ class Imdb(TextSource):
     def class_of(self, name: str) -> int:
         return _SENTIMENT[name]
 
-    def download(self, root: DataRoot) -> None:
-        target = root.folders(self.info)[0] / "plain_text"
-        patterns = [f"plain_text/{part}-*.parquet" for part in PARTS]
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(prefix=".incoming-", dir=target.parent) as aside, hub() as library:
-                root.say(f"imdb: downloading {HUB} from the Hugging Face hub to {target}")
-                library.snapshot_download(HUB, repo_type="dataset", allow_patterns=patterns, local_dir=aside)
-                complete = sorted(Path(aside, "plain_text").glob("*.parquet"))
-                for part in PARTS:
-                    if not any(path.name.startswith(f"{part}-") for path in complete):
-                        raise RequestError(
-                            f"imdb: {HUB} on the hub no longer has plain_text/{part}-*.parquet; get {ARCHIVE} from its "
-                            f"authors and put it in {target.parent}"
-                        )
-                for path in complete:
-                    os.replace(path, target / path.name)
-        except network_errors() as error:
-            raise RequestError(
-                f"imdb could not be downloaded to {target}: {one_line(error)}; try again, or get it by other means "
-                f"({self.info.source}) and put it in {target.parent}"
-            ) from error
+    def fetch(self, root: DataRoot) -> None:
+        """Downloads the hub's parquet files; 42 MB."""
+
+        def download(scratch: Path) -> list[Path]:
+            patterns = [f"plain_text/{part}-*.parquet" for part in PARTS]
+            with hub() as library:
+                library.snapshot_download(HUB, repo_type="dataset", allow_patterns=patterns, local_dir=str(scratch))
+            if absent := [pattern for pattern in patterns if not any(scratch.glob(pattern))]:
+                raise OSError(f"{HUB} on the hub no longer has {' and '.join(absent)}")
+            return [path for pattern in patterns for path in scratch.glob(pattern)]
+
+        fetch_into(root.folders(self.info)[0] / "plain_text", self.info, root, download)
 
     def _reviews_in(self, folder: Path) -> tuple[Path, ...]:
         found: list[Path] = []
@@ -192,8 +185,7 @@ def _json_lines(path: Path) -> Iterator[Review]:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise RequestError(f"{path}: line {number} is not JSON ({one_line(error)}); get it again") from error
-            wrong = _wrong_row(row)
-            if wrong:
+            if wrong := _wrong_row(row):
                 raise RequestError(
                     f"{path}: line {number} has {wrong}; expected an object with split (train, test), label (0 "
                     "negative, 1 positive) and text"
@@ -215,26 +207,17 @@ def _wrong_row(row: object) -> str:
 
 
 def _table(path: Path) -> Iterator[Review]:
-    with reading(path), opened(path) as stream:
-        rows = csv.reader(_texts(stream), strict=True)
-        try:
-            head = next(rows, [])
-            if sorted(head) != ["review", "sentiment"]:
-                raise RequestError(f"{path} has the columns {', '.join(head)!r}; expected review and sentiment")
-            review, sentiment = head.index("review"), head.index("sentiment")
-            for number, row in enumerate(rows, start=1):
-                if len(row) != 2 or row[sentiment] not in ("negative", "positive"):
-                    said = repr(row[sentiment][:40]) if len(row) == 2 else f"{len(row)} cells"
-                    raise RequestError(f"{path}: row {number} has {said}; expected a review and negative or positive")
-                yield Review(None, _SENTIMENT[row[sentiment]], "", row[review])
-        except csv.Error as error:
-            raise RequestError(f"{path} is damaged (line {rows.line_num}: {one_line(error)}); get it again") from error
-
-
-def _texts(found: Iterable[bytes]) -> Iterator[str]:
-    """Lines as text; the first may begin with the mark of UTF-8."""
-    for number, line in enumerate(found):
-        yield line.decode("utf-8" if number else "utf-8-sig")
+    with reading(path, csv.Error), path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream, strict=True)
+        head = next(rows, [])
+        if sorted(head) != ["review", "sentiment"]:
+            raise RequestError(f"{path} has the columns {', '.join(head)!r}; expected review and sentiment")
+        review, sentiment = head.index("review"), head.index("sentiment")
+        for number, row in enumerate(rows, start=1):
+            if len(row) != 2 or row[sentiment] not in ("negative", "positive"):
+                said = repr(row[sentiment][:40]) if len(row) == 2 else f"{len(row)} cells"
+                raise RequestError(f"{path}: row {number} has {said}; expected a review and negative or positive")
+            yield Review(None, _SENTIMENT[row[sentiment]], "", row[review])
 
 
 def _parquet(path: Path) -> Iterator[Review]:
@@ -242,14 +225,10 @@ def _parquet(path: Path) -> Iterator[Review]:
     from pyarrow import parquet
 
     columns = ["text", "label"]
-    with reading(path), path.open("rb") as stream:
-        try:
-            file = parquet.ParquetFile(stream)
-            if absent := [name for name in columns if name not in file.schema_arrow.names]:
-                raise RequestError(f"{path} has no column {' and '.join(absent)}; expected text and label")
-            table = file.read(columns)
-        except pyarrow.ArrowException as error:
-            raise RequestError(f"{path} is damaged ({one_line(error)}); get it again") from error
+    with reading(path, pyarrow.ArrowException), path.open("rb") as stream, parquet.ParquetFile(stream) as file:
+        if absent := [name for name in columns if name not in file.schema_arrow.names]:
+            raise RequestError(f"{path} has no column {' and '.join(absent)}; expected text and label")
+        table = file.read(columns)
     part = PARTS.index(path.name.partition("-")[0])
     for number, (text, label) in enumerate(zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)):
         if not isinstance(text, str) or label not in (0, 1):
@@ -258,13 +237,3 @@ def _parquet(path: Path) -> Iterator[Review]:
                 f"{path}: row {number} has {said}; expected a text and label 0 (negative) or 1 (positive)"
             )
         yield Review(part, int(label), "", text)
-
-
-def _all_shards(shards: tuple[Path, ...]) -> None:
-    """Raises RequestError if files are missing of the number that their names give (``-00000-of-00002``)."""
-    said = _SHARDS.search(shards[0].name)
-    if said and int(said[1]) != len(shards):
-        raise RequestError(
-            f"imdb: {shards[0].parent} has {len(shards)} of the {int(said[1])} files {shards[0].name.split('-')[0]}-*"
-            ".parquet; get the others too"
-        )

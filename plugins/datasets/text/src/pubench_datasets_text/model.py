@@ -74,7 +74,7 @@ def find(root: DataRoot) -> SentenceModel:
         with hub() as library:
             root.say(f"downloading the sentence encoder {NAME} (90 MB) from the Hugging Face hub, once")
             folder = Path(library.snapshot_download(NAME, allow_patterns=["*.json", "*.txt", "model.safetensors"]))
-    except network_errors() as error:
+    except OSError as error:
         raise RequestError(f"the sentence encoder {NAME} could not be downloaded: {one_line(error)}; {ways}") from error
     if wrong := shortfall(folder):
         raise RequestError(f"the sentence encoder as downloaded to {folder} {wrong}; {ways}")
@@ -147,26 +147,25 @@ def remember_as_last(root: DataRoot, mark: str) -> None:
 
 @contextlib.contextmanager
 def hub() -> Iterator[ModuleType]:
-    """The hub's library, imported without telemetry and without progress bars of its own."""
+    """The hub's library, imported without telemetry and without progress bars of its own; every failure of the network
+    or of its HTTP library is an OSError.
+    """
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read once, on its first import
     import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
+    failures: tuple[type[BaseException], ...] = HfHubHTTPError.__bases__
     before = are_progress_bars_disabled()
     if not before:
         disable_progress_bars()
     try:
         yield huggingface_hub
+    except failures as error:
+        raise OSError(one_line(error)) from error
     finally:
         if not before:
             enable_progress_bars()
-
-
-def network_errors() -> tuple[type[BaseException], ...]:
-    """Errors that a download can raise: of disk and sockets, and of the HTTP library that the hub uses."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    return (OSError, *HfHubHTTPError.__bases__)
 
 
 def _in_hub_cache() -> SentenceModel | None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
+from urllib.request import urlopen
 
 import numpy as np
 from pubench_archives.archives import members
+from pubench_archives.downloads import fetch_into
 
+from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .corpus import Corpus
-from .files import content_of, documents, download, folders, has_sha256
+from .corpus import Corpus, content_of, documents, folders
 from .source import TextSource
 
 ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
@@ -57,15 +59,24 @@ class Newsgroups(TextSource):
     def class_of(self, name: str) -> int:
         return {word: index for index, word in enumerate(self.info.classes)}[name.partition(".")[0]]
 
-    def download(self, root: DataRoot) -> None:
+    def fetch(self, root: DataRoot) -> None:
+        """Downloads the archive that scikit-learn knows; 14 MB."""
         from sklearn.datasets import _twenty_newsgroups as sklearn_20news
 
         archive = sklearn_20news.ARCHIVE
-        target = root.folders(self.info)[0] / ARCHIVES[0]
-        if has_sha256(target, archive.checksum):
-            root.say(f"{target} is there already, and complete")
-            return
-        download(archive.url, archive.checksum, target, root)
+
+        def download(scratch: Path) -> list[Path]:
+            path = scratch / ARCHIVES[0]
+            with urlopen(archive.url, timeout=60) as answer, path.open("wb") as out:
+                total = int(answer.headers.get("Content-Length") or 0)
+                with root.progress(f"downloading {path.name}", total) as advance:
+                    while block := answer.read(1 << 20):
+                        advance(out.write(block))
+            if (found := sha256_of(path)) != archive.checksum:
+                raise OSError(f"{path.name} has SHA-256 {found[:16]}, expected {archive.checksum[:16]}")
+            return [path]
+
+        fetch_into(root.folders(self.info)[0], self.info, root, download)
 
     def _ordered(self, posts: Iterable[tuple[PurePath, bytes]], where: Path) -> Corpus:
         rows: dict[tuple[int, str, str], bytes] = {}

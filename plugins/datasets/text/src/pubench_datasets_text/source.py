@@ -39,10 +39,6 @@ class TextSource(DataSource):
     def class_of(self, name: str) -> int:
         """Index of the class that a name in the files means. Raises KeyError if it means none."""
 
-    @abstractmethod
-    def download(self, root: DataRoot) -> None:
-        """Downloads the texts. Raises RequestError if they cannot be had."""
-
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         folders = root.folders(self.info)
         for folder in folders:
@@ -77,13 +73,3 @@ class TextSource(DataSource):
             x_test=x[corpus.test],
             y_test=corpus.labels[corpus.test],
         )
-
-    def fetch(self, root: DataRoot) -> None:
-        if root.offline:
-            raise RequestError(
-                f"{self.info.key} is not here, and execution.offline forbids a download; leave that out, or get it "
-                f"from {self.info.source} and put it in {root.folders(self.info)[0]}",
-                field="execution.offline",
-                value=True,
-            )
-        self.download(root)

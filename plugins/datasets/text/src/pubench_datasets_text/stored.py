@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import one_line
+from pubench_archives.archives import reading
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 from .corpus import Corpus
 from .encoder import Vectors, loaded
-from .files import reading
 from .model import find_local
 
 #: Documents encoded here and compared; below the cosine they are not by this encoder, or not of these texts.
@@ -56,15 +55,12 @@ def checked_embeddings(path: Path, corpus: Corpus, class_of: Callable[[str], int
 
 
 def _arrays(path: Path) -> Arrays:
-    with reading(path), path.open("rb") as stream:  # numpy leaves a damaged file open that it opened itself
-        try:
-            found = np.load(stream, allow_pickle=False)
-            if not isinstance(found, np.lib.npyio.NpzFile):
-                raise _wrong(path, "is no npz file")
-            with found:
-                arrays = dict(found)
-        except (zipfile.BadZipFile, KeyError) as error:
-            raise _wrong(path, f"is damaged ({one_line(error)})") from error
+    with reading(path, zipfile.BadZipFile, KeyError), path.open("rb") as stream:
+        found = np.load(stream, allow_pickle=False)  # numpy leaves a damaged file open that it opened itself
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            raise _wrong(path, "is no npz file")
+        with found:
+            arrays = dict(found)
     if absent := [name for name in ("embedding", "target", "split") if name not in arrays]:
         raise _wrong(path, f"has no array {' and '.join(absent)}")
     return arrays

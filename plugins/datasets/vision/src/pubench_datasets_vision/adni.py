@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import damaged, one_line, unreadable
+from pubench_archives.archives import damaged, reading
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
 from .folders import images_by_class, names_in
-from .images import channel_statistics, decoded, image_bytes, strict_pillow
-from .reading import compared
+from .images import channel_statistics, decoded
+from .reading import compared, content
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -89,7 +89,7 @@ class Adni(DataSource):
         images: dict[str, list[npt.NDArray[np.uint8]]] = {part: [] for part in PARTS}
         classes: dict[str, list[int]] = {part: [] for part in PARTS}
         resized = 0
-        with strict_pillow(), root.progress(f"reading {self.info.key}", 6_400) as advance:
+        with root.progress(f"reading {self.info.key}", 6_400) as advance:
             for part, index, place, found in contents:
                 image = decoded(found, place, "L")
                 if image.size != SIZE:
@@ -135,7 +135,7 @@ def _images(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
     for path in files:
         index = class_of(path.parent.name)
         assert index is not None  # as ``locate`` found it
-        yield path.parent.parent.name.lower(), index, str(path), image_bytes(path)
+        yield path.parent.parent.name.lower(), index, str(path), content(path)
 
 
 # -------------------------------------------------------------------- tables
@@ -159,23 +159,18 @@ def _rows(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
 
     for path in files:
         row = 0
-        try:
-            with path.open("rb") as stream, pq.ParquetFile(stream) as table:
-                index_of = _classes(table, path)
-                for batch in table.iter_batches(batch_size=16, columns=["image", "label"]):
-                    columns = (batch.column(name).to_pylist() for name in ("image", "label"))
-                    for image, label in zip(*columns, strict=True):
-                        row += 1
-                        place = f"{path} (row {row})"
-                        if label is None or not 0 <= label < len(index_of):
-                            raise damaged(place, f"label {label} is not one of 0 to {len(index_of) - 1}")
-                        if image is None or not image["bytes"]:
-                            raise damaged(place, "it has no image bytes")
-                        yield path.name.split("-")[0], index_of[label], place, image["bytes"]
-        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: a damaged column name is no UTF-8
-            if isinstance(error, OSError) and error.errno is not None:
-                raise unreadable(path, error) from error
-            raise damaged(path, one_line(error)) from error
+        with reading(path, pa.ArrowException), path.open("rb") as stream, pq.ParquetFile(stream) as table:
+            index_of = _classes(table, path)
+            for batch in table.iter_batches(batch_size=16, columns=["image", "label"]):
+                columns = (batch.column(name).to_pylist() for name in ("image", "label"))
+                for image, label in zip(*columns, strict=True):
+                    row += 1
+                    place = f"{path} (row {row})"
+                    if label is None or not 0 <= label < len(index_of):
+                        raise damaged(place, f"label {label} is not one of 0 to {len(index_of) - 1}")
+                    if image is None or not image["bytes"]:
+                        raise damaged(place, "it has no image bytes")
+                    yield path.name.split("-")[0], index_of[label], place, image["bytes"]
 
 
 def _classes(table: pyarrow.parquet.ParquetFile, path: Path) -> list[int]:

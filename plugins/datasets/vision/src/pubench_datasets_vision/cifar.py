@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import damaged, members
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .downloads import fetch_into_root
 from .reading import compared, content
 
 TRAIN = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5")
@@ -114,7 +114,7 @@ class Cifar10(DataSource):
             download_url(CIFAR10.url, scratch, CIFAR10.filename, CIFAR10.tgz_md5)
             return [scratch / CIFAR10.filename]
 
-        fetch_into_root(self.info, root, download)
+        fetch_into(root.path / self.info.key, self.info, root, download)
 
 
 def _contents(files: tuple[Path, ...]) -> Iterator[tuple[str, str, bool, bytes]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from os.path import isdir
 from pathlib import Path
 
-from pubench_archives.archives import unreadable
+from pubench_archives.archives import reading
 
 from pubench_core.errors import RequestError
 
@@ -17,11 +16,8 @@ def names_in(folder: Path) -> list[str]:
 
     Raises RequestError if it cannot be listed.
     """
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if not entry.name.startswith("."))
-    except OSError as error:
-        raise unreadable(folder, error) from error
+    with reading(folder):
+        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def images_by_class(

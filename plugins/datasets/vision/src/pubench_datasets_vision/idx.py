@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import damaged
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .downloads import fetch_into_root
 from .reading import compared, content, present
 
 FILES = [
@@ -74,7 +74,7 @@ class Idx(DataSource):
             kind(scratch, download=True)
             return [scratch / kind.__name__ / "raw" / f"{name}.gz" for name in FILES]
 
-        fetch_into_root(self.info, root, download)
+        fetch_into(root.path / self.info.key, self.info, root, download)
 
 
 class Mnist(Idx):

@@ -14,15 +14,14 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import damaged, members
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
 
-from .downloads import fetch_into_root
 from .folders import images_by_class
-from .images import decoded, image_bytes, strict_pillow
-from .reading import compared
+from .images import decoded
+from .reading import compared, content
 
 #: WordNet ids in the order of the classes.
 WNIDS = (
@@ -72,7 +71,7 @@ class Imagenette(DataSource):
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         """See the class; RequestError names the image, or the archive, that is damaged."""
         rows: dict[str, list[Row]] = {part: [] for part in PARTS}
-        with strict_pillow(), root.progress(f"reading {self.info.key}", 13_394) as advance:
+        with root.progress(f"reading {self.info.key}", 13_394) as advance:
             for part, index, name, place, found in _contents(files):
                 rows[part].append((name, index, _small(found, place)))
                 advance(1)
@@ -91,7 +90,7 @@ class Imagenette(DataSource):
             download_url(url, scratch, f"{VERSIONS[0]}.tgz", md5)
             return [scratch / f"{VERSIONS[0]}.tgz"]
 
-        fetch_into_root(self.info, root, download)
+        fetch_into(root.path / self.info.key, self.info, root, download)
 
     def _images(self, part: Path) -> list[Path]:
         class_of = {wnid: index for index, wnid in enumerate(WNIDS)}
@@ -108,7 +107,7 @@ def _contents(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, str, byt
         return
     for path in files:
         part, wnid, name = path.parts[-3:]
-        yield part, WNIDS.index(wnid), f"{wnid}/{name}", str(path), image_bytes(path)
+        yield part, WNIDS.index(wnid), f"{wnid}/{name}", str(path), content(path)
 
 
 def _is_image(path: PurePosixPath) -> bool:
@@ -121,8 +120,6 @@ def _small(found: bytes, place: str) -> npt.NDArray[np.uint8]:
     from torchvision.transforms import functional
 
     image = decoded(found, place, "RGB")
-    if max(image.size) > 50 * min(image.size):  # its longer side would become thousands of pixels
-        raise RequestError(f"{place} is {image.width}x{image.height} pixels: no photograph; get the set again")
     small = functional.center_crop(functional.resize(image, SIDE), SIDE)
     return np.asarray(small, dtype=np.uint8).transpose(2, 0, 1)
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import struct
-import warnings
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import damaged, one_line, unreadable
+from pubench_archives.archives import damaged, one_line
 
 from pubench_core.errors import RequestError
 
@@ -24,21 +20,10 @@ if TYPE_CHECKING:
 EIGHT_BITS = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr"})
 
 
-@contextmanager
-def strict_pillow() -> Iterator[None]:
-    """While it is open, an image of more pixels than Pillow thinks safe is an error and not a warning."""
-    from PIL.Image import DecompressionBombWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DecompressionBombWarning)
-        yield
-
-
-def decoded(found: bytes, place: Path | str, mode: Literal["RGB", "L"]) -> Image:
+def decoded(found: bytes, place: str, mode: Literal["RGB", "L"]) -> Image:
     """A JPEG or PNG image, decoded and converted to 8 bits of RGB or gray; its own size.
 
-    Raises RequestError naming ``place`` if Pillow cannot open it, it is cut short, it has more than 8 bits per channel
-    or, under :func:`strict_pillow`, more pixels than Pillow thinks safe.
+    Raises RequestError naming ``place`` if Pillow cannot open it, it is cut short, or has more than 8 bits per channel.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -60,21 +45,9 @@ def decoded(found: bytes, place: Path | str, mode: Literal["RGB", "L"]) -> Image
         struct.error,
         zlib.error,
         Image.DecompressionBombError,
-        Image.DecompressionBombWarning,
     ) as error:
         raise damaged(place, one_line(error)) from error
     raise RequestError(f"{place} is an image of Pillow's mode {image.mode}; convert it to 8 bits per channel")
-
-
-def image_bytes(path: Path) -> bytes:
-    """The bytes of an image file; RequestError naming it if it cannot be read or is empty."""
-    try:
-        found = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if not found:
-        raise damaged(path, "it is empty")
-    return found
 
 
 def channel_statistics(x: npt.NDArray[Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:

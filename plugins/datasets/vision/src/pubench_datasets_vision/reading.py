@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-from collections.abc import Callable
 from os.path import exists
 from pathlib import Path
-from typing import IO, Any
 
-from pubench_archives.archives import DAMAGE, damaged, one_line, unreadable
+from pubench_archives.archives import damaged, opened, reading
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.plugins.info import DatasetInfo
-
-_OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def present(folder: Path, name: str) -> Path | None:
@@ -23,19 +17,12 @@ def present(folder: Path, name: str) -> Path | None:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file, unpacked where its name ends in ``.gz`` or ``.bz2``.
+    """The bytes of a file, unpacked if its name ends in ``.gz`` or ``.bz2``.
 
     Raises RequestError naming the file if it cannot be read, cannot be unpacked or is empty.
     """
-    try:
-        with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
-            found: bytes = stream.read()
-    except DAMAGE as error:
-        raise damaged(path, one_line(error)) from error
-    except OSError as error:
-        if error.errno is None:  # bz2 reports bad bytes by an OSError, without the number of a system error
-            raise damaged(path, one_line(error)) from error
-        raise unreadable(path, error) from error
+    with reading(path), opened(path) as stream:
+        found = stream.read()
     if not found:
         raise damaged(path, "it is empty")
     return found

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import damaged, one_line
+from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 
-from .downloads import fetch_into_root
 from .images import channel_statistics
 from .reading import compared, content, present
 
@@ -65,7 +65,7 @@ class Usps(DataSource):
                 download_url(url, scratch, name, md5)
             return [scratch / name for _, name, _ in USPS.split_list.values()]
 
-        fetch_into_root(self.info, root, download)
+        fetch_into(root.path / self.info.key, self.info, root, download)
 
 
 def _plain(path: Path) -> Part:
