@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from refusals import refusal
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.source import DataSource
@@ -77,10 +78,7 @@ class TestFetch:
             raise (ConnectionError if kind == "network" else module.exceptions.PyOpenMLError)("no way\nto the server")
 
         module = fake(fail)
-        with pytest.raises(RequestError) as caught:
-            source("letter").fetch(root)
-        line = str(caught.value)
-        assert "\n" not in line
+        line = refusal(lambda: source("letter").fetch(root))
         assert line.startswith("letter could not be downloaded (")
         assert "no way to the server); try again, or get it from the UCI Machine Learning Repository" in line
         assert str(root.path / "letter") in line
@@ -90,16 +88,13 @@ class TestFetch:
         self, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
     ) -> None:
         fake(lambda number, *, download_data: None)
-        with pytest.raises(RequestError, match=r"OpenML sent no file for its data set 6; get it from"):
-            source("letter").fetch(root)
+        line = refusal(lambda: source("letter").fetch(root))
+        assert "OpenML sent no file for its data set 6; get it from" in line
 
-    @pytest.mark.parametrize("key", ["bank", "concrete", "housing", "landsat", "pendigit", "shuttle", "wine"])
-    def test_a_set_without_a_pinned_id_says_which_files_to_get(self, key: str, root: DataRoot, source: Source) -> None:
-        found = source(key)
-        with pytest.raises(RequestError) as caught:
-            found.fetch(root)
-        assert str(caught.value).startswith(f"{key} cannot be downloaded by pubench: get ")
-        assert str(caught.value).endswith(f"and put that into {root.path / key}")
+    def test_a_set_without_a_pinned_id_says_which_files_to_get(self, root: DataRoot, source: Source) -> None:
+        line = refusal(lambda: source("landsat").fetch(root))
+        assert line.startswith("landsat cannot be downloaded by pubench: get sat.trn, sat.tst from ")
+        assert line.endswith(f"and put that into {root.path / 'landsat'}")
 
     @pytest.mark.parametrize(("key", "offered"), [("bank", False), ("spambase", True)])
     def test_a_download_is_offered_where_openml_has_the_set(
@@ -127,9 +122,6 @@ class TestFetch:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(openml.config, "connection_n_retries", 1)
         before = openml.config.get_cache_directory()
-        with pytest.raises(RequestError, match=r"spambase could not be downloaded \(.*\); try again") as caught:
-            source("spambase").fetch(root)
-        assert "\n" not in str(caught.value)
+        assert "spambase could not be downloaded (" in refusal(lambda: source("spambase").fetch(root))
         assert openml.config.get_cache_directory() == before
-        with pytest.raises(RequestError, match=r"no spambase\.data"):
-            source("spambase").locate(root)
+        assert "no spambase.data" in refusal(lambda: source("spambase").locate(root))
