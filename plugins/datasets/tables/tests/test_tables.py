@@ -6,7 +6,6 @@ import codecs
 import datetime
 import gzip
 import io
-import os
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -19,6 +18,7 @@ import pytest
 from pubench_datasets_tables import excel as excel_files
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.held import sha256_of
+from refusals import refusal
 
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError
@@ -31,11 +31,8 @@ Written = Callable[..., Path]
 
 def complaint(path: Path) -> str:
     """The one line that refuses a file; it names the file."""
-    with pytest.raises(RequestError) as caught:
-        read_table(path)
-    line = str(caught.value)
+    line = refusal(lambda: read_table(path))
     assert str(path) in line
-    assert "\n" not in line
     return line
 
 
@@ -65,36 +62,20 @@ class TestDelimitedText:
     @pytest.mark.parametrize(
         ("content", "name"),
         [
-            (PLAIN, "my.csv"),
-            (PLAIN, "MY.CSV"),
-            (PLAIN.replace(",", ";"), "my.csv"),
-            (PLAIN.replace(",", "\t"), "my.csv"),
-            (PLAIN.replace(",", "\t"), "my.tsv"),
-            (PLAIN.replace("\n", "\r\n"), "my.csv"),
-            (PLAIN.replace("\n", "\r"), "my.csv"),
-            (PLAIN.rstrip("\n"), "my.csv"),
-            ("\n\n" + PLAIN + "\n\n", "my.csv"),
-            (b"\xef\xbb\xbf" + PLAIN.encode(), "my.csv"),
-            (gzip.compress(PLAIN.encode()), "my.csv.gz"),
-            (" age , color ,labeled \n 31 , red , 1 \n 40, blue ,0\n", "my.csv"),
-            ('"age","color","labeled"\n"31","red","1"\n"40","blue","0"\n', "my.csv"),
-            ("age,color,labeled\n31,red,1,\n40,blue,0,\n", "my.csv"),
-        ],
-        ids=[
-            "comma",
-            "upper-case-suffix",
-            "semicolon",
-            "tab",
-            "tsv",
-            "windows",
-            "old-mac",
-            "no-last-line-end",
-            "blank-lines",
-            "byte-order-mark",
-            "gzip",
-            "spaces",
-            "quotes",
-            "separator-at-the-end-of-rows",
+            pytest.param(PLAIN, "my.csv", id="comma"),
+            pytest.param(PLAIN, "MY.CSV", id="upper-case-suffix"),
+            pytest.param(PLAIN.replace(",", ";"), "my.csv", id="semicolon"),
+            pytest.param(PLAIN.replace(",", "\t"), "my.csv", id="tab"),
+            pytest.param(PLAIN.replace(",", "\t"), "my.tsv", id="tsv"),
+            pytest.param(PLAIN.replace("\n", "\r\n"), "my.csv", id="windows"),
+            pytest.param(PLAIN.replace("\n", "\r"), "my.csv", id="old-mac"),
+            pytest.param(PLAIN.rstrip("\n"), "my.csv", id="no-last-line-end"),
+            pytest.param("\n\n" + PLAIN + "\n\n", "my.csv", id="blank-lines"),
+            pytest.param(b"\xef\xbb\xbf" + PLAIN.encode(), "my.csv", id="byte-order-mark"),
+            pytest.param(gzip.compress(PLAIN.encode()), "my.csv.gz", id="gzip"),
+            pytest.param(" age , color ,labeled \n 31 , red , 1 \n 40, blue ,0\n", "my.csv", id="spaces"),
+            pytest.param('"age","color","labeled"\n"31","red","1"\n"40","blue","0"\n', "my.csv", id="quotes"),
+            pytest.param("age,color,labeled\n31,red,1,\n40,blue,0,\n", "my.csv", id="separator-ends-a-row"),
         ],
     )
     def test_every_way_of_writing_one_table_is_that_table(
@@ -189,23 +170,8 @@ class TestDelimitedText:
             (b"gr\x81\xf6\xdfe,b\n1,2\n", "is not UTF-8 text, nor in a known encoding; save it as UTF-8"),
             (b"gr\xf6\xdfe,b\n1,\x02\n", "is not UTF-8 text, nor in a known encoding"),
             (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1], "is not UTF-8 text, nor in a known encoding"),
-            (
-                b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xb4\xfc,\xff\xfe\n,\n",
-                "is a zip archive or an Excel file, not text",
-            ),
+            (b"PK\x03\x04\x14\x00\x06\xb4\xfc,\xff\xfe\n,\n", "is a zip archive or an Excel file, not text"),
             (gzip.compress(b"a,b\n1,2\n"), "is gzip data, not text"),
-        ],
-        ids=[
-            "one-column",
-            "ragged",
-            "open-quote",
-            "header-only",
-            "blank",
-            "no-encoding",
-            "control-characters",
-            "half-a-letter-of-utf-16",
-            "excel",
-            "gzip-without-its-suffix",
         ],
     )
     def test_text_that_is_no_table_says_why(self, written: Written, content: str | bytes, words: str) -> None:
@@ -230,11 +196,9 @@ class TestDelimitedText:
         ]
         assert frame["c"].isna().sum() == 3
 
-    def test_a_truncated_gzip_is_damaged(self, written: Written) -> None:
+    def test_a_gzip_that_is_cut_short_or_none(self, written: Written) -> None:
         whole = gzip.compress("".join(f"{k},{k * k}\n" for k in range(2000)).encode())
         assert "is damaged" in complaint(written(whole[: len(whole) // 2], "my.csv.gz"))
-
-    def test_a_gzip_that_is_none(self, written: Written) -> None:
         assert "Not a gzipped file" in complaint(written(PLAIN, "my.csv.gz"))
 
 
@@ -294,20 +258,8 @@ class TestParquet:
     def test_a_list_and_a_column_of_one_name_are_refused(self, parquet: Callable[..., Path]) -> None:
         assert "'x_0' appears twice" in complaint(parquet(x=[[1.0], [2.0]], x_0=[1, 2]))
 
-    @pytest.mark.parametrize("change", ["half", "head", "middle", "text"])
-    def test_a_damaged_one_is_named(self, parquet: Callable[..., Path], change: str) -> None:
-        path = parquet(a=np.arange(500.0))
-        whole = path.read_bytes()
-        path.write_bytes(
-            {
-                "half": whole[: len(whole) // 2],
-                "head": b"",
-                "middle": whole[:40] + b"\xff" * 300 + whole[340:],
-                "text": PLAIN.encode(),
-            }[change]
-            or whole[:3]
-        )
-        complaint(path)
+    def test_text_is_no_parquet(self, written: Written) -> None:
+        assert "is not a parquet file, or a damaged one" in complaint(written(PLAIN, "my.parquet"))
 
     def test_damaged_notes_of_pandas_beside_the_table_do_not_matter(self, parquet: Callable[..., Path]) -> None:
         path = parquet(a=[1, 2])
@@ -355,18 +307,6 @@ class TestNpz:
             ({"x": np.ones((0, 3))}, ("no rows",)),
             ({}, ("holds no array",)),
         ],
-        ids=[
-            "objects",
-            "single-number",
-            "three-dimensions",
-            "lengths",
-            "names",
-            "complex",
-            "bytes",
-            "structured",
-            "no-rows",
-            "nothing",
-        ],
     )
     def test_other_arrays_are_refused(
         self, npz: Callable[..., Path], arrays: dict[str, Any], words: tuple[str, ...]
@@ -375,20 +315,22 @@ class TestNpz:
         for word in words:
             assert word in line
 
-    @pytest.mark.parametrize("change", ["half", "middle", "text", "npy", "zip"])
-    def test_a_damaged_one_is_named(self, npz: Callable[..., Path], change: str) -> None:
-        path = npz(x=np.random.default_rng(0).normal(size=(50, 3)))
-        whole = path.read_bytes()
-        if change == "npy":
-            with path.open("wb") as file:
-                np.save(file, np.ones(3))
-        elif change == "zip":
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("a.txt", "words")
-        else:
-            damaged = {"half": whole[: len(whole) // 2], "text": PLAIN.encode()}
-            path.write_bytes(damaged.get(change, whole[:200] + b"\xff" * 20 + whole[220:]))
-        complaint(path)
+    def test_text_an_array_alone_and_another_archive_are_no_npz(self, written: Written) -> None:
+        path = written(PLAIN, "my.npz")
+        assert "is not an npz file, or a damaged one" in complaint(path)
+        with path.open("wb") as file:
+            np.save(file, np.ones(3))
+        assert "is not an npz file, or a damaged one" in complaint(path)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.txt", "words")
+        assert "'a.txt' is no array" in complaint(path)
+
+    def test_an_array_that_says_it_is_larger_than_memory_is_one_line(self, tmp_path: Path) -> None:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)})
+        with zipfile.ZipFile(tmp_path / "my.npz", "w") as parts:
+            parts.writestr("a.npy", header.getvalue())
+        assert "my.npz is not an npz of plain arrays" in complaint(tmp_path / "my.npz")
 
 
 class TestDamage:
@@ -424,49 +366,17 @@ class TestUnreadable:
         assert complaint(written("", f"my.{suffix}")).endswith("is empty")
 
     @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
-    def test_an_absent_file(self, tmp_path: Path, suffix: str) -> None:
-        assert "cannot read" in complaint(tmp_path / f"absent.{suffix}")
-        with pytest.raises(RequestError, match=r"cannot read .*: No such file"):
-            sha256_of(tmp_path / f"absent.{suffix}")
-
-    @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
-    def test_a_folder(self, tmp_path: Path, suffix: str) -> None:
+    def test_an_absent_file_and_a_folder(self, tmp_path: Path, suffix: str) -> None:
         path = tmp_path / f"my.{suffix}"
+        assert "cannot read" in complaint(path)
+        assert f"cannot read {path}: No such file" in refusal(lambda: sha256_of(path))
         path.mkdir()
         assert "cannot read" in complaint(path)
-        with pytest.raises(RequestError, match=r"cannot read .*: Is a directory"):
-            sha256_of(path)
+        assert f"cannot read {path}: Is a directory" in refusal(lambda: sha256_of(path))
 
     @pytest.mark.parametrize("name", ["my.xls", "my.txt", "my", "csv", "my.csv.zip"])
     def test_a_file_of_another_kind(self, written: Written, name: str) -> None:
         assert "expected a table that ends in .csv, .csv.gz" in complaint(written(PLAIN, name))
-
-    def test_a_file_that_may_not_be_read(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-        path = written(PLAIN)
-        if os.geteuid():
-            path.chmod(0)
-        else:  # root may read everything
-
-            def refuse(*_: Any, **__: Any) -> None:
-                raise PermissionError(13, "Permission denied")
-
-            monkeypatch.setattr(Path, "open", refuse)
-            monkeypatch.setattr(Path, "stat", refuse)
-        assert complaint(path) == f"cannot read {path}: Permission denied"
-        with pytest.raises(RequestError, match=r"cannot read .*: Permission denied"):
-            sha256_of(path)
-
-
-# ---------------------------------------------------------------- arrays that no memory holds
-
-
-def test_an_array_that_says_it_is_larger_than_memory_is_one_line(tmp_path: Path) -> None:
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)})
-    with zipfile.ZipFile(tmp_path / "my.npz", "w") as parts:
-        parts.writestr("a.npy", header.getvalue())
-    with pytest.raises(RequestError, match=r"my.npz is not an npz of plain arrays"):
-        read_table(tmp_path / "my.npz")
 
 
 TEXT = "größe;preis;s\n1,5;2;1\n2,25;3;0\n4;4;\n"
@@ -478,11 +388,9 @@ def read_with_notes(path: Path) -> tuple[dict[str, list[Any]], list[str]]:
 
 
 class TestGuesses:
-    PLAIN = "a,b\n1,x\n2,y\n"
-
     def test_what_is_usual_is_not_said(self, written: Written) -> None:
-        assert read_with_notes(written(self.PLAIN))[1] == []
-        assert read_with_notes(written(self.PLAIN.replace(",", "\t"), "my.tsv"))[1] == []
+        assert read_with_notes(written(PLAIN))[1] == []
+        assert read_with_notes(written(PLAIN.replace(",", "\t"), "my.tsv"))[1] == []
 
     @pytest.mark.parametrize(
         ("encoding", "note"),
@@ -509,25 +417,18 @@ class TestGuesses:
 
     @pytest.mark.parametrize(("sign", "name"), [("|", "'|'"), (";", "';'"), ("\t", "tabs")])
     def test_separators_are_guessed_and_said(self, written: Written, sign: str, name: str) -> None:
-        found, said = read_with_notes(written(self.PLAIN.replace(",", sign)))
-        assert found == {"a": [1, 2], "b": ["x", "y"]}
+        found, said = read_with_notes(written(PLAIN.replace(",", sign)))
+        assert found == {"age": [31, 40], "color": ["red", "blue"], "labeled": [1, 0]}
         assert said == [f"my.csv: fields are separated by {name}"]
 
     def test_a_bar_in_a_name_separates_nothing_where_commas_do(self, written: Written) -> None:
         assert list(read_table(written("a|b|c,d\n1,2\n"))) == ["a|b|c", "d"]
 
-    def test_a_file_of_another_kind_is_named(self, written: Written) -> None:
-        assert "is gzip data, not text" in complaint(written(gzip.compress(b"a,b\n1,2\n")))
-
 
 class TestExcel:
     def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(excel_files, "find_spec", lambda name: None)
-        line = complaint(written(b"PK", "my.xlsx"))
-        assert (
-            "Excel files are read by openpyxl, which is not installed (pip install 'pubench-datasets-tables[excel]')"
-            in line
-        )
+        assert "pip install 'pubench-datasets-tables[excel]'" in complaint(written(b"PK", "my.xlsx"))
 
     def test_cells_are_what_they_are_in_excel(self, excel: Callable[..., Path]) -> None:
         day = datetime.datetime(2024, 3, 1)
@@ -569,8 +470,7 @@ class TestExcel:
         ],
     )
     def test_what_is_no_table_is_refused(self, excel: Callable[..., Path], rows: list[list[Any]], words: str) -> None:
-        path = excel(rows)
-        assert words in complaint(path)
+        assert words in complaint(excel(rows))
 
     def test_no_damage_is_ever_a_traceback(self, excel: Callable[..., Path]) -> None:
         path = excel([["a", "b"], *([k, f"t{k}"] for k in range(20))])
