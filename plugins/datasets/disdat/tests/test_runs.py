@@ -41,20 +41,12 @@ class TestARequest:
         [
             ("pu-bagging", {"mechanism": {"c": 0.1}}, "disdat/nsw14 comes with its own labels, so none are simulated"),
             ("pu-bagging", {"data": {"scheme": "one-sample"}}, "labels of disdat/nsw14 were sampled two-sample"),
-            (
-                "pu-bagging",
-                {"data": {"key": "disdat"}},
-                "data.key must name one, disdat/SPECIES",
-            ),
+            ("pu-bagging", {"data": {"key": "disdat"}}, "data.key must name one, disdat/SPECIES"),
             ("pu-bagging", {"data": {"key": "digits/4"}}, "digits is one data set without tasks, got digits/4"),
             ("nnpu", {}, "nnpu needs the class prior, which is not known here"),
             ("nnpu", {"prior": "true"}, "without true labels the true class prior is not known"),
             ("pn", {}, "pn needs true labels of rows to train on and disdat/nsw14 has none"),
-            (
-                "pu-bagging",
-                {"data": {"key": "digits"}, "prior": "test"},
-                "here the true prior is known",
-            ),
+            ("pu-bagging", {"data": {"key": "digits"}, "prior": "test"}, "here the true prior is known"),
         ],
     )
     def test_what_contradicts_the_data_is_refused(self, method: str, more: dict[str, Any], said: str) -> None:
@@ -107,10 +99,7 @@ class TestAStudy:
         [
             ({"key": "disdat", "tasks": {"min_presence": 3}}, "did you mean 'presences'"),
             ({"key": "disdat", "tasks": {"min_presences": 10_000}}, "226 tasks of disdat meets"),
-            (
-                {"key": "disdat", "tasks": {"min_region": 3}},
-                "min_region must be a number, of a fact that is a number",
-            ),
+            ({"key": "disdat", "tasks": {"min_region": 3}}, "min_region must be a number, of a fact that is a number"),
             ({"key": "disdat", "tasks": "nsw"}, "data.tasks must be a mapping"),
             ({"key": "digits", "tasks": {"min_presences": 3}}, "'digits' has no tasks to choose from"),
         ],

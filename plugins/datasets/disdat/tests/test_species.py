@@ -103,41 +103,22 @@ class TestWhatIsWrong:
             source("disdat/sa01").locate(root)
         assert len(source("disdat/nz01").locate(root)) == 4
 
-    def test_a_damaged_file(self, root: DataRoot) -> None:
-        path = root.path / "disdat" / "SAtrain_po.rds"
-        path.write_bytes(path.read_bytes()[:200])
-        with pytest.raises(RequestError, match=r"SAtrain_po\.rds is damaged .*; remove it and get it again"):
-            opened("disdat/sa01", root)
-
     def test_a_file_that_is_something_else(self, root: DataRoot) -> None:
         (root.path / "disdat" / "SAtest_env.rds").write_bytes(b"siteid,x,y\n")
         with pytest.raises(RequestError, match=r"SAtest_env\.rds is damaged"):
             opened("disdat/sa01", root)
 
-    def test_a_species_without_a_presence_in_its_survey(self, root: DataRoot, change: Change) -> None:
-        change("SAtest_pa.rds", lambda frame: frame.assign(sa02=0))
-        with pytest.raises(RequestError, match=r"disdat/sa02 has no positive among its 12 test rows, so nothing"):
-            opened("disdat/sa02", root)
-        assert opened("disdat/sa01", root).y is None
-
     def test_a_species_without_a_record(self, root: DataRoot, change: Change) -> None:
         change("SAtrain_po.rds", lambda frame: frame[frame["spid"] != "sa02"])
         with pytest.raises(RequestError, match=r"disdat/sa02 has no labeled positive, so nothing"):
             opened("disdat/sa02", root)
+        assert opened("disdat/sa01", root).y is None
 
     @pytest.mark.parametrize(
         ("file", "function", "said"),
         [
-            (
-                "SAtrain_bg.rds",
-                lambda frame: frame.drop(columns="temp"),
-                r"SAtrain_bg\.rds is damaged \(no column",
-            ),
-            (
-                "SAtest_pa.rds",
-                lambda frame: frame[:-1],
-                r"SAtest_pa\.rds is damaged \(11 sites, and SAtest_env",
-            ),
+            ("SAtrain_bg.rds", lambda frame: frame.drop(columns="temp"), r"SAtrain_bg\.rds is damaged \(no column"),
+            ("SAtest_pa.rds", lambda frame: frame[:-1], r"SAtest_pa\.rds is damaged \(11 sites, and SAtest_env"),
             ("SAtest_pa.rds", lambda frame: frame.assign(sa07=2), "a value other than 0 and 1"),
             ("SAtrain_po.rds", lambda frame: frame.assign(temp=np.nan), r"SAtrain_po\.rds .* not a finite number"),
         ],
@@ -165,11 +146,12 @@ class TestFetch:
         assert asked == {name: f"md5:{md5}" for name, md5 in MD5.items()}
         assert len(source("disdat").locate(root)) == 40
 
-    @pytest.mark.parametrize("error", [OSError("no route to host"), ValueError("MD5 hash does not match")])
-    def test_a_failure_is_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def test_a_file_of_another_checksum_is_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*args: object) -> None:
-            raise error
+            raise ValueError("MD5 hash does not match")
 
         monkeypatch.setattr("pooch.retrieve", fail)
-        with pytest.raises(RequestError, match=f"disdat could not be downloaded .*{error}.*; try again, or get it"):
+        with pytest.raises(
+            RequestError, match=r"disdat could not be downloaded .*MD5 hash does not match.*; try again"
+        ):
             source("disdat").fetch(DataRoot(tmp_path, "a test"))
