@@ -349,6 +349,18 @@ def pubench(pubench_in: Callable[[Path], Run], tmp_path: Path) -> Run:
     return pubench_in(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test module."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def here(pubench_in: Callable[[Path], Run], home: Path) -> Run:
+    """``here(*arguments)``: what the console script did in the folder of the test module."""
+    return pubench_in(home)
+
+
 @pytest.fixture(scope="session")
 def make_distribution() -> Callable[..., Path]:
     """``make_distribution(folder, name, modules, entry_point)``: an installed distribution, for PYTHONPATH.
@@ -368,6 +380,19 @@ def make_distribution() -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def with_plugin(make_distribution: Callable[..., Path], tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """``with_plugin("acme-moon", source)``: an environment in which a distribution with the module ``acme_moon`` is
+    installed, next to those of earlier calls. ``more``: further modules.
+    """
+
+    def install(name: str, source: str, group: str = "pubench", **more: str) -> dict[str, str]:
+        modules = {name.replace("-", "_"): source, **more}
+        return {"PYTHONPATH": str(make_distribution(tmp_path / "site", name, modules, group=group))}
+
+    return install
 
 
 @pytest.fixture(scope="session")

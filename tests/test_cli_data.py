@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from printed import Done, one_json
 from refusals import error_line
 
 from pubench_cli.yaml_layers import assigned
@@ -25,7 +25,7 @@ from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Done]
 Make = Callable[..., Path]
 
 INFOS = """
@@ -122,14 +122,15 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Make) -> P
 
 
 @pytest.fixture
-def data(pubench: Run, tmp_path: Path, site: Path) -> Run:
-    """``data(*words)``: the console script with the plugin installed, and a data root and a cache of the test's own."""
-    places = {"PYTHONPATH": str(site), "PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
+def places(tmp_path: Path, site: Path) -> dict[str, str]:
+    """An environment with the plugin installed, and a data root and a cache of the test's own."""
+    return {"PYTHONPATH": str(site), "PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
 
-    def run(*words: Any, **env: str) -> subprocess.CompletedProcess[str]:
-        return pubench(*words, env={**places, **env})
 
-    return run
+@pytest.fixture
+def data(pubench: Run, places: dict[str, str]) -> Run:
+    """``data(*words)``: the console script there."""
+    return lambda *words: pubench(*words, env=places)
 
 
 def root_of(folder: Path) -> Path:
@@ -161,7 +162,15 @@ def copy_of(folder: Path, key: str = "acme-screws") -> Path:
     return found.parent
 
 
-def rows_by_key(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+@pytest.fixture
+def ready(data: Run, tmp_path: Path) -> Path:
+    """The prepared copy of ``acme-screws``."""
+    put(tmp_path)
+    assert data("data", "fetch", "acme-screws").returncode == 0
+    return copy_of(tmp_path)
+
+
+def rows_by_key(done: Done) -> dict[str, dict[str, Any]]:
     assert (done.returncode, done.stderr) == (0, "")
     return {row["key"]: row for row in json.loads(done.stdout)}
 
@@ -199,17 +208,13 @@ class TestList:
             "acme-bad-read": "absent",
         }
 
-    def test_a_damaged_manifest_costs_its_own_row(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
-        (copy_of(tmp_path) / "manifest.json").write_text("{")
+    def test_a_damaged_manifest_costs_its_own_row(self, data: Run, ready: Path) -> None:
+        (ready / "manifest.json").write_text("{")
         rows = rows_by_key(data("data", "list", "--format", "json"))
         assert rows["acme-screws"]["state"] == "damaged"
         assert rows["digits"]["state"] == "packaged"
 
-    def test_csv_has_the_same_rows(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
+    def test_csv_has_the_same_rows(self, data: Run, ready: Path) -> None:
         expected = rows_by_key(data("data", "list", "--format", "json"))
         done = data("data", "list", "--format", "csv")
         assert (done.returncode, done.stderr) == (0, "")
@@ -219,9 +224,7 @@ class TestList:
             for key, row in expected.items()
         }
 
-    def test_the_table_ends_with_the_folders(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
+    def test_the_table_ends_with_the_folders(self, data: Run, ready: Path, tmp_path: Path) -> None:
         done = data("data", "list")
         assert (done.returncode, done.stderr) == (0, "")
         head, *_, last = done.stdout.splitlines()
@@ -267,9 +270,7 @@ class TestInfo:
         assert (copy["folder"], copy["bytes"]) == (str(copy_of(tmp_path)), facts["size"])
         assert (facts["license"], facts["source"]) == ("CC0", "the drawer [left]")
 
-    def test_the_table_says_it_in_words(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
+    def test_the_table_says_it_in_words(self, data: Run, ready: Path) -> None:
         lines = [line.rstrip() for line in data("data", "info", "acme-screws").stdout.splitlines()]
         assert lines[0] == "acme-screws: Acme-Screws"
         for line in (
@@ -282,7 +283,7 @@ class TestInfo:
         ):
             assert line in lines
         assert "1 short 99" in [" ".join(line.split()) for line in lines]
-        assert any(line.startswith(f"copy: {copy_of(tmp_path)} (0.0 MiB, ") for line in lines)
+        assert any(line.startswith(f"copy: {ready} (0.0 MiB, ") for line in lines)
 
     def test_data_info_says_what_is_missing_of_an_absent_set(self, data: Run, tmp_path: Path) -> None:
         done = data("data", "info", "acme-screws", "--format", "json")
@@ -298,19 +299,12 @@ class TestInfo:
             "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'",
         )
 
-    def test_data_info_says_what_to_do_about_a_damaged_copy(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
-        (copy_of(tmp_path) / "manifest.json").write_text("{")
+    def test_data_info_says_what_to_do_about_a_damaged_copy(self, data: Run, ready: Path) -> None:
+        (ready / "manifest.json").write_text("{")
         facts = json.loads(data("data", "info", "acme-screws", "--format", "json").stdout)
         assert facts["state"] == "damaged"
         assert facts["missing"].endswith("(pubench data remove acme-screws)")
         assert facts["missing"] in data("data", "info", "acme-screws").stdout
-
-    def test_data_info_says_that_an_embedded_set_comes_with_its_package(self, data: Run) -> None:
-        done = data("data", "info", "digits")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "state: packaged" in done.stdout
 
 
 class TestFetch:
@@ -321,13 +315,6 @@ class TestFetch:
         assert first.stderr.splitlines() == ["acme-screws: fetching", ready]
         assert second.stderr.splitlines() == [ready]
         assert happened(tmp_path) == ["network", "read"]
-
-    def test_present_data_are_prepared_as_a_run_opens_them(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path, key="acme-unit")
-        assert data("data", "fetch", "acme-unit").returncode == 0
-        x = np.load(copy_of(tmp_path, "acme-unit") / "x.npy")
-        assert np.allclose(np.linalg.norm(x, axis=1), 1)
-        assert happened(tmp_path) == ["read"]
 
     def test_several_at_once_and_one_that_comes_with_its_package(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
@@ -340,11 +327,6 @@ class TestFetch:
         assert line.startswith(f"error: acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'}")
         assert line.endswith("; nothing is downloaded with --offline")
         assert happened(tmp_path) == []
-
-    def test_offline_what_is_here_is_prepared(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        assert data("data", "fetch", "acme-screws", "digits", "--offline").returncode == 0
-        assert happened(tmp_path) == ["read"]
 
     @pytest.mark.parametrize("key", ["mnist", "cifar10", "usps", "imagenette", "imdb", "20news"])
     def test_offline_none_of_ours_is_downloaded(self, data: Run, tmp_path: Path, key: str) -> None:
@@ -386,38 +368,22 @@ class TestFetch:
         assert str(tmp_path / "cache" / "prepared" / "acme-screws") in line
         assert "PUBENCH_CACHE" in line
 
-    def test_ctrl_c_is_one_line_and_leaves_nothing(self, tmp_path: Path, site: Path) -> None:
+    def test_ctrl_c_is_one_line_and_leaves_nothing(
+        self, tmp_path: Path, places: dict[str, str], pubench_started: Callable[..., Any]
+    ) -> None:
         put(tmp_path)
-        default = (
-            "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-        )
-        script = str(Path(sys.executable).parent / "pubench")
-        places = {"PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
-        process = subprocess.Popen(
-            [sys.executable, "-c", default, script, "data", "fetch", "acme-screws"],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "SECONDS_TO_READ": "60", **places},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with process:
-            while "read" not in happened(tmp_path):
-                assert process.poll() is None
-                time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate()
+        env = {**places, "SECONDS_TO_READ": "60"}
+        process = pubench_started(tmp_path, "data", "fetch", "acme-screws", env=env)
+        while "read" not in happened(tmp_path):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
         assert (process.returncode, out) == (130, "")
         assert err == "error: interrupted; nothing unfinished was recorded\n"
         assert [p.suffix for p in (tmp_path / "cache" / "prepared" / "acme-screws").iterdir()] == [".lock"]
 
 
 class TestVerify:
-    @pytest.fixture
-    def ready(self, data: Run, tmp_path: Path) -> Path:
-        put(tmp_path)
-        assert data("data", "fetch", "acme-screws").returncode == 0
-        return copy_of(tmp_path)
-
     def spoil(self, path: Path) -> None:
         """Another last byte, size and time as they were."""
         stat, found = path.stat(), path.read_bytes()
@@ -469,31 +435,29 @@ class TestVerify:
 
 
 class TestPath:
-    def test_data_path_of_a_prepared_set_is_the_copy(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
+    def test_data_path_of_a_prepared_set_is_the_copy(self, data: Run, ready: Path) -> None:
         done = data("data", "path", "acme-screws")
-        assert (done.returncode, done.stdout, done.stderr) == (0, f"{copy_of(tmp_path)}\n", "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{ready}\n", "")
 
     def test_data_path_of_files_alone_is_their_folder(self, data: Run, tmp_path: Path) -> None:
-        assert data("data", "path", "acme-screws").returncode == 2
         folder = put(tmp_path).parent
         assert data("data", "path", "acme-screws").stdout == f"{folder}\n"
 
-    def test_data_path_of_an_absent_set_is_refused_with_what_is_missing(self, data: Run) -> None:
-        assert "acme-screws: no screws.csv in " in error_line(data("data", "path", "acme-screws"), 2)
+    @pytest.mark.parametrize(
+        ("key", "code", "words"),
+        [
+            ("acme-screws", 2, "acme-screws: no screws.csv in "),
+            ("digits", 2, "digits comes with its package and has no files"),
+            ("acme-bad-place", 1, "KeyError: 'drawer'"),
+        ],
+    )
+    def test_data_path_of_what_has_none_is_refused_with_the_reason(
+        self, data: Run, key: str, code: int, words: str
+    ) -> None:
+        assert words in error_line(data("data", "path", key), code)
 
-    def test_data_path_of_an_embedded_set_is_refused(self, data: Run) -> None:
-        line = error_line(data("data", "path", "digits"), 2)
-        assert line == "error: digits comes with its package and has no files"
-
-    def test_data_path_of_a_broken_set_is_refused_with_the_reason(self, data: Run) -> None:
-        assert "KeyError: 'drawer'" in error_line(data("data", "path", "acme-bad-place"), 1)
-
-    def test_data_path_of_a_damaged_copy_is_refused_with_what_to_do(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
-        (copy_of(tmp_path) / "manifest.json").write_text("[]")
+    def test_data_path_of_a_damaged_copy_is_refused_with_what_to_do(self, data: Run, ready: Path) -> None:
+        (ready / "manifest.json").write_text("[]")
         assert error_line(data("data", "path", "acme-screws"), 2).endswith("(pubench data remove acme-screws)")
 
 
@@ -512,10 +476,8 @@ class TestRemove:
         done = data("data", "remove", "acme-screws", "digits")
         assert (done.returncode, done.stderr) == (0, "acme-screws: no copy\ndigits: no copy\n")
 
-    def test_a_copy_with_a_damaged_manifest_is_removed(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
-        (copy_of(tmp_path) / "manifest.json").write_text("")
+    def test_a_copy_with_a_damaged_manifest_is_removed(self, data: Run, ready: Path) -> None:
+        (ready / "manifest.json").write_text("")
         assert data("data", "remove", "acme-screws").returncode == 0
         assert data("data", "fetch", "acme-screws").returncode == 0
 
@@ -528,27 +490,22 @@ def test_an_unknown_set_is_refused_with_the_nearest_spelling(data: Run, tmp_path
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify", "remove"])
-def test_one_unknown_set_among_several_stops_all_before_anything_is_done(
-    data: Run, tmp_path: Path, command: str
-) -> None:
-    put(tmp_path)
-    data("data", "fetch", "acme-screws")
+def test_one_unknown_set_among_several_stops_all_before_anything_is_done(data: Run, ready: Path, command: str) -> None:
     done = data("data", command, "acme-screws", "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
     assert "unknown dataset 'nonsense'" in done.stderr
-    assert copy_of(tmp_path).exists()
+    assert ready.exists()
 
 
 class TestDrawnTestPart:
     """``data.test=drawn``: the test part is a share of all rows, whichever part they came in."""
 
-    def facts(self, data: Run, *settings: str, key: str = "acme-apart", code: int = 0) -> tuple[Any, str]:
-        words = ["run", "--method", "nnpu", "--data", key, "--c", 0.5, "--no-tracking", "--format", "json"]
+    def facts(self, data: Run, *settings: str) -> tuple[Any, str]:
+        words = ["run", "--method", "nnpu", "--data", "acme-apart", "--c", 0.5, "--no-tracking", "--format", "json"]
         for setting in ("epochs=1", *settings):
             words += ["--set", setting]
         done = data(*words)
-        assert done.returncode == code, done.stderr
-        return json.loads(done.stdout), done.stderr
+        return one_json(done), done.stderr
 
     def test_a_drawn_test_part_is_from_both_parts_in_another_run(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-apart")
@@ -571,30 +528,16 @@ class TestDrawnTestPart:
             "draws one from all of its rows"
         )
 
-    def test_where_there_is_no_test_part_it_is_refused(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        refused, _ = self.facts(data, "data.test=drawn", key="acme-screws", code=2)
-        assert refused["error"] == (
-            "data.test drawn: acme-screws has no test part of its own, so its test rows are always drawn; "
-            "leave data.test out"
-        )
-
-    def test_another_word_is_refused(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path, key="acme-apart")
-        refused, _ = self.facts(data, "data.test=random", code=2)
-        assert refused["field"] == "data.test"
-        assert refused["error"].startswith("--set data.test=random: given 'random'; test must be one of own, drawn (")
-
 
 class TestRun:
     """A stored result belongs to the data that it was computed from."""
 
     REQUEST = ("run", "--method", "nnpu", "--data", "acme-screws", "--threads", 1, "--set", "epochs=1", "--c", 0.5)
+    REQUEST += ("--no-tracking",)
 
-    def ran(self, data: Run, *more: Any, **env: str) -> tuple[dict[str, Any], str]:
-        done = data(*self.REQUEST, "--no-tracking", "--format", "json", *more, **env)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout), done.stderr
+    def ran(self, data: Run, *more: Any) -> tuple[dict[str, Any], str]:
+        done = data(*self.REQUEST, "--format", "json", *more)
+        return one_json(done), done.stderr
 
     def test_a_run_names_the_data_by_digest_and_is_reused_while_it_holds(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
@@ -619,7 +562,7 @@ class TestRun:
         later = path.stat().st_mtime_ns + 10**9
         os.utime(path, ns=(later, later))
         for more in ((), ("--force",)):
-            line = error_line(data(*self.REQUEST, "--no-tracking", *more), 2)
+            line = error_line(data(*self.REQUEST, *more), 2)
             assert line.startswith(f"error: {path} was altered since it was prepared")
             assert line.endswith("(pubench data remove acme-screws)")
 
@@ -635,27 +578,16 @@ class TestRun:
         assert second["criteria"] != first["criteria"]
         assert self.ran(data)[0]["reused"] is True
 
-    def test_a_truncated_copy_is_named_and_nothing_is_recorded(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("data", "fetch", "acme-screws")
-        x = copy_of(tmp_path) / "x.npy"
-        x.write_bytes(x.read_bytes()[:-4])
-        line = error_line(data(*self.REQUEST, "--no-tracking"), 2)
-        assert line.startswith(
-            f"error: {x} has {x.stat().st_size} bytes, {x.stat().st_size + 4} when it was prepared; "
-        )
-        assert not list((tmp_path / "results").rglob("*.json"))
-
     def test_a_source_that_fails_is_recorded_as_a_failed_run(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-bad-read")
-        done = data(*self.REQUEST, "--no-tracking", "--data", "acme-bad-read")
+        done = data(*self.REQUEST, "--data", "acme-bad-read")
         line = error_line(done, 1)
         assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn (")
         (path,) = (tmp_path / "results").rglob("failure.json")
         assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
 
     def test_a_run_downloads_nothing(self, data: Run, tmp_path: Path) -> None:
-        line = error_line(data(*self.REQUEST, "--no-tracking"), 2)
+        line = error_line(data(*self.REQUEST), 2)
         assert "acme-screws: no screws.csv in " in line
         assert happened(tmp_path) == []
 

@@ -5,18 +5,17 @@ What is wrong whatever the data are is refused before anything is written; what 
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from printed import Done, result_of
 from refusals import error_line
 
 from pubench_cli.messages import in_flags
-from pubench_core.results import Failure, Result
+from pubench_core.results import Failure
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Done]
 
 #: A sound request; a case's arguments follow, and the last one of a kind counts.
 SOUND = ("run", "--method", "nnpu", "--data", "digits", "--no-tracking")
@@ -116,20 +115,9 @@ DATA = {
 }
 
 
-def result_of(done: subprocess.CompletedProcess[str]) -> Result:
-    """The result on stdout."""
-    plain = json.loads(done.stdout)
-    del plain["record"], plain["reused"]
-    return Result.model_validate(plain)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        pytest.param(*case, id=name.replace(" ", "-"))
-        for cases in (WRONG_KEY, LABELS, FIELDS, MACHINE)
-        for name, case in cases.items()
-    ],
+    [pytest.param(*case, id=name) for cases in (WRONG_KEY, LABELS, FIELDS, MACHINE) for name, case in cases.items()],
 )
 def test_a_wrong_request_is_one_line(
     pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
@@ -142,9 +130,7 @@ def test_a_wrong_request_is_one_line(
     assert not list(tmp_path.rglob("failure.json"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"), [pytest.param(*case, id=name.replace(" ", "-")) for name, case in DATA.items()]
-)
+@pytest.mark.parametrize(("arguments", "words"), DATA.values(), ids=DATA)
 def test_what_the_data_refuse_is_one_line_and_a_record(
     pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
@@ -170,6 +156,8 @@ def test_what_the_data_refuse_is_one_line_and_a_record(
         (("list",), ("methods", "backbones")),
         (("list", "models"), ("models", "methods", "backbones")),
         (("info", "nnpuu"), ("unknown key 'nnpuu'", "did you mean the method 'nnpu'?")),
+        (("info", "acuracy"), ("did you mean the metric 'accuracy'?",)),
+        (("info", "qqqqqqqq"), ("'pubench list methods', 'pubench list datasets' and so on",)),
         (("doctor", "nnpuu"), ("unknown key 'nnpuu'", "did you mean 'nnpu'")),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
@@ -185,52 +173,31 @@ def test_a_fresh_process_answers_the_same(pubench: Run) -> None:
     assert error_line(cold) == error_line(pubench(*SOUND, "--c", "1.5"))
 
 
+FILES = {
+    "syntax": (b"seed: 2\ndata: [digits\nprior: 1\n", ("line 3", "not valid YAML")),
+    "tab": (b"seed: 2\n\tdata: digits\n", ("line 2", "not valid YAML")),
+    "control character": (b"seed: \x00\n", ("not valid YAML",)),
+    "object": (b"seed: !!python/object:os.system x\n", ("line 1", "not valid YAML")),
+    "not text": (b"\xff\xfe\x00", ("cannot read",)),
+    "list": (b"- digits\n- nnpu\n", ("mapping", "data", "method")),
+    "text": (b"just words\n", ("mapping",)),
+    "empty": (b"", ("mapping",)),
+    "misspelled": (b"seed: 3\nmethod:\n  config:\n    epoch: 3\n", ("line 4", "'epoch'", "'epochs'")),
+    "unknown section": (b"seed: 3\nselektion:\n  criterion: pa\n", ("line 2", "'selektion'", "'selection'")),
+    "misplaced": (b"seed: 2\nepochs: 3\n", ("line 2", "of nnpu, written method: {config: {epochs: 3}}")),
+    "unknown field": (b"data:\n  schema: case-control\n", ("line 2", "'schema'", "'scheme'")),
+    "value of a hyper parameter": (b"method:\n  config:\n    lr: 0\n", ("line 3", "given 0", "above 0")),
+    "value of a field": (b"seed: 2\n\nmechanism:\n  c: 2\n", ("line 4", "given 2", "(0, 1]")),
+    "type": (b"seed: [1]\n", ("line 1", "seed", "whole number")),
+    "number as field": (b"1: 2\n", ("line 1",)),
+    "section no mapping": (b"selection: 3\n", ("line 1", "selection must be a mapping")),
+    "contains itself": (b"data: &a\n  key: *a\n", ("line 2",)),
+    "field given twice": (b"seed: 1\nprior: 0.4\nseed: 2\n", ("line 3", "seed")),
+}
+
+
 class TestRunFile:
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            (b"seed: 2\ndata: [digits\nprior: 1\n", ("line 3", "not valid YAML")),
-            (b"seed: 2\n\tdata: digits\n", ("line 2", "not valid YAML")),
-            (b"seed: \x00\n", ("not valid YAML",)),
-            (b"seed: !!python/object:os.system x\n", ("line 1", "not valid YAML")),
-            (b"\xff\xfe\x00", ("cannot read",)),
-            (b"- digits\n- nnpu\n", ("mapping", "data", "method")),
-            (b"just words\n", ("mapping",)),
-            (b"", ("mapping",)),
-            (b"seed: 3\nmethod:\n  config:\n    lr: 0.1\n    epoch: 3\n", ("line 5", "'epoch'", "'epochs'")),
-            (b"seed: 3\nselektion:\n  criterion: pa\n", ("line 2", "'selektion'", "'selection'")),
-            (b"seed: 2\nepochs: 3\n", ("line 2", "of nnpu, written method: {config: {epochs: 3}}")),
-            (b"data:\n  schema: case-control\n", ("line 2", "'schema'", "'scheme'")),
-            (b"method:\n  config:\n    lr: 0\n", ("line 3", "given 0", "above 0")),
-            (b"seed: 2\n\nmechanism:\n  c: 2\n", ("line 4", "given 2", "(0, 1]")),
-            (b"seed: [1]\n", ("line 1", "seed", "whole number")),
-            (b"1: 2\n", ("line 1",)),
-            (b"selection: 3\n", ("line 1", "selection must be a mapping")),
-            (b"data: &a\n  key: *a\n", ("line 2",)),
-            (b"seed: 1\nprior: 0.4\nseed: 2\n", ("line 3", "seed")),
-        ],
-        ids=[
-            "syntax",
-            "tab",
-            "control-character",
-            "object",
-            "not-text",
-            "list",
-            "text",
-            "empty",
-            "unknown-hyper-parameter",
-            "unknown-section",
-            "misplaced-hyper-parameter",
-            "unknown-field",
-            "value-of-a-hyper-parameter",
-            "value-of-a-field",
-            "type",
-            "number-as-field",
-            "section-no-mapping",
-            "contains-itself",
-            "field-given-twice",
-        ],
-    )
+    @pytest.mark.parametrize(("content", "words"), FILES.values(), ids=FILES)
     def test_the_line_names_file_line_and_field(
         self, pubench: Run, tmp_path: Path, content: bytes, words: tuple[str, ...]
     ) -> None:
@@ -245,51 +212,19 @@ class TestRunFile:
         assert f"cannot read {name}: " in error_line(pubench(*SOUND, "--config", name))
 
 
-class TestAWayOut:
-    """What the message proposes works."""
-
-    def quick(self, pubench: Run, *arguments: str) -> Result:
-        done = pubench(*SOUND, *arguments, "--set", "epochs=1", "--threads", 1, "--format", "json")
-        assert done.returncode == 0, done.stderr
-        return result_of(done)
-
-    def test_a_c_that_labels_nobody(self, pubench: Run) -> None:
-        line = error_line(pubench(*SOUND, "--c", "0.0001"))
-        assert "labels nobody" in line
-        assert "570 positives" in line
-        enough = line.rsplit(" ", 1)[1]
-        found = self.quick(pubench, "--c", enough, "--select", "last")
-        assert found.data.train.labeled == 1
-
-    @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-    @pytest.mark.parametrize("fraction", ["0.01", "0"])
-    @pytest.mark.parametrize("criterion", ["pa", "pauc"])
-    def test_a_criterion_that_is_undefined_on_this_split(
-        self, pubench: Run, scheme: str, fraction: str, criterion: str
-    ) -> None:
-        request = ("--scheme", scheme, "--select", criterion)
-        line = error_line(pubench(*SOUND, *request, "--set", f"validation.fraction={fraction}"))
-        assert f"selection criterion '{criterion}' is undefined on this split: " in line
-        assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
-        enough = line.split("--set validation.fraction=", 1)[1].split(" would do; ", 1)[0]
-        found = self.quick(pubench, *request, "--set", f"validation.fraction={enough}")
-        assert found.data.validation.labeled == 1
-        assert found.selected == criterion
-
-    def test_its_other_way_out_is_a_criterion_that_is_defined(self, pubench: Run) -> None:
-        line = error_line(pubench(*SOUND, "--set", "validation.fraction=0.01"))
-        defined = line.split("--select can be ", 1)[1].removesuffix(" here").split(", ")
-        assert defined == ["oa", "f1", "macro-f1", "last"]
-        found = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
-        assert found.criteria["pa"].undefined == "no labeled validation positive"
-
-    def test_no_fraction_is_proposed_that_would_leave_nobody_to_train_on(self, pubench: Run) -> None:
-        """142 zeros and c = 0.0071 make one label, in the training part or in the validation part."""
-        zeros = ("--set", "data.positive=[0]", "--set", "validation.fraction=0", "--c", "0.0071")
-        line = error_line(pubench(*SOUND, *zeros))
-        assert "'pa' is undefined" in line
-        assert "validation.fraction" not in line
-        assert line.endswith("; --select can be last here")
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("fraction", ["0.01", "0"])
+@pytest.mark.parametrize("criterion", ["pa", "pauc"])
+def test_the_fraction_that_a_refusal_proposes_works(pubench: Run, scheme: str, fraction: str, criterion: str) -> None:
+    request = (*SOUND, "--scheme", scheme, "--select", criterion)
+    line = error_line(pubench(*request, "--set", f"validation.fraction={fraction}"))
+    assert f"selection criterion '{criterion}' is undefined on this split: " in line
+    assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
+    enough = line.split("--set validation.fraction=", 1)[1].split(" would do; ", 1)[0]
+    quick = ("--set", f"validation.fraction={enough}", "--set", "epochs=1", "--threads", 1, "--format", "json")
+    found = result_of(pubench(*request, *quick))
+    assert found.data.validation.labeled == 1
+    assert found.selected == criterion
 
 
 class TestMissingFiles:
@@ -336,7 +271,7 @@ def test_a_gpu_that_is_not_there(pubench: Run) -> None:
 
 
 def test_a_refused_run_was_never_announced(
-    pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]
+    pubench: Run, tmp_path: Path, with_plugin: Callable[..., dict[str, str]]
 ) -> None:
     """No listener hears of a run that is refused."""
     source = """
@@ -346,7 +281,6 @@ from pubench_core import hookimpl
 def pubench_run_started(event):
     open("announced", "w").close()
 """
-    site = make_distribution(tmp_path / "site", "acme-ears", {"acme_ears": source})
     tracked = [word for word in SOUND if word != "--no-tracking"]
-    error_line(pubench(*tracked, "--set", "validation.fraction=0.01", env={"PYTHONPATH": str(site)}))
+    error_line(pubench(*tracked, "--set", "validation.fraction=0.01", env=with_plugin("acme-ears", source)))
     assert not (tmp_path / "announced").exists()

@@ -117,35 +117,6 @@ def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Ou
     return execute(plan_of(plugins, "threshold", *sets))
 
 
-@pytest.mark.parametrize(
-    ("prior", "epochs", "side"), [("0.99", 20, "positive"), ("0.01", 3, "negative"), ("0.5", 20, None)]
-)
-def test_a_result_that_decides_alike_for_every_row_says_so(
-    plugins: Registry, tmp_path: Path, prior: str, epochs: int, side: str | None
-) -> None:
-    result = execute(
-        plan_of(
-            plugins,
-            "nnpu",
-            f"prior={prior}",
-            f"epochs={epochs}",
-            "selection.criterion=last",
-            f"execution.results={tmp_path}",
-        )
-    ).result
-    assert (result.test["recall"] in (0.0, 1.0)) == (side is not None)
-    assert result.warnings == ()
-    if side is None:
-        assert result.chosen.warnings == ()
-    else:
-        (line,) = result.chosen.warnings
-        assert line.startswith(f"all 360 test rows are decided {side} (scores from ")
-        assert "the order of the scores may mean something, the decisions do not" in line
-        assert line.endswith(
-            "; take as many of the highest scores as the prior says, or try another preset, prior or method"
-        )
-
-
 def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: Outcome) -> None:
     assert threshold.result.selected == "native"
     assert not threshold.result.chosen.oracle

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,10 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from printed import Done, folder_of, one_json
+from refusals import error_line
 from sklearn.datasets import load_breast_cancer
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Make = Callable[..., Path]
+Run = Callable[..., Done]
+Install = Callable[..., dict[str, str]]
 
 QUICK = ("--threads", 1, "--no-tracking", "--set", "epochs=2", "--set", "lr=1e-2")
 ON_DIGITS = ("run", "--method", "nnpu", "--data", "digits", *QUICK)
@@ -48,30 +49,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def here(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
-    return pubench_in(home)
-
-
 OWN = ("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "s", "--prior", "0.6", *QUICK)
 
 
 @pytest.fixture(scope="module")
-def first(here: Run) -> subprocess.CompletedProcess[str]:
+def first(here: Run) -> Done:
     done = here(*OWN, "--save-model")
     assert done.returncode == 0, done.stderr
     return done
 
 
 @pytest.fixture(scope="module")
-def folder(first: subprocess.CompletedProcess[str], home: Path) -> Path:
-    return home / first.stdout.splitlines()[-1].removeprefix("record: ")
-
-
-def one_json(done: subprocess.CompletedProcess[str], code: int = 0) -> Any:
-    """The one JSON value on stdout."""
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout)
+def folder(first: Done, home: Path) -> Path:
+    return folder_of(first, home)
 
 
 def rows_in(folder: Path) -> list[dict[str, str]]:
@@ -194,15 +184,12 @@ class TestJson:
         assert one_json(here("data", "verify", "--format", "json", env={"PUBENCH_CACHE": str(tmp_path)})) == []
 
     def test_a_dry_run_is_the_spec_that_yaml_says(self, here: Run) -> None:
-        import yaml
-
         spec = one_json(here(*ON_DIGITS, "--dry-run", "--format", "json"))
         assert spec == yaml.safe_load(here(*ON_DIGITS, "--dry-run").stdout)
         assert spec["method"]["config"]["epochs"] == 2
 
-    def test_doctor_says_what_is_broken(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
-        site = make_distribution(tmp_path / "site", "acme-moon", {"acme_moon": "raise RuntimeError('full')"})
-        env = {"PYTHONPATH": str(site)}
+    def test_doctor_says_what_is_broken(self, pubench: Run, with_plugin: Install) -> None:
+        env = with_plugin("acme-moon", "raise RuntimeError('full')")
         rows = one_json(pubench("doctor", "--format", "json", env=env))["plugins"]
         broken = {row["key"]: row["problem"] for row in rows if row["status"] == "broken"}
         assert list(broken) == ["acme-moon"]
@@ -211,41 +198,39 @@ class TestJson:
         assert row["status"] == "broken"
 
     @pytest.mark.parametrize(
-        ("words", "code", "field", "text"),
+        ("words", "field", "text"),
         [
-            (("info", "nnnpu"), 2, "", "did you mean the method 'nnpu'"),
-            (("check", "nnnpu"), 2, "", "unknown method or package 'nnnpu'"),
-            (("predict", "zzz", "my.csv"), 2, "execution.results", "no finished run 'zzz'"),
-            (("data", "info", "digit"), 2, "", "unknown dataset 'digit'"),
-            (("run", "--method", "nnpu", "--data", "digits", "--c", "7"), 2, "mechanism.c", "--c: given"),
-            (("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "S"), 2, "data.own.label_col", "'S'"),
-            (("data", "check", "my.csv", "--label-col", "Nr"), 2, "data.own.label_col", "'Nr'"),
-            (("data", "info", "digits", "--label-col", "s"), 2, "data.own.label_col", "digits is a data set"),
-            (("list", "everything"), 2, "", "everything"),
-            (("run", "--nonsense"), 2, "", "--nonsense"),
-            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "seeds must be a number from 1 to 10000"),
+            (("info", "nnnpu"), "", "did you mean the method 'nnpu'"),
+            (("check", "nnnpu"), "", "unknown method or package 'nnnpu'"),
+            (("predict", "zzz", "my.csv"), "execution.results", "no finished run 'zzz'"),
+            (("data", "info", "digit"), "", "unknown dataset 'digit'"),
+            ((*ON_DIGITS, "--c", "7"), "mechanism.c", "--c: given"),
+            ((*OWN, "--label-col", "S"), "data.own.label_col", "'S'"),
+            (("data", "check", "my.csv", "--label-col", "Nr"), "data.own.label_col", "'Nr'"),
+            (("data", "info", "digits", "--label-col", "s"), "data.own.label_col", "digits is a data set"),
+            (("list", "everything"), "", "everything"),
+            (("run", "--nonsense"), "", "--nonsense"),
+            ((*ON_DIGITS, "--seeds", "0"), "seed", "seeds must be a number from 1 to 10000"),
         ],
         ids=lambda value: " ".join(map(str, value[:4])) if isinstance(value, tuple) else "",
     )
     def test_an_error_is_one_object_on_stdout_beside_the_line_on_stderr(
-        self, here: Run, words: tuple[object, ...], code: int, field: str, text: str
+        self, here: Run, words: tuple[object, ...], field: str, text: str
     ) -> None:
         done = here(*words, "--format", "json")
-        found = one_json(done, code)
+        found = one_json(done, 2)
         assert list(found) == ["error", "field", "exit_code"]
-        assert (found["field"], found["exit_code"]) == (field, code)
+        assert (found["field"], found["exit_code"]) == (field, 2)
         assert text in found["error"]
         assert done.stderr.splitlines()[-1] == f"error: {found['error']}"
         without = here(*words)
-        assert (without.returncode, without.stdout) == (code, "")
+        assert (without.returncode, without.stdout) == (2, "")
 
-    def test_a_report_of_which_a_check_fails_stays_one_value(
-        self, pubench: Run, tmp_path: Path, make_distribution: Make
-    ) -> None:
-        site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": CONSTANT})
-        done = pubench("check", "acme-stone", "--format", "json", env={"PYTHONPATH": str(site)})
-        assert list(one_json(done, 1)) == ["acme-stone"]
+    def test_a_report_of_which_a_check_fails_stays_one_value(self, stone: Callable[..., Run]) -> None:
+        assert list(one_json(stone("1 / 0")("check", "acme-stone", "--format", "json"), 1)) == ["acme-stone"]
 
+
+# ------------------------------------------------------------------ a method with an error
 
 STONE = """
 from pubench_core import MethodInfo, hookimpl
@@ -254,94 +239,71 @@ from pubench_core import MethodInfo, hookimpl
 def pubench_methods():
     return [MethodInfo(key="acme-stone", name="Stone", summary="breaks", load="acme_stone_method:Stone")]
 """
-CONSTANT = """
+METHOD = """
 from pubench.method import Method, TrainingConfig
 
 class Stone(Method[TrainingConfig]):
     def fit(self, data, run):
         for _ in run.epochs(1):
-            helper(data)
+            FIT  # line 7
 
-    def decision_function(self, x):
-        return x.sum(1)
-
-
-def helper(data):
-    raise ZeroDivisionError("the stone\\nbroke")  # line 15
+    def decision_function(self, x):  # line 9
+        return SCORES
 """
+ON_STONE = ("run", "--method", "acme-stone", "--data", "digits", "--no-tracking")
 
 
 @pytest.fixture
-def stone(pubench: Run, tmp_path: Path, make_distribution: Make) -> Run:
-    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": CONSTANT})
-    return lambda *words: pubench(*words, env={"PYTHONPATH": str(site)})
+def stone(pubench: Run, with_plugin: Install) -> Callable[..., Run]:
+    """``stone(fit, scores)``: the console script next to a method with this line in ``fit``, and these scores."""
+
+    def install(fit: str, scores: str = "x.flatten(1).sum(1)") -> Run:
+        env = with_plugin("acme-stone", STONE, acme_stone_method=METHOD.replace("FIT", fit).replace("SCORES", scores))
+        return lambda *words: pubench(*words, env=env)
+
+    return install
 
 
-def test_a_failed_run_names_file_and_line_of_the_method_s_error(stone: Run) -> None:
-    done = stone("run", "--method", "acme-stone", "--data", "digits", "--no-tracking")
+def test_a_failed_run_names_file_and_line_of_the_method_s_error(stone: Callable[..., Run]) -> None:
+    done = stone("raise ZeroDivisionError('the stone\\nbroke')")(*ON_STONE)
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
     assert "ZeroDivisionError: the stone broke (" in line
-    assert "acme_stone_method.py, line 14)" in line or "acme_stone_method.py, line 15)" in line
-
-
-WRONG = """
-import torch
-
-from pubench.method import Method, TrainingConfig
-
-class Stone(Method[TrainingConfig]):
-    def fit(self, data, run):
-        for _ in run.epochs(1):
-            FIT
-
-    def decision_function(self, x):  # line 11
-        return SCORES
-"""
+    assert "acme_stone_method.py, line 7)" in line
 
 
 @pytest.mark.parametrize(
-    ("fit", "scores", "words"),
+    ("scores", "words"),
     [
-        ("pass", "x.flatten(1).sum(1, keepdim=True)", "must return scores of shape (288,) for 288 rows, got"),
-        ("pass", "0.0", "must return scores as a torch.Tensor, got float"),
-        ("pass", "x.flatten(1).sum(1) * float('nan')", "the score of row 0 is nan"),
+        ("x.flatten(1).sum(1, keepdim=True)", "must return scores of shape (288,) for 288 rows, got"),
+        ("0.0", "must return scores as a torch.Tensor, got float"),
+        ("x.flatten(1).sum(1) * float('nan')", "the score of row 0 is nan"),
     ],
 )
 def test_wrong_scores_name_the_line_of_the_function_that_returned_them(
-    pubench: Run, tmp_path: Path, make_distribution: Make, fit: str, scores: str, words: str
+    stone: Callable[..., Run], scores: str, words: str
 ) -> None:
-    method = WRONG.replace("FIT", fit).replace("SCORES", scores)
-    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": method})
-    done = pubench("run", "--method", "acme-stone", "--data", "digits", "--no-tracking", env={"PYTHONPATH": str(site)})
+    done = stone("pass", scores)(*ON_STONE)
     line = done.stderr.splitlines()[-1]
     assert done.returncode == 1
     assert words in line
-    assert "acme_stone_method.py, line 11, decision_function)" in line
+    assert "acme_stone_method.py, line 9, decision_function)" in line
 
 
-def test_a_method_that_reads_true_labels_is_told_that_they_are_hidden(
-    pubench: Run, tmp_path: Path, make_distribution: Make
-) -> None:
-    method = WRONG.replace("FIT", "data.y").replace("SCORES", "x.flatten(1).sum(1)")
-    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": method})
-    words = ("run", "--method", "acme-stone", "--data", "digits", "--no-tracking", "--traceback")
-    done = pubench(*words, env={"PYTHONPATH": str(site)})
+def test_a_method_that_reads_true_labels_is_told_that_they_are_hidden(stone: Callable[..., Run]) -> None:
+    run = stone("data.y")
+    done = run(*ON_STONE, "--traceback")
     line = done.stderr.splitlines()[-1]
-    assert (
-        "AttributeError: PUData has no attribute 'y': true labels are hidden from methods. PUData.labeled says" in line
-    )
+    assert "AttributeError: PUData has no attribute 'y': true labels are hidden from methods. PUData.labeled" in line
     assert "docs/pages/hidden-labels.md" in line
-    assert "acme_stone_method.py, line 9)" in line
+    assert "acme_stone_method.py, line 7)" in line
     traced = done.stderr.partition("Traceback (most recent call last):")[2]
-    assert 'acme_stone_method.py", line 9, in fit' in traced
-    assert "Traceback" not in pubench(*words[:-1], env={"PYTHONPATH": str(site)}).stderr
+    assert 'acme_stone_method.py", line 7, in fit' in traced
+    assert "Traceback" not in run(*ON_STONE).stderr
 
 
 def test_a_wrong_request_has_no_traceback(here: Run) -> None:
-    done = here("run", "--method", "nnpu", "--data", "digits", "--c", "7", "--traceback")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    error_line(here(*ON_DIGITS, "--c", "7", "--traceback"))
 
 
 def test_a_refused_run_names_no_line(here: Run) -> None:
@@ -350,30 +312,13 @@ def test_a_refused_run_names_no_line(here: Run) -> None:
     assert ", line " not in done.stderr
 
 
-def test_check_prints_a_reason_once(stone: Run) -> None:
-    done = stone("check", "acme-stone")
+def test_check_prints_a_reason_once(stone: Callable[..., Run]) -> None:
+    done = stone("1 / 0")("check", "acme-stone")
     assert done.returncode == 1
     rows = [line for line in done.stdout.splitlines() if "failed" in line]
     reasons = [line for line in rows if "ZeroDivisionError" in line and " as " not in line.split("failed")[-1][:20]]
     assert len(reasons) == len({line.split("failed")[-1].split(None, 1)[-1] for line in reasons})
     assert [line for line in rows if re.search(r"  as [a-z-]+$", line.rstrip())]
-
-
-class TestNearest:
-    @pytest.mark.parametrize(
-        ("key", "words"),
-        [
-            ("mnsit", "did you mean the dataset 'mnist'"),
-            ("nnpuu", "did you mean the method 'nnpu'"),
-            ("acuracy", "the metric 'accuracy'"),
-            ("lennet", "the backbone 'lenet'"),
-            ("qqqqqqqq", "'pubench list methods', 'pubench list datasets' and so on"),
-        ],
-    )
-    def test_a_suggestion_says_of_which_kind_it_is(self, here: Run, key: str, words: str) -> None:
-        done = here("info", key)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert words in done.stderr
 
 
 # ------------------------------------------------------------------ completion
@@ -390,6 +335,11 @@ def completed(run: Run, *words: str) -> set[str]:
     [
         (("info", "nnp"), "nnpu nnpu-ga"),
         (("info", "mni"), "mnist"),
+        (("run", "--method", "nnp"), "nnpu nnpu-ga"),
+        (("run", "--data", "breast"), "breast-cancer"),
+        (("run", "--mech", "sca"), "scar"),
+        (("run", "--backbone", "cnn-"), "cnn-cifar cnn-mri"),
+        (("list", "da"), "datasets"),
         (("check", "pubench-nn"), "pubench-nnpu pubench-nnpu-ga"),
         (("check", "upu"), "upu"),
         (("doctor", "sca"), "scar"),
@@ -451,7 +401,7 @@ class TestUnderstood:
         facts = one_json(here("data", "check", "my.csv", "--format", "json"))
         assert (facts["rows"], facts["could_be_labels"]) == (N, ["s"])
 
-    def test_data_check_says_what_a_run_says(self, here: Run, first: subprocess.CompletedProcess[str]) -> None:
+    def test_data_check_says_what_a_run_says(self, here: Run, first: Done) -> None:
         facts = one_json(here("data", "check", "my.csv", "--label-col", "s", "--format", "json"))
         said = first.stderr.splitlines()
         start = said.index(facts["notes"][0])
@@ -549,9 +499,7 @@ class TestPredictOut:
 
 
 class TestDecisions:
-    def test_shares_and_recall_are_printed_below_the_table(
-        self, first: subprocess.CompletedProcess[str], folder: Path
-    ) -> None:
+    def test_shares_and_recall_are_printed_below_the_table(self, first: Done, folder: Path) -> None:
         rows = rows_in(folder)
         decided = sum(int(row["decision"]) for row in rows)
         told = round((0.6 * N - N_LABELED) / (N - N_LABELED) * len(rows))
@@ -634,21 +582,3 @@ class TestSeeds:
         assert done.returncode == 2
         assert [line[:8] for line in done.stderr.splitlines() if line.startswith("seed ")] == ["seed 2: ", "seed 3: "]
         assert done.stdout == ""
-
-
-def test_the_same_is_there_from_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pubench
-
-    monkeypatch.chdir(home)
-    table = pubench.data("my.csv", labeled="s")
-    assert "my.csv: fields are separated by ';'; decimal commas in 'radius'" in table.notes[1]
-    frame = pd.read_csv("my.csv", sep=";", decimal=",", encoding="cp1252", dtype={"Nr": str})
-    assert frame["s"].isna().any()
-    more = {"config": {"epochs": 1}, "results": home / "python", "tracking": False, "threads": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)  # after one epoch, decisions are what they are
-        found = pubench.run("nnpu", pubench.data(frame, labeled="s"), prior=0.6, **more).predictions()
-    assert list(found) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
-    assert found["Nr"].tolist() == [f"{row:05}" for row in found["row"]]
-    gaps = pubench.data(frame.drop(columns="s"), labeled=np.where(frame["s"].isna(), np.nan, 1.0))
-    assert "'labeled': 1 = labeled positive, blank = unlabeled" in " ".join(gaps.notes)

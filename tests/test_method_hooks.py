@@ -227,34 +227,6 @@ def test_what_is_inferred_may_be_a_target_in_a_graph(x: Tensor) -> None:
     assert "head.weight" in changed(students, student.state_dict())
 
 
-def test_two_objectives_of_one_pass_take_their_gradients_before_any_step(x: Tensor) -> None:
-    """One network lowers the value that the other raises."""
-    run = run_of(optimizer="sgd", lr=0.05, momentum=0.0)
-    net, discriminator = run.backbone(), run.backbone()
-    on_net, on_discriminator = (run.optimizer(network.parameters()) for network in (net, discriminator))
-    d_p, d_u = discriminator(x).sigmoid().split([4, 12])
-    value = d_p.log().sum() + (0.5 * net(x[4:]) * (2 * d_u - 1)).sum()
-    expected = [p - 0.05 * g for p, g in zip(net.parameters(), gradients(value, net), strict=True)]
-    of_discriminator = gradients(value, discriminator)
-    expected += [p + 0.05 * g for p, g in zip(discriminator.parameters(), of_discriminator, strict=True)]
-    run.step((value, on_net), (-value, on_discriminator))
-    for parameter, one in zip([*net.parameters(), *discriminator.parameters()], expected, strict=True):
-        assert torch.allclose(parameter, one, atol=1e-7)
-
-
-def test_an_objective_moves_its_own_optimizers_parameters_only(x: Tensor) -> None:
-    """Both objectives depend on both networks."""
-    run = run_of(optimizer="sgd", lr=0.05, momentum=0.0)
-    one, other = run.backbone(), run.backbone()
-    a, b = one(x), other(x)
-    first, second = (a * b).mean(), (a - 2 * b).square().mean()
-    pairs = ((first, one), (second, other))
-    expected = [p - 0.05 * g for value, n in pairs for p, g in zip(n.parameters(), gradients(value, n), strict=True)]
-    run.step(*((value, run.optimizer(network.parameters())) for value, network in pairs))
-    for parameter, wanted in zip([*one.parameters(), *other.parameters()], expected, strict=True):
-        assert torch.allclose(parameter, wanted, atol=1e-7)
-
-
 @pytest.mark.parametrize(("max_norm", "scale"), [(0.5, 0.1), (5.0, 1.0), (50.0, 1.0), (None, 1.0)])
 def test_a_gradient_that_is_too_long_is_scaled_down(max_norm: float | None, scale: float) -> None:
     """The gradient of 3 a + 4 b has norm 5."""
@@ -284,12 +256,6 @@ def test_a_module_has_an_initialization_of_its_own() -> None:
     assert torch.equal(again.weight, between.weight)
     assert not torch.equal(later.weight, between.weight)
     assert not torch.equal(run_of(seed=3).module(linear).weight, between.weight)
-
-
-def test_making_a_module_draws_nothing_from_the_callers_generator() -> None:
-    before = torch.get_rng_state()
-    run_of().module(lambda: nn.Linear(3, 3))
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_module_is_on_the_device_in_training_mode_when_an_epoch_starts() -> None:

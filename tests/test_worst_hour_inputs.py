@@ -8,10 +8,10 @@ import json
 import os
 import random
 import signal
-import subprocess
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from printed import Done
 from pubench_datasets_tables import encoding
 from pubench_datasets_tables.user_table import read_user_table
 from pubench_mechanisms.posterior import auxiliary_logit
@@ -46,8 +47,8 @@ from pubench_core.plugins.registry import GROUP, Registry, registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import UserTableSpec
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Outcome = str
+Run = Callable[..., Done]
+Saved = Callable[[str], tuple[dict[str, Any], dict[str, Tensor]]]
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -101,16 +102,8 @@ VALUES = [
         "{<<: [1]}",
         "{[a]: b}",
     ),
-    *(
-        "9" * 5000,
-        "0x" + "f" * 10_000,
-        "1" + ":0" * 3000,
-        "1e999",
-        "-.inf",
-        ".nan",
-        "[" * 5000,
-        "{a: " * 900 + "}" * 900,
-    ),
+    *("9" * 5000, "0x" + "f" * 10_000, "1" + ":0" * 3000, "1e999", "-.inf", ".nan"),
+    *("[" * 5000, "{a: " * 900 + "}" * 900),
     *("&a [*a]", "*a", "{a: 1, a: 2}", "!<x> y", "!!python/object:os.system {}", "%YAML 9.9\n--- a", "--- a\n--- b"),
     *('"\\0"', '"\\ud800"', "\x00", "\t- a", "=", "<<", "_", "+", "'" * 3, "[a", "é" * 4000),
 ]
@@ -160,31 +153,18 @@ class TestDocuments:
     @pytest.mark.parametrize(
         "section",
         [
+            *("data: {key: digits, binarisation: [a]}", "data: {key: digits, binarization: [a]}", "data: [a]"),
             *(
-                "data: {key: digits, binarisation: [a]}",
-                "data: {key: digits, binarization: [a]}",
-                "data: [a]",
+                "data: {key: digits, positive: {a: 1}}",
+                "data: {key: digits, positive: [[1]]}",
+                "data: {3: 4}",
                 "data: 3",
             ),
-            *("data: {key: digits, positive: {a: 1}}", "data: {key: digits, positive: [[1]]}", "data: {3: 4}"),
-            *(
-                "data: {own: {path: [a], label_col: x}}",
-                "data: {own: 3}",
-                'data: {own: {path: "a\\0b.csv", label_col: s}}',
-            ),
-            *(
-                "method: {key: {a: b}}",
-                "method: [nnpu]",
-                "method: {key: nnpu, preset: [a]}",
-                "method: {key: nnpu, config: 3}",
-            ),
-            *(
-                "method: {key: nnpu, config: {3: 4}}",
-                "method: {key: nnpu, config: {null: 4}}",
-                "binarisation: [a]",
-                "3: 4",
-            ),
-            *("selection: {criterion: [a]}", "selection: {criteria: [pa, [a]]}", "selection: {criteria: [null]}"),
+            *("data: {own: {path: [a], label_col: x}}", 'data: {own: {path: "a\\0b.csv", label_col: s}}'),
+            *("data: {own: 3}", "method: {key: {a: b}}", "method: [nnpu]", "method: {key: nnpu, preset: [a]}"),
+            *("method: {key: nnpu, config: 3}", "method: {key: nnpu, config: {3: 4}}", "binarisation: [a]", "3: 4"),
+            *("method: {key: nnpu, config: {null: 4}}", "selection: {criterion: [a]}"),
+            *("selection: {criteria: [pa, [a]]}", "selection: {criteria: [null]}"),
             *("evaluation: {metrics: [[a]]}", "evaluation: {metrics: {a: b}}", "evaluation: {trace: 3}"),
             *("mechanism: {variant: {a: b}}", "execution: {threads: 99999999999}", "execution: {results: [a]}"),
             *("execution: {device: 'cuda:99999999999999999'}", 'execution: {results: "a\\0b"}', "execution: [a]"),
@@ -225,29 +205,29 @@ def plugins() -> Registry:
 
 
 @pytest.fixture(scope="module")
-def saved(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[dict[str, Any], Any]]:
+def saved(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """``saved(method)``: facts and tensors of a small real model."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=80).round(3), "s": np.arange(80) < 20, "c": rng.choice(["x", "y"], 80)})
     path = tmp_path_factory.mktemp("own") / "my.csv"
     frame.to_csv(path, index=False)
-    made: dict[str, tuple[dict[str, Any], Any]] = {}
 
-    def make(method: str) -> tuple[dict[str, Any], Any]:
-        if method not in made:
-            sets = {"puet": ["n_estimators=3"], "nnpu": ["epochs=1"], "pusb": ["epochs=1"]}[method]
-            own = [f"data.own.path={path}", "data.own.label_col=s", "prior=0.5", "execution.threads=1"]
-            plan = resolve([assigned(f"method.key={method}", *own, *sets)], plugins)
-            problem = build_problem(plan)
-            trained = train(plan, problem)
-            candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
-            content = model_bytes(plan, problem, trained.method, candidate)
-            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-            made[method] = json.loads(header["__metadata__"]["pubench"]), tensors_of(content)
-        facts, tensors = made[method]
-        return json.loads(json.dumps(facts)), {name: tensor.clone() for name, tensor in tensors.items()}
+    @cache
+    def made(method: str) -> bytes:
+        sets = {"puet": ["n_estimators=3"], "nnpu": ["epochs=1"], "pusb": ["epochs=1"]}[method]
+        own = [f"data.own.path={path}", "data.own.label_col=s", "prior=0.5", "execution.threads=1"]
+        plan = resolve([assigned(f"method.key={method}", *own, *sets)], plugins)
+        problem = build_problem(plan)
+        trained = train(plan, problem)
+        candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+        return model_bytes(plan, problem, trained.method, candidate)
 
-    return make
+    def read(method: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        content = made(method)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        return json.loads(header["__metadata__"]["pubench"]), tensors_of(content)
+
+    return read
 
 
 def works(content: bytes, plugins: Registry) -> None:
@@ -265,15 +245,8 @@ def content_of(facts: Any, tensors: dict[str, Tensor]) -> bytes:
 REPLACED: list[Any] = [
     *(None, True, 0, -1, 2**40, 10**30, 0.5, float("nan"), float("inf"), "", "x", "../../etc", "\x1b[31m", "__class__"),
     *([], [1], [10**9], [[[]]], [None], {}, {"a": 1}, {"object": "os:system"}, {"backbone": 10**9}, {"value": True}),
-    *(
-        {"backbones": [1] * 50},
-        {"array": True},
-        {"backbone": -3},
-        {"assembled": "x"},
-        {"object": ":"},
-        [1] * 5000,
-        "GONE",
-    ),
+    *({"backbones": [1] * 50}, {"array": True}, {"backbone": -3}, {"assembled": "x"}, {"object": ":"}),
+    *([1] * 5000, "GONE"),
 ]
 
 
@@ -300,9 +273,7 @@ def replaced(facts: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 class TestTamperedModel:
     @pytest.mark.parametrize("method", ["nnpu", "puet", "pusb"])
-    def test_any_value_of_the_metadata_may_be_any_other(
-        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], method: str
-    ) -> None:
+    def test_any_value_of_the_metadata_may_be_any_other(self, plugins: Registry, saved: Saved, method: str) -> None:
         """Either one line, or a model that scores."""
         facts, tensors = saved(method)
         works(content_of(facts, tensors), plugins)
@@ -314,20 +285,14 @@ class TestTamperedModel:
             line_of(lambda path=path, value=value: works(content_of(replaced(facts, path, value), tensors), plugins))
 
     @pytest.mark.parametrize("method", ["nnpu", "puet", "pusb"])
-    def test_any_tensor_may_be_any_other(
-        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], method: str
-    ) -> None:
+    def test_any_tensor_may_be_any_other(self, plugins: Registry, saved: Saved, method: str) -> None:
         facts, tensors = saved(method)
+        kinds = (torch.int64, torch.bool, torch.bfloat16, torch.complex64, torch.float16)
         changes: list[Callable[[Tensor], Tensor]] = [
-            *(
-                lambda t: t[:0],
-                lambda t: t.flatten()[:1],
-                lambda t: torch.zeros(()),
-                lambda t: t.to(torch.float64) * 1e300,
-            ),
-            *(lambda t: t.to(torch.int64), lambda t: t.to(torch.bool), lambda t: t.to(torch.bfloat16), lambda t: -t),
-            *(lambda t: torch.full_like(t.float(), float("nan")), lambda t: t.to(torch.complex64), lambda t: t[None]),
-            *(lambda t: torch.cat([t, t]) if t.ndim else t, lambda t: t.to(torch.float16), torch.zeros_like),
+            *(lambda t: t[:0], lambda t: t.flatten()[:1], lambda t: t[None], lambda t: torch.zeros(()), lambda t: -t),
+            *(lambda t: t.to(torch.float64) * 1e300, lambda t: torch.full_like(t.float(), float("nan"))),
+            *(lambda t: torch.cat([t, t]) if t.ndim else t, torch.zeros_like),
+            *(lambda t, kind=kind: t.to(kind) for kind in kinds),
         ]
         for name in tensors:
             others = {k: v for k, v in tensors.items() if k != name}
@@ -339,9 +304,7 @@ class TestTamperedModel:
                 altered = others | {name: change(tensors[name])}
                 line_of(lambda altered=altered: works(content_of(facts, altered), plugins))
 
-    def test_a_network_far_larger_than_the_file_is_never_made(
-        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]]
-    ) -> None:
+    def test_a_network_far_larger_than_the_file_is_never_made(self, plugins: Registry, saved: Saved) -> None:
         facts, tensors = saved("nnpu")
         for change in ({"shape": [10**7], "columns": None}, {"parts": {"net": {"backbone": 10**8}}}):
             line = line_of(lambda change=change: works(content_of({**facts, **change}, tensors), plugins))
@@ -359,91 +322,86 @@ class TestTamperedModel:
         ],
         ids=["lists", "mappings", "digits", "version", "text"],
     )
-    def test_metadata_that_are_no_facts_are_one_line(
-        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], text: str
-    ) -> None:
-        line = line_of(lambda: model_of(content_of(text, saved("nnpu")[1]), plugins))
-        assert line is not None
+    def test_metadata_that_are_no_facts_are_one_line(self, plugins: Registry, saved: Saved, text: str) -> None:
+        assert line_of(lambda: model_of(content_of(text, saved("nnpu")[1]), plugins)) is not None
 
-    def test_bytes_at_random_are_one_line(
-        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]]
-    ) -> None:
+    def test_bytes_at_random_are_one_line(self, plugins: Registry, saved: Saved) -> None:
         whole, draw = bytearray(content_of(*saved("puet"))), random.Random(0)
         for _ in range(150):
             altered = bytearray(whole)
             for _ in range(draw.randint(1, 8)):
                 altered[draw.randrange(len(altered))] = draw.randrange(256)
-            line_of(
-                lambda altered=altered: works(
-                    bytes(altered[: draw.choice([None, draw.randrange(len(altered))])]), plugins
-                )
-            )
+            end = draw.choice([None, draw.randrange(len(altered))])
+            line_of(lambda content=bytes(altered[:end]): works(content, plugins))
+
+
+Forest = dict[str, Tensor]  # the arrays of a forest, by name
+
+
+def child_of_itself(forest: Forest) -> None:
+    inner = int(torch.nonzero(forest["feature"] >= 0)[0])
+    forest["left"][inner] = forest["right"][inner] = inner
+
+
+def splitting_on(feature: int) -> Callable[[Forest], None]:
+    def change(forest: Forest) -> None:
+        forest["feature"] = torch.where(forest["feature"] >= 0, feature, forest["feature"]).to(torch.int32)
+
+    return change
+
+
+def cut_at(offsets: list[int]) -> Callable[[Forest], None]:
+    def change(forest: Forest) -> None:
+        forest["offsets"] = torch.tensor([*offsets, len(forest["feature"])], dtype=torch.int64)
+
+    return change
+
+
+CUTS = [[], [0, 0], [1, 2], [0, 2**62, 2**62 + 1], [0, -5], [0, 2**63 - 1, -(2**63)]]
+CHILDREN = [(side, value) for side in ("left", "right") for value in (0, -1, -(2**31), 2**31 - 1, 10_000_000)]
+CRAFTED: list[tuple[str, Callable[[Forest], object]]] = [
+    *(
+        (f"a {s} child of a forest is no later node of its tree", lambda t, s=s, v=v: t[s].fill_(v))
+        for s, v in CHILDREN
+    ),
+    ("no later node", child_of_itself),
+    *(("splits on a feature beyond its 3", splitting_on(value)) for value in (3, 10**6, 2**31 - 1)),
+    ("was grown on 1000000", lambda t: t.update(importances=torch.zeros(10**6, dtype=torch.float64))),
+    *(("do not cut its nodes into trees", cut_at(offsets)) for offsets in CUTS),
+]
+RESHAPED: dict[str, Callable[[Tensor], Tensor]] = {
+    "longer": lambda t: torch.cat([t, t]),
+    "shorter": lambda t: t[:-1],
+    "empty": lambda t: t[:0],
+    "wide": lambda t: t[None],
+    "float": lambda t: t.to(torch.float32),
+}
 
 
 class TestCraftedForest:
     """Compiled code that walks a tree looks at no bounds: the forest is looked at when it is read."""
 
-    def refused(self, plugins: Registry, saved: Any, change: Callable[[dict[str, Tensor]], None]) -> str:
+    def refused(self, plugins: Registry, saved: Saved, change: Callable[[Forest], object]) -> str:
         facts, tensors = saved("puet")
-        change(tensors)
+        forest = {name.removeprefix("forest."): tensors.pop(name) for name in [*tensors] if name.startswith("forest.")}
+        change(forest)
+        tensors.update({f"forest.{name}": tensor for name, tensor in forest.items()})
         line = line_of(lambda: works(content_of(facts, tensors), plugins))
         assert line is not None
         assert "does not fit puet" in line
         return line
 
-    @pytest.mark.parametrize("side", ["left", "right"])
-    @pytest.mark.parametrize("value", [0, -1, -(2**31), 2**31 - 1, 10_000_000])
-    def test_a_child_outside_of_its_tree_or_before_its_parent(
-        self, plugins: Registry, saved: Any, side: str, value: int
+    @pytest.mark.parametrize(("words", "change"), CRAFTED)
+    def test_a_forest_that_would_be_walked_out_of_its_arrays(
+        self, plugins: Registry, saved: Saved, words: str, change: Callable[[Forest], object]
     ) -> None:
-        line = self.refused(plugins, saved, lambda t: t[f"forest.{side}"].fill_(value))
-        assert f"a {side} child of a forest is no later node of its tree" in line
-
-    def test_a_child_that_is_its_own_parent_never_ends(self, plugins: Registry, saved: Any) -> None:
-        def loop(tensors: dict[str, Tensor]) -> None:
-            inner = int(torch.nonzero(tensors["forest.feature"] >= 0)[0])
-            tensors["forest.left"][inner] = tensors["forest.right"][inner] = inner
-
-        assert "no later node" in self.refused(plugins, saved, loop)
-
-    @pytest.mark.parametrize("value", [3, 10**6, 2**31 - 1])
-    def test_a_feature_that_no_row_has(self, plugins: Registry, saved: Any, value: int) -> None:
-        def alter(tensors: dict[str, Tensor]) -> None:
-            feature = tensors["forest.feature"]
-            tensors["forest.feature"] = torch.where(feature >= 0, value, feature).to(torch.int32)
-
-        assert "splits on a feature beyond its 3" in self.refused(plugins, saved, alter)
-
-    def test_importances_of_other_features_than_a_row_has(self, plugins: Registry, saved: Any) -> None:
-        def widen(tensors: dict[str, Tensor]) -> None:
-            tensors["forest.importances"] = torch.zeros(10**6, dtype=torch.float64)
-
-        assert "the forest was grown on 1000000" in self.refused(plugins, saved, widen)
+        assert words in self.refused(plugins, saved, change)
 
     @pytest.mark.parametrize("name", ["feature", "left", "right", "threshold", "label", "posterior", "offsets"])
-    @pytest.mark.parametrize("how", ["longer", "shorter", "empty", "wide", "float", "absent"])
-    def test_arrays_of_another_length_or_kind(self, plugins: Registry, saved: Any, name: str, how: str) -> None:
-        def alter(tensors: dict[str, Tensor]) -> None:
-            found = tensors.pop(f"forest.{name}")
-            made = {
-                "longer": lambda: torch.cat([found, found]),
-                "shorter": lambda: found[:-1],
-                "empty": lambda: found[:0],
-                "wide": lambda: found[None],
-                "float": lambda: found.to(torch.float32),
-                "absent": lambda: None,
-            }[how]()
-            if made is not None:
-                tensors[f"forest.{name}"] = made
-
-        self.refused(plugins, saved, alter)
-
-    @pytest.mark.parametrize("offsets", [[], [0, 0], [1, 2], [0, 2**62, 2**62 + 1], [0, -5], [0, 2**63 - 1, -(2**63)]])
-    def test_offsets_that_cut_no_trees(self, plugins: Registry, saved: Any, offsets: list[int]) -> None:
-        def alter(tensors: dict[str, Tensor]) -> None:
-            tensors["forest.offsets"] = torch.tensor([*offsets, len(tensors["forest.feature"])], dtype=torch.int64)
-
-        assert "do not cut its nodes into trees" in self.refused(plugins, saved, alter)
+    @pytest.mark.parametrize("how", RESHAPED)
+    def test_arrays_of_another_length_or_kind(self, plugins: Registry, saved: Saved, name: str, how: str) -> None:
+        self.refused(plugins, saved, lambda forest: forest.update({name: RESHAPED[how](forest[name])}))
+        self.refused(plugins, saved, lambda forest: forest.pop(name))
 
 
 # ---------------------------------------------------------------- files of data sets
@@ -502,9 +460,7 @@ class TestPipes:
     @pytest.mark.parametrize("name", ["my.csv", "my.npz", "my.parquet"])
     def test_a_table(self, pubench: Run, tmp_path: Path, name: str) -> None:
         os.mkfifo(tmp_path / name)
-        done = pubench("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3)
-        assert (done.returncode, done.stdout) == (2, "")
-        (line,) = done.stderr.splitlines()
+        line = error_line(pubench("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3))
         assert line.startswith(f"error: cannot read {name}: it is a pipe or a device")
 
     def test_a_device(self) -> None:
@@ -515,45 +471,51 @@ class TestPipes:
 # ---------------------------------------------------------------- what is kept in the cache
 
 
+def posterior(cache: Path | None = None) -> Any:
+    rows = np.arange(60)
+    return auxiliary_logit(np.random.default_rng(0).normal(size=(60, 3)), (rows % 2).astype(np.int8), rows, rows, cache)
+
+
+#: What is done with the content of a file.
+DAMAGES: dict[str, Callable[[Path, bytes], object]] = {
+    "truncated": lambda path, content: path.write_bytes(content[:-3]),
+    "emptied": lambda path, content: path.write_bytes(b""),
+    "altered": lambda path, content: path.write_bytes(content[:40] + bytes([content[40] ^ 1]) + content[41:]),
+    "longer": lambda path, content: path.write_bytes(content + b"\0" * 8),
+    "text": lambda path, content: path.write_bytes(b"no numbers"),
+    "of another shape": lambda path, content: checksum_cache.keep(path, np.ones(7).tobytes()),
+}
+
+
 class TestKeptPosterior:
-    @pytest.mark.parametrize("how", ["truncated", "emptied", "altered", "longer", "text", "folder", "of another shape"])
+    @pytest.mark.parametrize("how", DAMAGES)
     def test_a_damaged_one_is_computed_again(self, tmp_path: Path, how: str) -> None:
-        rng = np.random.default_rng(0)
-        x, y = rng.normal(size=(60, 3)).astype(np.float32), (np.arange(60) % 2).astype(np.int8)
-        rows = np.arange(60)
-        right = auxiliary_logit(x, y, rows, rows, tmp_path)
+        right = posterior(tmp_path)
         (path,) = tmp_path.iterdir()
         content = path.read_bytes()
-        path.unlink()
-        if how == "folder":
-            path.mkdir()
-        elif how == "of another shape":
-            checksum_cache.keep(path, np.ones(7).tobytes())
-        else:
-            altered = bytearray(content)
-            altered[40] ^= 1
-            whole = {"truncated": content[:-3], "emptied": b"", "longer": content + b"\0" * 8, "text": b"no numbers"}
-            path.write_bytes(whole.get(how, bytes(altered)))
-        np.testing.assert_array_equal(auxiliary_logit(x, y, rows, rows, tmp_path), right)
-        if how != "folder":
-            assert path.read_bytes() == content
+        DAMAGES[how](path, content)
+        np.testing.assert_array_equal(posterior(tmp_path), right)
+        assert path.read_bytes() == content
 
-    def test_a_cache_that_cannot_be_written_costs_time_only(self, tmp_path: Path) -> None:
-        rng = np.random.default_rng(0)
-        x, y, rows = rng.normal(size=(60, 3)), (np.arange(60) % 2).astype(np.int8), np.arange(60)
-        (tmp_path / "cache").write_text("a file where a folder should be")
-        found = auxiliary_logit(x, y, rows, rows, tmp_path / "cache")
-        np.testing.assert_array_equal(found, auxiliary_logit(x, y, rows, rows))
+    def test_a_cache_that_cannot_be_read_or_written_costs_time_only(self, tmp_path: Path) -> None:
+        right = posterior(tmp_path / "cache")
+        (path,) = (tmp_path / "cache").iterdir()
+        path.unlink()
+        path.mkdir()
+        np.testing.assert_array_equal(posterior(tmp_path / "cache"), right)
+        (tmp_path / "file").touch()
+        np.testing.assert_array_equal(posterior(tmp_path / "file"), right)
 
 
 # ---------------------------------------------------------------- what reaches the terminal
 
 #: Renames the window, clears the screen, writes over the line, turns text around, types for the user.
 STEERING = "\x1b]0pwned\x07\x1b[2J\x9b31m\u202e\x7f"
+ON_DIGITS = ("run", "--method", "nnpu", "--data", "digits")
 
 
 class TestEscapeSequences:
-    def plain(self, done: subprocess.CompletedProcess[str]) -> str:
+    def plain(self, done: Done) -> str:
         found = done.stdout + done.stderr
         assert not any(c in found for c in "\x1b\x07\x9b\u202e\x7f")
         return found
@@ -575,8 +537,7 @@ class TestEscapeSequences:
         return path
 
     def test_headers_labels_and_names_of_files(self, pubench: Run, hostile: Path) -> None:
-        run = ("run", "--method", "nnpu", "--data", hostile, "--prior", 0.5, "--threads", 1, "--set", "epochs=1")
-        run += ("--no-tracking",)
+        run = (*ON_DIGITS, "--data", hostile, "--prior", 0.5, "--threads", 1, "--set", "epochs=1", "--no-tracking")
         asked = pubench(*run)
         assert asked.returncode == 2
         assert "\\x1b]0pwned\\x07" in self.plain(asked)
@@ -586,9 +547,12 @@ class TestEscapeSequences:
         done = pubench(*run, "--label-col", f"s{STEERING}", "--positive-value", f"yes{STEERING}", "--save-model")
         assert done.returncode == 0, done.stderr
         assert "left out" in self.plain(done)
-        self.plain(pubench(*run, "--label-col", f"nothing{STEERING}"))
-        self.plain(pubench("data", "info", hostile))
-        self.plain(pubench("data", "check", hostile))
+        for words in (
+            (*run, "--label-col", f"nothing{STEERING}"),
+            ("data", "info", hostile),
+            ("data", "check", hostile),
+        ):
+            self.plain(pubench(*words))
 
     @pytest.mark.parametrize(
         "arguments",
@@ -600,13 +564,13 @@ class TestEscapeSequences:
             ("predict", STEERING, "x.csv"),
             ("list", STEERING),
             (STEERING,),
-            ("run", "--method", STEERING, "--data", "digits"),
-            ("run", "--method", "nnpu", "--data", f"{STEERING}.csv", "--label-col", "s"),
-            ("run", "--method", "nnpu", "--data", "digits", "--set", f"{STEERING}=1"),
-            ("run", "--method", "nnpu", "--data", "digits", "--set", f"lr={STEERING}"),
-            ("run", "--method", "nnpu", "--data", "digits", "--config", f"{STEERING}.yaml"),
-            ("run", "--method", "nnpu", "--data", "mnist", "--data-root", STEERING),
-            ("run", "--method", "nnpu", "--data", "digits", "--device", STEERING),
+            (*ON_DIGITS, "--method", STEERING),
+            (*ON_DIGITS, "--data", f"{STEERING}.csv", "--label-col", "s"),
+            (*ON_DIGITS, "--set", f"{STEERING}=1"),
+            (*ON_DIGITS, "--set", f"lr={STEERING}"),
+            (*ON_DIGITS, "--config", f"{STEERING}.yaml"),
+            (*ON_DIGITS, "--data", "mnist", "--data-root", STEERING),
+            (*ON_DIGITS, "--device", STEERING),
             ("track", "--results", STEERING),
             ("new-method", STEERING),
         ],
@@ -622,39 +586,26 @@ class TestEscapeSequences:
         with tarfile.open(fileobj=out, mode="w:gz") as archive:
             archive.addfile(tarfile.TarInfo(f"20news-bydate-train/{STEERING}/1"))
         root = put(tmp_path, "20news/20news-bydate.tar.gz", out.getvalue()).path
-        done = pubench("run", "--method", "nnpu", "--data", "20news", "--data-root", root)
+        done = pubench(*ON_DIGITS, "--data", "20news", "--data-root", root)
         assert done.returncode == 2
         assert "\\x1b]0pwned" in self.plain(done)
 
-    def test_plugins(self, pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]) -> None:
+    def test_plugins(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
         source = (
             "from pubench_core import MethodInfo, hookimpl\nX = " + repr(STEERING) + "\n"
             "@hookimpl\ndef pubench_methods():\n"
             "    return [MethodInfo(key='acme-loud', name='L' + X, summary='s' + X, load='acme_gone:M')]\n"
         )
-        site = make_distribution(tmp_path / "site", "acme-loud", {"acme_loud": source})
-        make_distribution(site, "acme-bad", {"acme_bad": f"raise ValueError({STEERING!r})"})
-        env = {"PYTHONPATH": str(site)}
-        for words in (
-            ("list", "methods"),
-            ("info", "acme-loud"),
-            ("doctor",),
-            ("doctor", "acme-bad"),
-            ("info", "acme-bad"),
-        ):
-            assert "\\x1b]0pwned" in self.plain(pubench(*words, env=env)) or words[0] == "info"
+        with_plugin("acme-loud", source)
+        env = with_plugin("acme-bad", f"raise ValueError({STEERING!r})")
+        for words in (("list", "methods"), ("doctor",), ("doctor", "acme-bad")):
+            assert "\\x1b]0pwned" in self.plain(pubench(*words, env=env))
+        for key in ("acme-loud", "acme-bad"):
+            self.plain(pubench("info", key, env=env))
 
-    def test_warnings_and_tracebacks_of_python(
-        self, pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]
-    ) -> None:
-        defect = (
-            f"X = {STEERING!r}\nfrom pubench_core import hookimpl\nimport pubench_cli.listing\n"
-            "def broken(*_): raise ZeroDivisionError('defect' + X)\npubench_cli.listing.print_listing = broken\n"
-            "import warnings\nwarnings.warn('warned' + X)\n@hookimpl\ndef pubench_methods(): return []\n"
-        )
-        site = make_distribution(tmp_path / "site", "acme-defect", {"acme_defect": defect})
-        done = pubench("doctor", env={"PYTHONPATH": str(site)})
-        assert "warned\\x1b]0pwned" in self.plain(done)
+    def test_warnings_of_python(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
+        env = with_plugin("acme-warns", f"import warnings\nwarnings.warn('warned' + {STEERING!r})")
+        assert "warned\\x1b]0pwned" in self.plain(pubench("doctor", env=env))
 
     def test_on_a_real_terminal(
         self, hostile: Path, tmp_path: Path, pubench_on_terminal: Callable[..., tuple[int, str]]
@@ -676,21 +627,19 @@ class TestArguments:
             (("predict", "a" * 5000, "x.csv"), "no finished run 'aaa"),
             (("predict", "a/" * 2000, "x.csv"), "no finished run 'a/a"),
             (("info", "a" * 5000), "unknown key 'aaa"),
-            (("run", "--method", "a" * 5000, "--data", "digits"), "unknown method 'aaa"),
-            (("run", "--method", "nnpu", "--data", "a" * 5000 + ".csv", "--label-col", "s"), "File name too long"),
-            (("run", "--method", "nnpu", "--data", "digits", "--results", "a" * 5000), "File name too long"),
-            (("run", "--method", "nnpu", "--data", "digits", "--threads", "99999999999"), "threads must be"),
-            (("run", "--method", "nnpu", "--data", "digits", "--device", "cuda:" + "9" * 20), "device must be"),
-            (("run", "--method", "nnpu", "--data", "digits", "--device", "cuda:999"), "--device cuda:999"),
-            (("run", "--method", "nnpu", "--data", "digits", "--seed", "9" * 5000), "seed must be a whole number"),
-            (("run", "--method", "nnpu", "--data", "digits", "--c", "1e999"), "--c"),
+            ((*ON_DIGITS, "--method", "a" * 5000), "unknown method 'aaa"),
+            ((*ON_DIGITS, "--data", "a" * 5000 + ".csv", "--label-col", "s"), "File name too long"),
+            ((*ON_DIGITS, "--results", "a" * 5000), "File name too long"),
+            ((*ON_DIGITS, "--threads", "99999999999"), "threads must be"),
+            ((*ON_DIGITS, "--device", "cuda:" + "9" * 20), "device must be"),
+            ((*ON_DIGITS, "--device", "cuda:999"), "--device cuda:999"),
+            ((*ON_DIGITS, "--seed", "9" * 5000), "seed must be a whole number"),
+            ((*ON_DIGITS, "--c", "1e999"), "--c"),
         ],
         ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
     )
     def test_each_is_one_line_and_exit_code_2(self, pubench: Run, arguments: tuple[str, ...], words: str) -> None:
-        done = pubench(*arguments)
-        line = error_line(done)
-        assert words in line
+        assert words in error_line(pubench(*arguments))
 
     def test_a_folder_that_may_not_be_entered_is_one_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -123,14 +123,6 @@ class TestTheEnvironment:
         assert packages["torch"] == torch.__version__.split("+")[0] or packages["torch"] == torch.__version__
         assert not {"torchvision", "~orch", "", None} & set(packages)
 
-    def test_a_run_beside_them_is_recorded(
-        self, pubench: Run, site: dict[str, str], leftovers: Path, results: Path
-    ) -> None:
-        paths = {"PYTHONPATH": os.pathsep.join([str(leftovers), site["PYTHONPATH"]])}
-        done = pubench(*WORST, env=paths)
-        assert done.returncode == 0, done.stderr
-        assert len(records(results)) == 1
-
     def test_what_cannot_be_captured_is_known_before_anything_is_trained(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
