@@ -71,12 +71,10 @@ def _becomes(column: Column, values: Series[Any]) -> str:
 def _examples(values: Series[Any]) -> tuple[str, ...]:
     given = values.dropna()
     found = given.head(SHOWN).tolist() if is_nested(values) else given.unique()[:SHOWN].tolist()
-    return tuple(_short(value) for value in found)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
+    return tuple(
+        text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
+        for value in found
+    )
 
 
 def label_candidates(frame: DataFrame) -> list[str]:

@@ -59,15 +59,12 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> D
 def as_written(path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
     """name -> (n,) texts of columns of ``frame``, which was read from this file: ``007`` where the file says so."""
     numbers = [name for name in names if frame[name].dtype.kind in "iu"]
-    if numbers and _is_delimited(path) and held_at(path) is None:
+    is_delimited = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    if numbers and is_delimited and held_at(path) is None:
         again = read_delimited(path, numbers, _silent, only=numbers)
         frame = frame.assign(**{name: again[name] for name in numbers})
     found = {name: frame[name].astype(object) for name in names}
     return {name: values.where(values.notna(), "").map(str).to_numpy(dtype=object) for name, values in found.items()}
-
-
-def _is_delimited(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
 def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:

@@ -195,7 +195,7 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
     of_pandas = hasattr(x, "iloc") and hasattr(given, "iloc")  # pandas is not loaded for arrays
     if not of_pandas or len(x) != len(given) or x.index.equals(given.index):
         return
-    if by_position and not _same_names(x.index, given.index):
+    if by_position and not (x.index.is_unique and given.index.is_unique and x.index.isin(given.index).all()):
         return
     of, what = names
     raise RequestError(
@@ -203,8 +203,3 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
         f"({what}.loc[{of}.index]), or {what}.to_numpy() if rows match by position",
         field=what,
     )
-
-
-def _same_names(one: Any, other: Any) -> bool:
-    """Whether both name the same rows, each once, in whatever order."""
-    return bool(one.is_unique and other.is_unique and one.isin(other).all())

@@ -64,6 +64,14 @@ def short(value: object) -> str:
     return shown if len(shown) <= 30 else f"{shown[:26]}...{shown[0]}"
 
 
+def as_number(cell: object) -> float:
+    """The number that a cell is or that its text says; NaN if it is none."""
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
 def token(cell: object) -> str:
     """How a cell of a typed file is written as text: no value is ``?``, a whole number has no decimal point."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .cells import Cells, Column, short, token
+from .cells import Cells, Column, as_number, short, token
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -76,23 +75,13 @@ def above_mean(cells: Cells) -> IntArray:
 
 def _numbers(cells: Cells, j: int) -> npt.NDArray[np.float64]:
     """(n,) float64, each finite as float32 too."""
-    try:
-        values = np.array([float(cell) for cell in cells.columns[j]])  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        values = np.array([_number_or_nan(cell) for cell in cells.columns[j]])
+    values = np.array([as_number(cell) for cell in cells.columns[j]])
     with np.errstate(over="ignore"):
         bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)))
     if len(bad):
         row = int(bad[0])
         raise cells.wrong(row, j, f"{short(cells.columns[j][row])} is not a finite number")
     return values
-
-
-def _number_or_nan(cell: object) -> float:
-    try:
-        return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _codes(cells: Cells, j: int, index: Mapping[str, int], kind: str) -> IntArray:

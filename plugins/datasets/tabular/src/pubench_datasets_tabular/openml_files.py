@@ -49,7 +49,11 @@ def read_openml(path: Path, *, width: int, remedy: Remedy) -> Cells:
 
     Raises RequestError if it cannot be read, is damaged, or has other columns.
     """
-    names, columns = _read_parquet(path, remedy) if path.suffix == ".pq" else _read_arff(path, remedy)
+    if path.suffix == ".pq":
+        names, columns = _read_parquet(path, remedy)
+    else:
+        attributes, columns = read_arff(path, remedy)
+        names = [name for name, _ in attributes]
     if len(names) != width:
         raise remedy.error(f"{path} has {len(names)} columns, expected {width}")
     labels = [j for j, name in enumerate(names) if name.lower() == "class"]
@@ -96,11 +100,6 @@ def _caches_of_user() -> Iterator[Path]:
 
 
 # -------------------------------------------------------------------- reading
-
-
-def _read_arff(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
-    attributes, columns = read_arff(path, remedy)
-    return [name for name, _ in attributes], columns
 
 
 def read_arff(

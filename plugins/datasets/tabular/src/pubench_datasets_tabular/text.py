@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 from pubench_archives.archives import opened, reading
 
-from .cells import Cells, Remedy, short
+from .cells import Cells, Remedy, as_number, short
 
 Split = Callable[[str], list[str]]
 """Cuts a line into cells; ValueError says what is wrong with it."""
@@ -51,7 +52,7 @@ def read_cells(
     with reading(path), opened(path) as stream:
         text = stream.read().decode("utf-8")
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    if lines and header != () and (header is not None or not _is_number(split(lines[0][1])[0])):
+    if lines and header != () and (header is not None or math.isnan(as_number(split(lines[0][1])[0]))):
         _check_header(path, split(lines.pop(0)[1]), header, remedy)
     if not lines:
         raise remedy.error(f"{path} is empty")
@@ -81,11 +82,3 @@ def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, 
     for k, (is_called, name) in enumerate(zip(found, header, strict=True), start=1):
         if is_called.strip() != name:
             raise remedy.error(f"{path}, line 1, column {k}: the name {short(is_called)}, expected '{name}'")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

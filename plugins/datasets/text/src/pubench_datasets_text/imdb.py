@@ -139,13 +139,8 @@ def _corpus(reviews: Iterable[Review], where: Path) -> Corpus:
 
 def _is_review(place: PurePath) -> bool:
     """Whether a member of the archive is a labeled review; what else is in it (counts, addresses) is left."""
-    return (
-        len(place.parts) >= 3
-        and place.parts[-3] in PARTS
-        and place.parts[-2] != UNLABELED
-        and place.suffix == ".txt"
-        and not place.name.startswith(".")
-    )
+    part, side, name = ("", "", "", *place.parts)[-3:]
+    return part in PARTS and side != UNLABELED and name.endswith(".txt") and not name.startswith(".")
 
 
 def _number(name: str) -> tuple[int, str]:
@@ -163,10 +158,8 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
             raise RequestError(
                 f"{where} has '{name}'; reviews lie in neg and pos (and {UNLABELED}, left out); get it again"
             )
-        try:
+        with reading(where / name):
             text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise RequestError(f"{name} in {where} is damaged (not UTF-8: {error.reason}); get it again") from error
         label = _SENTIMENT[side]
         key = PARTS.index(part), label, _number(file_name)
         reviews[key] = Review(key[0], label, name, text)  # a member that is there again replaces the first

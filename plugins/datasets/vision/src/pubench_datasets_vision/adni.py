@@ -48,10 +48,7 @@ class Adni(DataSource):
     deviation are computed from the training images.
     """
 
-    @property
-    def downloadable(self) -> bool:
-        """No: a person has to get it."""
-        return False
+    downloadable = False  # a person has to get it
 
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         """The tables of both parts, or every image of both in order; RequestError names what is absent."""
@@ -180,10 +177,12 @@ def _classes(table: pyarrow.parquet.ParquetFile, path: Path) -> list[int]:
     schema = table.schema_arrow
     fields = {name: schema.field(name).type for name in schema.names}
     image, label = fields.get("image"), fields.get("label")
-    if image is None or not types.is_struct(image) or image.get_field_index("bytes") < 0:
-        raise RequestError(f"{path} has no column 'image' of encoded images (a struct with 'bytes'); get another copy")
-    if label is None or not types.is_integer(label):
-        raise RequestError(f"{path} has no column 'label' of integers; get another copy")
+    encoded = image is not None and types.is_struct(image) and image.get_field_index("bytes") >= 0
+    if not encoded or label is None or not types.is_integer(label):
+        raise RequestError(
+            f"{path} has no column 'image' of encoded images (a struct with 'bytes') next to one 'label' of integers; "
+            "get another copy"
+        )
     try:
         names = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]["label"]["names"]
     except (KeyError, TypeError, ValueError) as error:
