@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -91,12 +90,3 @@ def change(root: DataRoot) -> Callable[[str, Change], None]:
         write_rds(path, function(pyreadr.read_r(str(path))[None]))
 
     return rewrite
-
-
-@pytest.fixture(scope="session")
-def real() -> DataRoot:
-    """The data root that holds the real files."""
-    given = os.environ.get("PUBENCH_DATA")
-    if not given or not (Path(given) / "disdat").is_dir():
-        pytest.skip("PUBENCH_DATA names no folder with disdat: the 40 files of the R package")
-    return DataRoot(Path(given), "PUBENCH_DATA", cache=Path(os.environ["PUBENCH_CACHE"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -72,12 +71,3 @@ def put(root: DataRoot) -> Callable[[str, str], Path]:
         return path
 
     return write
-
-
-@pytest.fixture(scope="session")
-def real() -> DataRoot:
-    """The data root that holds the real files."""
-    given = os.environ.get("PUBENCH_DATA")
-    if not given:
-        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real UCI files")
-    return DataRoot(Path(given), "PUBENCH_DATA", cache=Path(os.environ["PUBENCH_CACHE"]))

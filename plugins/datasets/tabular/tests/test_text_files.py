@@ -62,43 +62,62 @@ class TestFormats:
         assert data.y_test.tolist() == [25]
 
     @pytest.mark.parametrize(
-        ("key", "names", "separator", "width", "codes", "classes"),
+        ("key", "files", "classes", "first"),
         [
-            ("landsat", ("sat.trn", "sat.tst"), " ", 36, "123457", [0, 1, 2, 3, 4, 5]),
-            ("shuttle", ("shuttle.trn", "shuttle.tst"), " ", 9, "1234567", [0, 1, 2, 3, 4, 5, 6]),
-            ("pendigit", ("pendigits.tra", "pendigits.tes"), ",", 16, "09", [0, 9]),
+            (
+                "landsat",
+                {"sat.trn": "".join(numbers(36, code, " ") for code in "123457"), "sat.tst": numbers(36, "1", " ")},
+                [0, 1, 2, 3, 4, 5],
+                range(36),
+            ),
+            (
+                "shuttle",
+                {"shuttle.trn": "".join(numbers(9, c, " ") for c in "1234567"), "shuttle.tst": numbers(9, "1", " ")},
+                [0, 1, 2, 3, 4, 5, 6],
+                range(9),
+            ),
+            (
+                "pendigit",
+                {"pendigits.tra": numbers(16, "0") + numbers(16, "9"), "pendigits.tes": numbers(16, "3")},
+                [0, 9],
+                range(16),
+            ),
+            (
+                "pageblock",  # columns between runs of spaces
+                {"page-blocks.data": "   5   7     35  1.400 .400 .657     2.33     14     23      6 5\n"},
+                [4],
+                [5, 7, 35, 1.4, 0.4, 0.657, 2.33, 14, 23, 6],
+            ),
+            (
+                "pima",
+                {"pima-indians-diabetes.data": "6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n"},
+                [1, 0],
+                [6, 148, 72, 35, 0, 33.6, 0.627, 50],
+            ),
+            (
+                "housing",  # what equals the mean is not above it
+                {"housing.data": "".join(numbers(13, value, "  ") for value in ("24.00", "21.60", "26.40"))},
+                [0, 0, 1],
+                range(13),
+            ),
+            (
+                "spambase",  # empty lines and line ends of Windows do not matter
+                {"spambase.data": numbers(57, "1").replace("\n", "\r\n") + "   \r\n" + numbers(57, "0")},
+                [1, 0],
+                range(57),
+            ),
         ],
     )
-    def test_sets_with_a_test_file_of_their_own(
-        self,
-        key: str,
-        names: tuple[str, str],
-        separator: str,
-        width: int,
-        codes: str,
-        classes: list[int],
-        put: Put,
-        rows: Rows,
-        read: Read,
+    def test_numbers_and_a_class(
+        self, key: str, files: dict[str, str], classes: list[int], first: list[float], put: Put, rows: Rows, read: Read
     ) -> None:
-        rows(key, len(codes), 1)
-        put(f"uci/{names[0]}", "".join(numbers(width, code, separator) for code in codes))
-        put(f"uci/{names[1]}", numbers(width, codes[0], separator))
+        rows(key, *(len([line for line in text.splitlines() if line.strip()]) for text in files.values()))
+        for name, text in files.items():
+            put(f"uci/{name}", text)
         data = read(key)
         assert data.y.tolist() == classes
-        assert data.x_test is not None
-        assert (data.x_test.shape, data.x.shape) == ((1, width), (len(codes), width))
-
-    def test_columns_between_runs_of_spaces(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("pageblock", 2)
-        put(
-            "uci/page-blocks.data",
-            "   5   7     35  1.400 .400 .657     2.33     14     23      6 1\n"
-            "   6   7     42  1.167 .429 .881     3.60     18     37      5 5\n",
-        )
-        data = read("pageblock")
-        assert data.y.tolist() == [0, 4]
-        assert data.x[0].tolist() == pytest.approx([5, 7, 35, 1.4, 0.4, 0.657, 2.33, 14, 23, 6])
+        assert data.x[0].tolist() == pytest.approx(list(first))
+        assert (data.x_test is None) == (len(files) == 1)
 
     def test_the_squares_of_connect_4_are_blank_o_x_and_its_rows_are_ordered(
         self, put: Put, rows: Rows, read: Read
@@ -167,30 +186,6 @@ class TestFormats:
         rows("concrete", 3)
         put("concrete/Concrete_Data.csv", header + numbers(8, "10") + numbers(8, "20") + numbers(8, "60.5"))
         assert read("concrete").y.tolist() == [0, 0, 1]
-
-    def test_what_equals_the_mean_is_not_above_it(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("housing", 3)
-        put(
-            "housing/housing.data",
-            " 0.00632  18.00   2.310  0  0.5380  6.5750  65.20  4.0900   1  296.0  15.30 396.90   4.98  24.00\n"
-            " 0.02731   0.00   7.070  0  0.4690  6.4210  78.90  4.9671   2  242.0  17.80 396.90   9.14  21.60\n"
-            " 0.02729   0.00   7.070  0  0.4690  7.1850  61.10  4.9671   2  242.0  17.80 392.83   4.03  26.40\n",
-        )
-        data = read("housing")
-        assert data.y.tolist() == [0, 0, 1]
-        assert data.x[0].tolist() == pytest.approx(
-            [0.00632, 18, 2.31, 0, 0.538, 6.575, 65.2, 4.09, 1, 296, 15.3, 396.9, 4.98]
-        )
-
-    def test_pima(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("pima", 2)
-        put("pima/pima-indians-diabetes.data", "6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n")
-        assert read("pima").y.tolist() == [1, 0]
-
-    def test_empty_lines_and_windows_line_ends_do_not_matter(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("spambase", 2)
-        put("spambase/spambase.data", "\n" + numbers(57, "1").replace("\n", "\r\n") * 2 + "\r\n\n")
-        assert read("spambase").y.tolist() == [1, 1]
 
 
 class TestPlaces:

@@ -36,11 +36,8 @@ def _one_thread(one_thread: None) -> None:
 
 
 @pytest.fixture(scope="module")
-def data_root(pubench_cache: str) -> DataRoot:
-    given = os.environ.get("PUBENCH_DATA")
-    if not given:
-        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real 20 Newsgroups and IMDb files")
-    return DataRoot(Path(given), "PUBENCH_DATA", cache=Path(pubench_cache), offline=True, say=SAID.append)
+def data_root(real: DataRoot) -> DataRoot:
+    return replace(real, offline=True, say=SAID.append)
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +49,14 @@ def encoder_here() -> SentenceModel:
 
 
 @pytest.fixture(scope="module", params=["20news", "imdb"])
-def real(request: pytest.FixtureRequest, data_root: DataRoot) -> tuple[str, ClassData]:
+def real_set(request: pytest.FixtureRequest, data_root: DataRoot) -> tuple[str, ClassData]:
     """Key and content of a real set, from its prepared copy."""
     return request.param, open_dataset(source_of(INFOS[request.param]), data_root, preprocess="l2").data
 
 
 class TestRealSets:
-    def test_shapes_types_unit_rows_and_class_counts(self, real: tuple[str, ClassData]) -> None:
-        key, data = real
+    def test_shapes_types_unit_rows_and_class_counts(self, real_set: tuple[str, ClassData]) -> None:
+        key, data = real_set
         rows = {"20news": (11_314, 7_532), "imdb": (25_000, 25_000)}[key]
         assert data.x_test is not None
         assert data.y_test is not None
@@ -70,7 +67,7 @@ class TestRealSets:
         counts = {"train": np.bincount(data.y).tolist(), "test": np.bincount(data.y_test).tolist()}
         assert counts == (GROUPS if key == "20news" else {"train": [12_500, 12_500], "test": [12_500, 12_500]})
 
-    @pytest.mark.usefixtures("real", "encoder_here")
+    @pytest.mark.usefixtures("real_set", "encoder_here")
     def test_a_sample_of_the_embeddings_beside_it_was_compared(self) -> None:
         """Reading would have failed if one differed, and would have said so if none was compared."""
         assert not [line for line in SAID if "without comparing" in line]

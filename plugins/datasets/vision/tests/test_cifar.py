@@ -10,7 +10,6 @@ import tarfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,42 +35,17 @@ def labels(batch: int) -> list[int]:
     return [(k + batch) % 10 for k in range(N)]
 
 
-class Python2Pickler(pickle._Pickler):
-    """Writes what Python 2 and numpy 1 wrote: texts and bytes as Python 2 strings, numpy._core as numpy.core."""
-
-    dispatch: ClassVar[dict[type, Any]] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
-
-    def save_string(self, obj: str | bytes) -> None:
-        data = obj.encode("latin1") if isinstance(obj, str) else obj
-        head = pickle.SHORT_BINSTRING + bytes([len(data)]) if len(data) < 256 else None
-        self.write((head or pickle.BINSTRING + struct.pack("<i", len(data))) + data)  # type: ignore[attr-defined]
-        self.memoize(obj)  # type: ignore[attr-defined]
-
-    dispatch[str] = dispatch[bytes] = save_string
-
-    def save_global(self, obj: Any, name: str | None = None) -> None:
-        if obj.__module__ == "numpy._core.multiarray":
-            self.write(pickle.GLOBAL + f"numpy.core.multiarray\n{obj.__name__}\n".encode())  # type: ignore[attr-defined]
-            self.memoize(obj)  # type: ignore[attr-defined]
-        else:
-            super().save_global(obj, name)  # type: ignore[misc]
-
-    dispatch[type(np.zeros(0).__reduce__()[0])] = dispatch[type] = save_global
+def python2(value: dict[str, object]) -> bytes:
+    """A pickle as Python 2 and numpy 1 wrote it: keys are byte strings, numpy._core is numpy.core."""
+    found = pickle.dumps(value, protocol=2).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    for name in map(str.encode, value):
+        text = pickle.BINUNICODE + struct.pack("<I", len(name)) + name
+        found = found.replace(text, pickle.SHORT_BINSTRING + bytes([len(name)]) + name)
+    return found
 
 
-def python2(value: object) -> bytes:
-    stream = io.BytesIO()
-    Python2Pickler(stream, protocol=2).dump(value)
-    return stream.getvalue()
-
-
-def batch_dict(batch: int, **other: object) -> dict[str, object]:
-    return {
-        "batch_label": f"training batch {batch + 1} of 5",
-        "labels": labels(batch),
-        "data": pixels(batch),
-        "filenames": [f"leptodactylus_pentadactylus_s_{k:06}.png" for k in range(N)],
-    } | other
+def batch_dict(batch: int) -> dict[str, object]:
+    return {"batch_label": f"training batch {batch + 1} of 5", "labels": labels(batch), "data": pixels(batch)}
 
 
 def binary(batch: int) -> bytes:

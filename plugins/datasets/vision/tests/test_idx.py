@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import struct
 import subprocess
 import sys
@@ -192,36 +191,28 @@ class TestDamaged:
 # ------------------------------------------------------------------------------------------------ the real sets
 
 
-@pytest.fixture(scope="module", params=["mnist", "fashion-mnist"])
-def real(request: pytest.FixtureRequest) -> tuple[str, ClassData]:
-    """Key and content of a real data set."""
-    given = os.environ.get("PUBENCH_DATA")
-    if not given:
-        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real MNIST and Fashion-MNIST files")
-    return request.param, read(request.param, Path(given))
-
-
-class TestRealSets:
-    def test_shapes_types_and_class_counts(self, real: tuple[str, ClassData]) -> None:
-        key, data = real
-        assert data.x_test is not None
-        assert data.y_test is not None
-        assert (data.x.shape, data.x_test.shape) == ((60_000, 1, 28, 28), (10_000, 1, 28, 28))
-        assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.uint8, np.uint8, np.int64)
-        counts = {
-            "mnist": (
-                [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
-                [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009],
-            ),
-            "fashion-mnist": ([6000] * 10, [1000] * 10),
-        }
-        assert (np.bincount(data.y).tolist(), np.bincount(data.y_test).tolist()) == counts[key]
-
-    def test_mean_and_deviation_are_those_of_the_training_images(self, real: tuple[str, ClassData]) -> None:
-        _, data = real
-        counts = np.bincount(data.x.ravel(), minlength=256) / data.x.size
-        gray = np.arange(256) / 255
-        mean = float(counts @ gray)
-        deviation = float(np.sqrt(counts @ (gray - mean) ** 2))
-        assert data.mean == (pytest.approx(mean, abs=5e-5),)
-        assert data.std == (pytest.approx(deviation, abs=5e-5),)
+@pytest.mark.parametrize(
+    ("key", "train", "test"),
+    [
+        (
+            "mnist",
+            [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
+            [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009],
+        ),
+        ("fashion-mnist", [6000] * 10, [1000] * 10),
+    ],
+)
+def test_real_sets_have_the_published_counts_and_statistics(
+    real: DataRoot, key: str, train: list[int], test: list[int]
+) -> None:
+    data = read(key, real.path)
+    assert data.x_test is not None
+    assert data.y_test is not None
+    assert (data.x.shape, data.x_test.shape) == ((60_000, 1, 28, 28), (10_000, 1, 28, 28))
+    assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.uint8, np.uint8, np.int64)
+    assert (np.bincount(data.y).tolist(), np.bincount(data.y_test).tolist()) == (train, test)
+    counts = np.bincount(data.x.ravel(), minlength=256) / data.x.size
+    gray = np.arange(256) / 255
+    mean = float(counts @ gray)
+    deviation = float(np.sqrt(counts @ (gray - mean) ** 2))
+    assert (data.mean, data.std) == ((pytest.approx(mean, abs=5e-5),), (pytest.approx(deviation, abs=5e-5),))

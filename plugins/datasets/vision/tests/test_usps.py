@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from pubench_datasets_vision import pubench_datasets
 from refusals import read_files, refusal
 
-from pubench_core.data.dataset import ClassData
+from pubench_core.data.dataset import ClassData, DataRoot
 
 INFO = {info.key: info for info in pubench_datasets()}["usps"]
 N_TRAIN, N_TEST = 20, 10
@@ -162,23 +161,13 @@ class TestDamaged:
         assert "not numbered from 1 to 256" in refused(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def real() -> ClassData:
-    given = os.environ.get("PUBENCH_DATA")
-    if not given:
-        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real USPS files")
-    return read(Path(given))
-
-
-class TestRealSet:
-    def test_shapes_and_digits_per_part(self, real: ClassData) -> None:
-        assert real.x_test is not None
-        assert real.y_test is not None
-        assert (real.x.shape, real.x_test.shape) == ((7291, 1, 16, 16), (2007, 1, 16, 16))
-        assert (real.x.min(), real.x.max()) == (0, 1)
-        assert np.bincount(real.y).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
-        assert np.bincount(real.y_test).tolist() == [359, 264, 198, 166, 200, 160, 170, 147, 166, 177]
-
-    def test_the_edge_of_a_digit_is_darker_than_its_middle(self, real: ClassData) -> None:
-        mean = real.x.mean(axis=(0, 1))
-        assert mean[4:12, 4:12].mean() > 2 * mean[0].mean()
+def test_the_real_set_has_the_documented_digits_darker_at_the_edge(real: DataRoot) -> None:
+    data = read(real.path)
+    assert data.x_test is not None
+    assert data.y_test is not None
+    assert (data.x.shape, data.x_test.shape) == ((7291, 1, 16, 16), (2007, 1, 16, 16))
+    assert (data.x.min(), data.x.max()) == (0, 1)
+    assert np.bincount(data.y).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
+    assert np.bincount(data.y_test).tolist() == [359, 264, 198, 166, 200, 160, 170, 147, 166, 177]
+    mean = data.x.mean(axis=(0, 1))
+    assert mean[4:12, 4:12].mean() > 2 * mean[0].mean()
