@@ -6,22 +6,13 @@ import io
 import sys
 
 import pytest
+from made_results import made_result, made_spec
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
 from pubench_cli.progress import LiveLine, PlainLines, display
 from pubench_core.plugins.events import EpochFinished, RunStarted
-from pubench_core.results import DataFacts, PartFacts, PriorFacts
-from pubench_core.specs import BackboneSpec, DataSpec, EvaluationSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec
-
-SPEC = RunSpec(
-    data=DataSpec(key="digits", positive=(1,), negative=(0,)),
-    mechanism=MechanismSpec(),
-    method=MethodSpec(key="nnpu"),
-    backbone=BackboneSpec(key="mlp"),
-    selection=SelectionSpec(criteria=("pa", "f1")),
-    evaluation=EvaluationSpec(metrics=()),
-)
+from pubench_core.results import PriorFacts
 
 
 def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> EpochFinished:
@@ -39,16 +30,8 @@ def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> Epoc
 
 
 def started(true: float | None) -> RunStarted:
-    facts = DataFacts(
-        modality="tabular",
-        shape=(64,),
-        dropped=0,
-        train=PartFacts(rows=1149, labeled=57, unlabeled=1149),
-        validation=PartFacts(rows=288, labeled=14),
-        prior=PriorFacts(given=0.4, true=true),
-        calibrated=False,
-    )
-    return RunStarted(run_id="abc", code="def", spec=SPEC, device="cpu", labeled=57, unlabeled=1149, data=facts)
+    facts = made_result().data.model_copy(update={"prior": PriorFacts(given=0.4, true=true)})
+    return RunStarted(run_id="abc", code="def", spec=made_spec(), device="cpu", labeled=57, unlabeled=1149, data=facts)
 
 
 def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:

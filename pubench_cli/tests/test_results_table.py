@@ -7,35 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_results import made_result, made_spec
 from pubench_report.cli.compare_methods import few_in_all
 
 from pubench_cli import results
 from pubench_cli.console import out
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import (
-    RECORD_VERSION,
-    Code,
-    CriterionResult,
-    DataFacts,
-    Measure,
-    PartFacts,
-    PeakMemory,
-    PriorFacts,
-    Result,
-    Seconds,
-    said_alike,
-)
-from pubench_core.specs import (
-    BackboneSpec,
-    DataSpec,
-    EvaluationSpec,
-    MechanismSpec,
-    MethodSpec,
-    RunSpec,
-    SelectionSpec,
-    UserTableSpec,
-)
+from pubench_core.results import CriterionResult, Measure, PartFacts, PeakMemory, PriorFacts, Seconds, said_alike
+from pubench_core.specs import EvaluationSpec, UserTableSpec
 
 VALUES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro-f1": 0.7, "auc": 0.875, "mcc": 0.1}
 
@@ -49,19 +29,8 @@ def criterion(epoch: int, value: float | None, *, oracle: bool = False, **change
     return CriterionResult(oracle=oracle, epoch=epoch, value=value, measures={"test": measures})
 
 
-RESULT = Result(
-    record_version=RECORD_VERSION,
-    run_id="abc",
-    code=Code.of({"engine": "revision 2"}, {}),
-    spec=RunSpec(
-        data=DataSpec(key="digits", positive=(1,), negative=(0,)),
-        mechanism=MechanismSpec(),
-        method=MethodSpec(key="nnpu"),
-        backbone=BackboneSpec(key="mlp"),
-        selection=SelectionSpec(criterion="pauc", criteria=("pa", "pauc", "f1", "last")),
-        evaluation=EvaluationSpec(metrics=tuple(VALUES)),
-    ),
-    oracle=False,
+RESULT = made_result(
+    spec=made_spec().model_copy(update={"evaluation": EvaluationSpec(metrics=tuple(VALUES))}),
     selected="pauc",
     criteria={
         "pa": criterion(1, 1.25),
@@ -70,21 +39,10 @@ RESULT = Result(
         "last": criterion(4, None),
     },
     metrics=dict.fromkeys(VALUES, "0123"),
-    data=DataFacts(
-        modality="tabular",
-        shape=(64,),
-        dropped=0,
-        train=PartFacts(rows=1149, labeled=57, unlabeled=1149, unlabeled_positive=570, unlabeled_negative=579),
-        validation=PartFacts(rows=288, labeled=14),
-        prior=PriorFacts(given=0.4961, true=0.4961),
-        calibrated=False,
-    ),
-    epochs=4,
+    data=made_result().data.model_copy(update={"validation": PartFacts(rows=288, labeled=14)}),
     seconds=Seconds(total=1.26, training=0.9, evaluation=0.2, per_epoch=0.274, per_epoch_training=0.225),
     peak_memory=PeakMemory(bytes=3 * 2**20, what="peak resident during the run"),
-    device="cpu",
-    threads=1,
-    finished_at="2026-01-01T00:00:00Z",
+    warnings=(),
 )
 
 
@@ -144,7 +102,7 @@ def test_a_given_prior_that_is_not_the_true_one_is_shown_with_it(capsys: pytest.
 
 def test_an_oracle_is_marked_in_the_title_and_below(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, oracle=True)
-    assert lines[0].startswith("nnpu (oracle) on digits")
+    assert lines[0].startswith("tiny (oracle) on toy")
     assert "oracle: this method was granted the true labels" in lines
 
 
@@ -152,7 +110,7 @@ def test_costs_and_the_record_come_last(capsys: pytest.CaptureFixture[str]) -> N
     lines = printed(capsys)
     costs = " ".join(lines[6:])
     for words in (
-        "4 epochs",
+        "3 epochs",
         "1.3 s in all",
         "0.27 s per epoch",
         "0.23 s training",

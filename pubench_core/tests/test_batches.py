@@ -50,9 +50,11 @@ def table(n_labeled: int, n_unlabeled: int) -> PUData:
     )
 
 
-def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, **config: Any) -> Run:
+def run_of(
+    n_labeled: int, n_unlabeled: int, *, seed: int = 2, of: type[MethodConfig] = TrainingConfig, **config: Any
+) -> Run:
     return Run(
-        config=TrainingConfig(**config),
+        config=of(**config),
         data=table(n_labeled, n_unlabeled),
         seed=seed,
         device=torch.device("cpu"),
@@ -322,15 +324,7 @@ def test_patience_is_the_configured_one_unless_a_loop_has_its_own() -> None:
 
 
 def test_a_method_without_training_fields_has_epochs_but_no_sized_batches() -> None:
-    run = Run(
-        config=MethodConfig(),
-        data=table(2, 4),
-        seed=2,
-        device=torch.device("cpu"),
-        threads=1,
-        build=lambda outputs: mlp_wang((1,), outputs),
-    )
-    engine = Listening()
+    run, engine = run_of(2, 4, of=MethodConfig), Listening()
     with ending_epochs_with(engine):
         assert len(list(run.epochs(2))) == 2
     assert [said["patience"] for said in engine.epochs] == [None, None]
@@ -378,23 +372,6 @@ def test_a_step_goes_down_the_gradient_of_its_objective() -> None:
     run, a = plain_sgd(), one(3.0)
     run.step(a**2, sgd(run, a))
     assert a.item() == pytest.approx(3 - 0.1 * 6)
-
-
-def test_all_gradients_are_taken_before_any_optimizer_steps() -> None:
-    run, a, b = plain_sgd(), one(2.0), one(5.0)
-    product = a * b
-    run.step((product, sgd(run, a)), (product, sgd(run, b)))
-    assert a.item() == pytest.approx(2 - 0.1 * 5)
-    assert b.item() == pytest.approx(5 - 0.1 * 2)  # of the old a
-
-
-def test_an_objective_changes_only_the_parameters_of_its_own_optimizer() -> None:
-    run, a, b = plain_sgd(), one(2.0), one(5.0)
-    run.step((a * b, sgd(run, a)), (-3 * a * b, sgd(run, b)))
-    assert a.item() == pytest.approx(2 - 0.1 * 5)
-    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
-    run.step(a * b, sgd(run, a))
-    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
 
 
 def test_gradients_of_earlier_steps_are_forgotten() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pubench_metrics_evaluation
 import pytest
 
 from pubench_core import MetricInfo, hookimpl
@@ -345,33 +344,6 @@ def test_a_metric_is_measured_on_every_part_that_knows_enough(do: Do, plugins: R
         assert set(criterion.measures["test"]) == on_test
         assert set(criterion.measures["validation"]) == set(infos)
     assert set(result.metrics) == set(infos)
-
-
-def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    rows = [f"{rng.normal(k % 2):.3f},{int(k % 2 and k < 60)}" for k in range(120)]
-    (tmp_path / "my.csv").write_text("\n".join(["a,s", *rows]) + "\n")
-    own = (f"data.own.path={tmp_path / 'my.csv'}", "data.own.label_col=s", "prior=0.5")
-    result = do(of=(*own, "method.key=no-network")).result
-    assert set(result.criteria) == {"pa", "pauc", "last"}
-    for criterion in result.criteria.values():
-        assert not criterion.oracle
-        assert set(criterion.measures) == {"validation"}
-        expected = {
-            "pa",
-            "pa-published",
-            "pauc",
-            "bounded",
-            "broken",
-            "nobody",
-            "curious",
-            "missing",
-            "fragile",
-            "labeled-share",
-        }
-        expected |= {info.key for info in pubench_metrics_evaluation.pubench_metrics()}
-        assert set(criterion.measures["validation"]) == expected
-    assert result.test == {}
 
 
 def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> None:

@@ -91,23 +91,3 @@ def test_a_stage_may_have_another_optimizer_than_the_configured_one(kind: Any, e
         assert (group["momentum"], group["nesterov"]) == (0.5, True)
     else:
         assert group["betas"] == (0.5, 0.9)
-
-
-@pytest.mark.parametrize("together", [False, True], ids=["one at a time", "together"])
-def test_an_objective_reaches_only_the_parameters_of_its_optimizer(together: bool) -> None:
-    """A generator's objective passes through a discriminator, which takes none of its gradient."""
-    generator, discriminator = nn.Parameter(torch.tensor(2.0)), nn.Parameter(torch.tensor(3.0))
-    frozen = nn.Parameter(torch.tensor(5.0), requires_grad=False)
-    makes, judges = optimizers.SGD([generator, frozen], lr=0.1), optimizers.SGD([discriminator], lr=0.1)
-    adversarial = generator * discriminator * frozen
-    if together:
-        optimizers.take_step([(adversarial, makes), (-adversarial, judges)], None)
-        assert discriminator.grad == -10
-        assert discriminator.item() == pytest.approx(4)
-    else:
-        optimizers.take_step([(adversarial, makes)], None)
-        assert discriminator.grad is None
-        assert discriminator == 3
-    assert generator.grad == 15
-    assert generator.item() == pytest.approx(0.5)
-    assert frozen == 5

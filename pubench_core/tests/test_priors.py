@@ -239,13 +239,6 @@ def test_an_estimate_outside_of_0_and_1_is_refused_with_a_record(do: Do, tmp_pat
     assert Failure.model_validate_json(path.read_text()).cause == "refused"
 
 
-def test_a_scaled_prior_outside_of_0_and_1_is_refused_with_a_record(do: Do, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"prior scaled:9\.0 gives .* x 9\.0\), outside \(0, 1\)"):
-        do("prior=scaled:9")
-    (path,) = (tmp_path / "results" / "failed").glob("*/failure.json")
-    assert Failure.model_validate_json(path.read_text()).cause == "refused"
-
-
 def test_an_estimator_that_fails_is_the_failure_of_the_run(do: Do, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="ZeroDivisionError: division by zero") as failed:
         do("prior=estimated:broken")

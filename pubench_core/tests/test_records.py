@@ -102,12 +102,8 @@ def test_a_block_that_fails_leaves_nothing_and_its_error_is_not_hidden(
 
 
 def test_a_number_that_json_cannot_hold_is_refused_rather_than_written(store: RecordStore) -> None:
-    def write() -> None:
-        with store.write(RUN) as folder:
-            write_json(folder / RESULT, {"run_id": RUN, "epochs": float("nan")})
-
-    with pytest.raises(ValueError, match="JSON"):
-        write()
+    with pytest.raises(ValueError, match="JSON"), store.write(RUN) as folder:
+        write_json(folder / RESULT, {"run_id": RUN, "epochs": float("nan")})
     assert visible(store) == []
 
 
@@ -142,12 +138,8 @@ def test_a_full_disk_is_a_record_error_and_the_older_record_stays(
 
 
 def test_a_disk_that_fills_while_the_block_writes_is_a_record_error(store: RecordStore) -> None:
-    def write() -> None:
-        with store.write(RUN):
-            full_disk(0)
-
-    with pytest.raises(RecordError, match="No space left on device"):
-        write()
+    with pytest.raises(RecordError, match="No space left on device"), store.write(RUN):
+        full_disk(0)
     assert visible(store) == []
 
 

@@ -185,64 +185,19 @@ class TestUserTable:
         again = {**data, "own": written, "positive": [1], "negative": [0], "binarization": None}
         assert choice(again, mechanism).data["own"] == fields
 
-    @pytest.mark.parametrize(
-        ("mechanism", "data"),
-        [
-            ({"key": "scar"}, {}),
-            ({"c": 0.1}, {}),
-            ({"key": "given", "c": 0.5}, {}),
-            ({}, {"positive": "1,2"}),
-            ({}, {"negative": [1]}),
-            ({}, {"binarization": "case1"}),
-        ],
-    )
-    def test_a_simulated_labeling_is_refused_with_it(
-        self, file: Path, mechanism: dict[str, Any], data: dict[str, Any]
-    ) -> None:
-        line = table_refusal(file, mechanism, data)
-        assert "my.csv comes with its own labels" in line
-        assert line.split(": ")[0] in {"mechanism.key", "--c", "data.positive", "data.negative", "data.binarization"}
-
-    @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "both"])
-    def test_another_scheme_is_refused_with_what_the_two_mean(self, file: Path, scheme: str) -> None:
-        line = table_refusal(file, {}, {"scheme": scheme})
-        assert line.startswith("data.scheme must be one-sample (all rows of my.csv are one draw) or two-sample (the")
-        assert line.endswith(f", got {scheme}")
-
-    def test_a_file_that_was_edited_is_another_file(self, file: Path) -> None:
-        line = table_refusal(file, sha256="0" * 64)
-        assert f"{file} is not the file this spec was written for" in line
-        assert sha256_of(file)[:16] in line
-        assert user_table(file, sha256=sha256_of(file))
-        assert user_table(file, sha256=None)
-
     def test_an_edited_test_file_is_another_file_too(self, file: Path) -> None:
         assert "is not the file this spec was written for" in table_refusal(file, test=str(file), test_sha256="0" * 64)
-
-    def test_without_a_label_column_the_columns_are_said(self, file: Path) -> None:
-        line = table_refusal(file, label_col=None)
-        assert line == ("my.csv: data.own.label_col=COLUMN must name the column of labels; columns are a, s")
 
     def test_of_many_columns_the_first_and_the_last_are_said(self, file: Path) -> None:
         """Labels are often last."""
         file.write_text(",".join(f"c{k}" for k in range(40)) + "\n" + ",".join("1" * 40) + "\n")
         assert "c0, c1, c2, c3, c4, c5, ..., c34, c35, c36, c37, c38, c39" in table_refusal(file, label_col=None)
 
-    def test_a_data_set_and_a_file_at_once_are_refused(self, file: Path) -> None:
-        line = table_refusal(file, {}, {"key": "digits"})
-        assert line.startswith("--data: the data are a data set (digits) or a file (")
-        assert user_table(file, None, {"key": "my.csv"})
-
     def test_rows_of_a_table_are_not_scaled_to_length_1(self, file: Path) -> None:
         assert (
             table_refusal(file, {}, {"preprocess": "l2"})
             == "data.preprocess must be standardize or none for my.csv, got l2"
         )
-
-    @pytest.mark.parametrize("test", [None, "absent-test.csv"])
-    def test_an_absent_file_is_named(self, file: Path, tmp_path: Path, test: str | None) -> None:
-        path, given = (file, {"test": test}) if test else (tmp_path / "absent.csv", {})
-        assert f"{test or 'absent.csv'}: No such file or directory" in table_refusal(path, **given)
 
 
 class TestNoFile:
@@ -259,10 +214,6 @@ class TestNoFile:
         error = refused({"key": "farm"}, {"key": "given"})
         assert str(error).startswith("mechanism given is for a table of your own; data.own.path=my.csv")
         assert error.field == "mechanism.key"
-
-    def test_columns_need_a_file(self) -> None:
-        line = str(refused({"key": "farm", "own": {"label_col": "s", "drop": "a"}}))
-        assert line.startswith("data.own.label_col, data.own.drop: only a table of your own has such columns")
 
     def test_a_section_that_is_no_mapping_is_refused(self) -> None:
         assert str(refused({"own": "my.csv"})).startswith("data.own: only a table of your own")

@@ -160,10 +160,6 @@ class TestRemove:
         assert folders_of_copies(None, gray.root.cache) == []
         assert gray.rows.read_bytes() == gray.table.tobytes()
 
-    def test_of_nothing_it_frees_nothing(self, gray: GrayData) -> None:
-        assert remove_copies("gray", gray.root.cache) == 0
-        assert not (gray.root.cache / "prepared").exists()
-
     def test_other_sets_stay(self, gray: GrayData) -> None:
         gray.opened()
         shutil.copytree(gray.root.path / "gray", gray.root.path / "other")

@@ -9,19 +9,11 @@ import pytest
 from gray_data import GrayData
 
 from pubench_cli.inventory import availability_of
-from pubench_core.data.cache import MANIFEST
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import Hint, RequestError
 
 
 class TestWhatIsThere:
-    def test_nothing(self, gray: GrayData) -> None:
-        gray.rows.unlink()
-        here = availability_of(gray.info, gray.root)
-        assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
-        assert here.reason.startswith("gray: no rows.bin in ")
-        assert here.reason.hint is None  # the shelf has no download
-
     def test_nothing_of_a_set_that_can_be_downloaded(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(gray.module.Gray, "fetch", lambda self, root: None)
         gray.rows.unlink()
@@ -29,12 +21,6 @@ class TestWhatIsThere:
         assert here.state == "absent"
         assert here.reason.endswith("; what is missing can be downloaded")
         assert here.reason.hint == Hint("fetch", "gray")
-
-    def test_files_alone(self, gray: GrayData) -> None:
-        here = availability_of(gray.info, gray.root)
-        assert (here.state, here.files, here.source_bytes) == ("files", (gray.rows,), 225)
-        assert (here.prepared_bytes, here.counts("y"), here.prior) == (0, None, None)
-        assert gray.reads() == 0
 
     def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarization(self, gray: GrayData) -> None:
         folder, unit = gray.opened().folder, gray.opened(preprocess="l2").folder
@@ -62,22 +48,6 @@ class TestWhatIsThere:
         here = availability_of(dataclasses.replace(gray.info, load="acme_gray:Packaged"), gray.root)
         assert here.state == "broken"
         assert here.reason.startswith("dataset 'gray' could not be read: ZeroDivisionError")
-
-    def test_a_damaged_manifest(self, gray: GrayData) -> None:
-        path = gray.opened().folder / MANIFEST
-        path.write_text("{")
-        here = availability_of(gray.info, gray.root)
-        assert (here.state, here.copies) == ("damaged", ())
-        assert str(path) in here.reason
-        assert here.reason.hint == Hint("prepare again", "gray")
-
-    def test_a_source_that_fails(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gray.module.Gray, "locate", lambda self, root: 1 // 0)
-        here = availability_of(gray.info, gray.root)
-        assert (here.state, here.reason.split(": ", 1)[1]) == (
-            "broken",
-            "ZeroDivisionError: integer division or modulo by zero",
-        )
 
     def test_listing_stays_offline_and_shows_files_with_undecodable_names(
         self, gray: GrayData, monkeypatch: pytest.MonkeyPatch
