@@ -34,12 +34,3 @@ def test_waiting_threads_spin_briefly_unless_the_user_says_otherwise(
         monkeypatch.setenv(name, value)
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == f"True {read}"
-
-
-def test_a_list_of_methods_imports_neither_torch_nor_the_spec_of_a_run() -> None:
-    probe = PROBE.replace('"--version"', '"list", "methods"').replace(
-        'print(early, os.environ.get("GOMP_SPINCOUNT"))',
-        'print(sorted({"torch", "numpy", "pubench_core.specs"} & sys.modules.keys()))',
-    )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"

@@ -286,12 +286,6 @@ def test_a_metric_that_fails_has_no_value_and_is_not_applied_again(function: Any
     assert set(measurer.failed) == {"m"}
 
 
-def test_the_metric_that_names_the_result_may_not_fail() -> None:
-    measurer = Measurer({"m": plugin(broken)}, indispensable="m")
-    with pytest.raises(ZeroDivisionError):
-        measurer.measure("m", Scored.of(np.array([1.0])))
-
-
 @pytest.mark.parametrize("changed", ["needs=frozenset({'labeled'})", "higher_is_better=False"])
 def test_what_the_info_record_decides_is_part_of_the_metric_s_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
@@ -331,19 +325,6 @@ def test_interval_warnings_and_details_are_in_the_record(do: Do) -> None:
     written = on_disk(outcome)["criteria"]["last"]["measures"]["test"]["bounded"]
     assert set(written) == {"value", "interval", "warnings", "details"}
     assert read_record(outcome.folder).result == outcome.result
-
-
-def test_a_metric_is_measured_on_every_part_that_knows_enough(do: Do, plugins: Registry) -> None:
-    result = do().result
-    infos = {info.key: info for info in plugins.infos(MetricInfo) if not info.parameter}
-    on_test = {key for key, info in infos.items() if info.needs <= {"truth"}}
-    assert {"f1", "error", "bounded"} <= on_test
-    assert not {"pa", "pauc", "oa", "labeled-share"} & on_test
-    for criterion in result.criteria.values():
-        assert set(criterion.measures) == {"test", "validation"}
-        assert set(criterion.measures["test"]) == on_test
-        assert set(criterion.measures["validation"]) == set(infos)
-    assert set(result.metrics) == set(infos)
 
 
 def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> None:

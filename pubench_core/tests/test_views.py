@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_problems import labels_only, problem_of
 
 from pubench_core.errors import PluginError
-from pubench_core.specs import is_one_sample, unlabeled_prior
+from pubench_core.specs import unlabeled_prior
 from pubench_core.training.views import Features, PUData, PUPart
 
 NOTHING: frozenset[str] = frozenset()
@@ -171,11 +171,6 @@ def test_the_share_left_in_u_is_pi_bar_of_wang_et_al(percent: int, c: int, n: in
     pi, frequency = Fraction(percent, 100), Fraction(c, 100)
     pi_bar = (1 - frequency) * pi / (1 - frequency * pi)
     assert unlabeled_prior(pi, frequency * pi * n, n) == pi_bar
-
-
-def test_only_one_sample_schemes_are_one_sample() -> None:
-    schemes = ("case-control", "two-sample", "given", "single-training-set", "one-sample")
-    assert [is_one_sample(scheme) for scheme in schemes] == [False, False, False, True, True]
 
 
 # ---------------------------------------------------------------- holding out
