@@ -15,7 +15,7 @@ from pubench_cli.yaml_layers import assigned
 from pubench_core import PriorInfo
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.plan import EstimatorChoice
-from pubench_core.engine.priors import given_prior
+from pubench_core.engine.priors import estimate_of
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.registry import registry
@@ -38,16 +38,7 @@ def choice(inputs: Any) -> EstimatorChoice:
 
 
 def asked(samples: Samples, inputs: Any = "features", seed: int = 2) -> dict[str, Any]:
-    _, estimate = given_prior(
-        "estimated:gambler",
-        None,
-        estimator=choice(inputs),
-        samples=lambda: samples,
-        one_sample=False,
-        seed=seed,
-    )
-    assert estimate is not None
-    return dict(estimate.diagnostics)
+    return dict(estimate_of(choice(inputs), samples, seed).diagnostics)
 
 
 @pytest.mark.usefixtures("seeded_by_the_caller")

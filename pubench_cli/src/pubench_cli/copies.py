@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from pubench_core.data.cache import (
@@ -41,7 +40,9 @@ def verify_copy(folder: Path) -> list[RequestError]:
     if manifest is None:  # removed in the meantime
         return []
     hint, wrong = Hint("prepare again", manifest["key"]), []
-    for path, entry, remedy in _files_of(folder, manifest):
+    files: list[tuple[Path, FileEntry, str]] = [(Path(e["path"]), e, SOURCE_REMEDY) for e in manifest["sources"]]
+    files += [(array_path(folder, name), e, ARRAY_REMEDY) for name, e in manifest["arrays"].items()]
+    for path, entry, remedy in files:
         try:
             now = sha256_of(path)
         except OSError as error:
@@ -51,14 +52,6 @@ def verify_copy(folder: Path) -> list[RequestError]:
             differ = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
             wrong.append(RequestError(f"{path} is not what it was: {differ}; {remedy}", hint=hint))
     return wrong
-
-
-def _files_of(folder: Path, manifest: Manifest) -> Iterator[tuple[Path, FileEntry, str]]:
-    """(path, what it was, what to do where it is another) of every source and every array."""
-    for source in manifest["sources"]:
-        yield Path(source["path"]), source, SOURCE_REMEDY
-    for name, array in manifest["arrays"].items():
-        yield array_path(folder, name), array, ARRAY_REMEDY
 
 
 def remove_copies(key: str, cache: Path) -> int:

@@ -49,7 +49,8 @@ def print_list(given: Path | None, format: str) -> None:
         writer.writeheader()
         writer.writerows(found)
     else:
-        cells = [[_cell(column.name, row[column.name]) for column in _LISTED] for row in found]
+        shown = [{**row, "size": _size(row["size"]) if row["size"] else None} for row in found]
+        cells = [["" if row[c.name] is None else str(row[c.name]) for c in _LISTED] for row in shown]
         print_table(out(), _LISTED, cells, everything="pubench data list --format csv")
         out().print(
             f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}",
@@ -252,12 +253,6 @@ def remove(keys: list[str], given: Path | None, *, as_json: bool) -> None:
 def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = False) -> DataRoot:
     execution = ExecutionSpec(data_root=given, encoder=encoder, offline=offline)
     return data_root(execution, lambda text: err().print(said(text), markup=False), progress=data_progress)
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    return _size(value) if name == "size" else str(value)
 
 
 def _size(count: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
@@ -69,7 +68,7 @@ def describe(entry: Entry) -> dict[str, Any]:
         "kind": info.kind,
         "name": info.name,
         "aliases": list(info.aliases),
-        **{name: _plain(value) for name, value in facts.items()},
+        **{name: sorted(v) if isinstance(v, frozenset) else plain_data(v) for name, v in facts.items()},
         "reference": asdict(info.reference) if info.reference else None,
         "load": info.load,
         "package": f"{entry.distribution} {entry.version}",
@@ -77,24 +76,10 @@ def describe(entry: Entry) -> dict[str, Any]:
     if isinstance(info, MethodInfo):
         described["hyper_parameters"] = _hyper_parameters(info)
         described["presets"] = {
-            name: {
-                "note": p.note,
-                "values": dict(p.values),
-                "per_data": {k: dict(v) for k, v in p.per_data.items()},
-            }
+            name: plain_data({"note": p.note, "values": p.values, "per_data": p.per_data})
             for name, p in info.presets.items()
         }
     return described
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return (
-        {name: list(lists) if isinstance(lists, tuple) else lists for name, lists in value.items()}
-        if isinstance(value, Mapping)
-        else value
-    )
 
 
 def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.text import Text
 
-from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import A_NUMBER, ColumnUse, is_table_path, table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
@@ -63,25 +62,22 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     uses = reader.uses(frame, spec, table)
     commands = _commands(path, given)
     if as_json:
-        print_json(_plain(path, uses, table, commands[-1]))
+        facts = {
+            "file": str(path),
+            "rows": len(table.labeled),
+            "labeled": int(table.labeled.sum()),
+            "unlabeled": int((~table.labeled).sum()),
+            "features": [name for column in table.columns for name in column.features],
+            "columns": [asdict(use) for use in uses],
+            "notes": [in_flags(note) for note in table.notes],
+            "run": commands[-1],
+        }
+        print_json(facts)
         return
     _print_uses(path, uses, len(frame))
     for note in table.notes:
         out().print(in_flags(note), markup=False)
     out().print("\nnothing is trained yet; next:", *commands, sep="\n", markup=False, soft_wrap=True)
-
-
-def _plain(path: Path, uses: Sequence[ColumnUse], table: LabeledData, command: str) -> dict[str, object]:
-    return {
-        "file": str(path),
-        "rows": len(table.labeled),
-        "labeled": int(table.labeled.sum()),
-        "unlabeled": int((~table.labeled).sum()),
-        "features": [name for column in table.columns for name in column.features],
-        "columns": [asdict(use) for use in uses],
-        "notes": [in_flags(note) for note in table.notes],
-        "run": command,
-    }
 
 
 def _print_unlabeled(

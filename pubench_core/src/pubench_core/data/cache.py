@@ -99,11 +99,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     return cast("Manifest", found)
 
 
-def _json_of(file: str) -> Any:
-    return json.loads(Path(file).read_text(encoding="utf-8"))
-
-
-_manifests = PerFile(_json_of, most=100)
+_manifests = PerFile(lambda file: json.loads(Path(file).read_text(encoding="utf-8")), most=100)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -75,16 +75,14 @@ class Preprocessing:
                 return x
         out = x if in_place and x.dtype == np.float32 else np.empty(x.shape, np.float32)
         for rows in _row_blocks(x):
-            out[rows] = self._applied(x[rows])
+            values = x[rows].astype(np.float32)
+            if self.fill is not None:
+                values = np.where(np.isnan(values), self.fill, values).astype(np.float32)
+            if self.mean is not None and self.deviation is not None:
+                out[rows] = (values / np.float32(_unit(x)) - self.mean) / self.deviation
+            else:
+                out[rows] = values
         return out
-
-    def _applied(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        values = x.astype(np.float32)
-        if self.fill is not None:
-            values = np.where(np.isnan(values), self.fill, values).astype(np.float32)
-        if self.mean is None or self.deviation is None:
-            return values
-        return np.asarray((values / np.float32(_unit(x)) - self.mean) / self.deviation)
 
     def arrays(self) -> dict[str, FloatArray]:
         """The fitted numbers by name, for a saved model."""

@@ -176,7 +176,11 @@ def choose_selection(
     What needs true labels or a prior is left out by default if there are none, and refused where it is named.
     """
     section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
-    known = _criteria(method, installed)
+    found = [key for key, plugin in installed.usable.items() if plugin.info.criterion]
+    if method.implementation.selection_score is not Method.selection_score:
+        found.append("native")
+    found.append("last")
+    known = tuple(dict.fromkeys([*(name for name in DEFAULT_CRITERIA if name in found), *found]))
     goal = goal_of(request)
     usual = parts.usual_criterion if goal is None else goal.criterion
     criterion, given = section.get("criterion", usual), section.get("criteria", "all")
@@ -207,16 +211,6 @@ def choose_selection(
         if name not in tracked:
             tracked.insert(len(tracked) - 1, name)
     return {**section, "criterion": criterion, "criteria": tuple(tracked)}
-
-
-def _criteria(method: MethodChoice, installed: Installed) -> tuple[str, ...]:
-    """Every criterion that can choose an epoch for this method, the default ones first."""
-    found = [key for key, plugin in installed.usable.items() if plugin.info.criterion]
-    if method.implementation.selection_score is not Method.selection_score:
-        found.append("native")
-    found.append("last")
-    usual = [name for name in DEFAULT_CRITERIA if name in found]
-    return (*usual, *(name for name in found if name not in usual))
 
 
 def choose_evaluation(request: Request, data: DataChoice, installed: Installed, *, prior_known: bool) -> dict[str, Any]:

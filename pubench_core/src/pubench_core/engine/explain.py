@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from ..errors import Hint, RequestError, nearest, shortened, shown
 from ..specs.fields import about
+from ..specs.run_fields import section_of
 from .layers import FieldPath
 
 #: Below it, a field is not what was meant: epochs and mechanism are 0.53 alike.
@@ -61,16 +62,11 @@ def explain(
 
 
 def _descend(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:
+    inner: type[BaseModel] | None = model
     for name in path:
-        field = model.model_fields.get(name)
-        if field is None:
-            return None
-        kinds = [field.annotation, *get_args(field.annotation)]
-        inner = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
-        if inner is None:
-            return None
-        model = inner
-    return model
+        field = inner.model_fields.get(name) if inner is not None else None
+        inner = section_of(field) if field is not None else None
+    return inner
 
 
 def accepted(field: FieldInfo) -> str:

@@ -14,7 +14,7 @@ from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
 from ..records.files import Arrays, state_model
 from ..records.scores import MEASURED, Decided, by_both_decisions, rows_and_labels, scores_name
-from ..results import NEVER, RECORD_VERSION, CriterionResult, DataFacts, Environment, Result, SavedModelFacts
+from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of
 from .plan import Plan
@@ -87,10 +87,35 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
     of_states = {name: trained.states[name].scores for name in trained.state_of.values()}
     names = spec.evaluation.metrics
     decided = by_both_decisions(of_states, arrays | training, knowledge, names, measurer, facts, spec)
-    return Finished(
-        result=_result(
-            plan, problem, trained, environment, facts, decided, measurer, kept=model is not None, why_not=why_not
+    states = {name: trained.states[state] for name, state in trained.state_of.items()}
+    criteria = criteria_of(plan, problem, trained.selection.tracks, states, decided)
+    chosen = trained.state_of[spec.selection.criterion]
+    result = Result(
+        record_version=RECORD_VERSION,
+        run_id=plan.run_id,
+        code=problem.opened.code,
+        spec=spec,
+        oracle="truth" in plan.method.requires or spec.prior == TEST,
+        selected=spec.selection.criterion,
+        decision=spec.decision.rule,
+        criteria=criteria,
+        metrics={name: plan.metrics[name].code for name in names},
+        data=facts,
+        epochs=len(trained.epochs),
+        seconds=trained.seconds,
+        peak_memory=trained.memory,
+        model=SavedModelFacts(snapshot=chosen) if model is not None else None,
+        warnings=(
+            *measurer.failed.values(),
+            *(line for line in (trained.selection.ended, why_not) if line),
+            *trained.warnings,
         ),
+        device=environment.device,
+        threads=environment.threads,
+        finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    return Finished(
+        result=result,
         environment=environment,
         trace=trace if "trace" in spec.execution.artifacts else None,
         arrays=arrays if "scores" in spec.execution.artifacts else None,
@@ -119,52 +144,6 @@ def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None
 def model_warning(reason: str) -> str:
     """The line of a result that was to have a model and has none."""
     return f"no model was kept: {reason}; everything else of the run is there"
-
-
-# -------------------------------------------------------------------- the result
-
-
-def _result(
-    plan: Plan,
-    problem: Problem,
-    trained: Trained,
-    environment: Environment,
-    facts: DataFacts,
-    decided: Mapping[str, Decided],
-    measurer: Measurer,
-    *,
-    kept: bool,
-    why_not: str,
-) -> Result:
-    """Result of a run. ``decided``: of every state; ``kept``: whether the model is, or ``why_not``."""
-    spec, names = plan.spec, plan.spec.evaluation.metrics
-    states = {name: trained.states[state] for name, state in trained.state_of.items()}
-    criteria = criteria_of(plan, problem, trained.selection.tracks, states, decided)
-    chosen = trained.state_of[spec.selection.criterion]
-    return Result(
-        record_version=RECORD_VERSION,
-        run_id=plan.run_id,
-        code=problem.opened.code,
-        spec=spec,
-        oracle="truth" in plan.method.requires or spec.prior == TEST,
-        selected=spec.selection.criterion,
-        decision=spec.decision.rule,
-        criteria=criteria,
-        metrics={name: plan.metrics[name].code for name in names},
-        data=facts,
-        epochs=len(trained.epochs),
-        seconds=trained.seconds,
-        peak_memory=trained.memory,
-        model=SavedModelFacts(snapshot=chosen) if kept else None,
-        warnings=(
-            *measurer.failed.values(),
-            *(line for line in (trained.selection.ended, why_not) if line),
-            *trained.warnings,
-        ),
-        device=environment.device,
-        threads=environment.threads,
-        finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    )
 
 
 def criteria_of(

@@ -56,40 +56,59 @@ class EstimateCache:
 def prior_of(
     plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
 ) -> tuple[float | None, Estimate | None]:
-    """The prior that the method is given; ``x``: features of the pool, in the split's order.
+    """π in (0, 1) as the method is given it, and the estimate behind it; None where it is unknown and nobody needs it.
 
-    ``network``: makes the networks of the run. ``cache``: folder of estimates.
+    ``x``: features of the pool, in the split's order. ``true``: the prior of the pool, or of the test part if that is
+    wanted; None if unknown, and then neither it nor a multiple of it may be wanted. ``network``: makes the networks of
+    the run. ``cache``: folder of estimates.
 
-    RequestError where a method that reads it is given one below the labels.
+    Raises RequestError if a scaled or estimated prior leaves the interval, if too few rows are there to estimate it, or
+    if a method that reads the prior is given one below the labels.
     """
-    spec, train = plan.spec, split.train
-
-    def samples() -> Samples:
-        positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
-        return Samples(x[positive], x[unlabeled], positive, unlabeled)
-
-    cached = None
-    if (estimator := plan.estimator) is not None:
-        parts = plan.code.parts
+    spec, train, wanted, how = plan.spec, split.train, plan.spec.prior, ""
+    estimate: Estimate | None = None
+    n, n_labeled, one_sample = len(train.rows), train.n_labeled, is_one_sample(spec.data.scheme)
+    if wanted == UNKNOWN:
+        return None, None
+    if isinstance(wanted, float):
+        prior = wanted
+    elif plan.estimator is not None:
+        key, parts = plan.estimator.info.key, plan.code.parts
         # one package may have several estimators; the run's network counts where it scores
-        code = [estimator.info.key, parts[f"prior {estimator.info.key}"], parts["engine"]]
+        code = [key, parts[f"prior {key}"], parts["engine"]]
         if spec.prior_scorer == "backbone":
             code += [plan.backbone.info.key, parts[f"backbone {plan.backbone.info.key}"]]
-        cached = EstimateCache(cache, short_hash(code))
-    found = given_prior(
-        spec.prior,
-        true,
-        estimator=plan.estimator,
-        samples=samples,
-        one_sample=is_one_sample(spec.data.scheme),
-        seed=spec.seed,
-        scorer=spec.prior_scorer,
-        network=lambda: network(1),
-        kept=cached,
-    )
-    if "prior" in plan.method.granted and found[0] is not None:
-        _refuse_contradiction(plan, found[0], split)
-    return found
+        positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
+        samples = Samples(x[positive], x[unlabeled], positive, unlabeled)
+        kept = EstimateCache(cache, short_hash(code))
+        estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1), kept)
+        prior = estimate.share
+        if one_sample:
+            prior = population_prior(estimate.share, n_labeled, n_labeled + len(unlabeled))
+        how = f"estimated by {key}"
+    else:
+        assert true is not None  # resolve refuses the true prior if there is no truth
+        word, _, factor = wanted.partition(":")
+        prior = true
+        if word not in ("true", TEST):
+            prior, how = true * float(factor), f"{true:.4g} x {factor}"
+    if how and not 0 < prior < 1:
+        raise RequestError(
+            f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (prior=0.4)",
+            field="prior",
+            value=wanted,
+        )
+    if one_sample and "prior" in plan.method.granted:
+        share = unlabeled_prior(prior, n_labeled, n)
+        # none left is too few for a method that reads the share of positives in U
+        if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
+            raise RequestError(
+                f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
+                f"above {n_labeled / n:.4g}",
+                field="prior",
+                value=prior,
+            )
+    return prior, estimate
 
 
 def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
@@ -100,83 +119,22 @@ def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None
     return int(population.sum()) / len(population)
 
 
-def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
-    """RequestError where more rows are labeled than the prior allows to be positive.
-
-    As many are too many for a method that reads the share of positives in U, which is then 0.
-    """
-    n, n_labeled = len(split.train.rows), split.train.n_labeled
-    if not is_one_sample(plan.spec.data.scheme):
-        return
-    share = unlabeled_prior(prior, n_labeled, n)
-    if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
-        raise RequestError(
-            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
-            f"above {n_labeled / n:.4g}",
-            field="prior",
-            value=prior,
-        )
-
-
-def given_prior(
-    wanted: float | str,
-    true: float | None,
-    *,
-    estimator: EstimatorChoice | None,
-    samples: Callable[[], Samples],
-    one_sample: bool,
+def estimate_of(
+    choice: EstimatorChoice,
+    samples: Samples,
     seed: int,
     scorer: PriorScorer = "logistic",
     network: Callable[[], Backbone] | None = None,
     kept: EstimateCache | None = None,
-) -> tuple[float | None, Estimate | None]:
-    """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
+) -> Estimate:
+    """Estimate on these samples. Raises RequestError if there are too few to hold one out.
 
-    ``samples`` is called for estimators only. ``scorer``: whose held-out scores an estimator reads that reads scores;
-    ``network``: makes an untrained network of the run.
-    ``kept``: where estimates are kept for other runs on the same samples.
-
-    ``true``: that of the pool, or of the test part if that is wanted; None if unknown, and then neither it nor a
-    multiple of it may be wanted.
-
-    Raises RequestError if a scaled or estimated prior leaves the interval, or if too few rows are there to estimate it.
+    ``scorer``: whose held-out scores an estimator reads that reads scores; ``network``: makes an untrained network of
+    the run. ``kept``: where estimates are kept for other runs on the same samples.
     """
-    if isinstance(wanted, float):
-        return wanted, None
-    if wanted == UNKNOWN:
-        return None, None
-    word, _, rest = wanted.partition(":")
-    estimate = None
-    if estimator is not None:
-        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, network, kept)
-        how = f"estimated by {estimator.info.key}"
-    else:
-        assert true is not None  # resolve refuses the true prior if there is no truth
-        if word in ("true", TEST):
-            return true, None
-        prior, how = true * float(rest), f"{true:.4g} x {rest}"
-    if not 0 < prior < 1:
-        raise RequestError(
-            f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (prior=0.4)",
-            field="prior",
-            value=wanted,
-        )
-    return prior, estimate
-
-
-def _estimated(
-    wanted: str,
-    choice: EstimatorChoice,
-    samples: Samples,
-    one_sample: bool,
-    seed: int,
-    scorer: PriorScorer,
-    network: Callable[[], Backbone] | None,
-    kept: EstimateCache | None,
-) -> tuple[Estimate, float]:
-    """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
     if choice.info.inputs == "scores" and min(n_positive, n_unlabeled) < 2:
+        wanted = f"estimated:{choice.info.key}"
         raise RequestError(
             f"prior {wanted}: {choice.info.key} reads held-out scores, which need at least 2 labeled and 2 unlabeled "
             f"rows to train on, and there are {n_positive} and {n_unlabeled}; give a number (prior=0.4)",
@@ -200,10 +158,7 @@ def _estimated(
             seconds=round(time.perf_counter() - started, 4),
         )
 
-    estimate = make() if kept is None else kept.of(_content(samples, seed, scorer), make)
-    if not one_sample:
-        return estimate, estimate.share
-    return estimate, population_prior(estimate.share, n_positive, n_positive + n_unlabeled)
+    return make() if kept is None else kept.of(_content(samples, seed, scorer), make)
 
 
 def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:

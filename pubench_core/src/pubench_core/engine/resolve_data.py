@@ -167,17 +167,16 @@ def _refuse_simulation(request: Request, name: str) -> None:
         for name, absent in (("key", GIVEN), ("c", None), ("positive_rate", None))
         if mechanism.get(name, absent) != absent
     ]
-    given += [("data", name) for name, usual in _TABLE_ONLY.items() if _plain(data.get(name, usual)) != usual]
+    for field, usual in _TABLE_ONLY.items():
+        value = data.get(field, usual)
+        if (list(value) if isinstance(value, tuple) else value) != usual:
+            given.append(("data", field))
     if given:
         raise RequestError(
             f"{request.where(*given[0])}: {name} comes with its own labels, so none are simulated; leave out "
             "mechanism.key, mechanism.c, mechanism.positive_rate, data.total and class lists",
             field=".".join(given[0]),
         )
-
-
-def _plain(given: Any) -> Any:
-    return list(given) if isinstance(given, (list, tuple)) else given
 
 
 # -------------------------------------------------------------------- classes

@@ -29,13 +29,7 @@ class Evaluator:
     """Holds the truth; a method never sees it. ``measurer``: applies the run's metrics."""
 
     def __init__(
-        self,
-        problem: Problem,
-        method: AnyMethod,
-        metrics: Mapping[str, MetricPlugin],
-        *,
-        criterion: str,
-        seed: int,
+        self, problem: Problem, method: AnyMethod, metrics: Mapping[str, MetricPlugin], *, criterion: str, seed: int
     ) -> None:
         self.problem, self.method = problem, method
         self.measurer = Measurer(metrics, indispensable=criterion)
@@ -70,7 +64,11 @@ class Evaluator:
                 found |= {f"auxiliary {name}": self._checked(v, len(x), method.auxiliary_scores) for name, v in more}
             return found
 
-        order = self._order(len(rows), in_order=in_order).to(rows.device)
+        order = torch.arange(len(rows))
+        if not in_order:
+            generator = torch.Generator().manual_seed(torch_seed(self._seed, "scoring"))
+            order = torch.randperm(len(rows), generator=generator)
+        order = order.to(rows.device)
         with isolated(torch_seed(self._seed, "scores"), self.problem.device):  # not the stream that the order is of
             shown = score_outputs(every_output, features, rows[order])
         found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
@@ -88,21 +86,15 @@ class Evaluator:
     def _checked(self, values: Tensor, n: int, fn: Callable[..., Any]) -> Tensor:
         """What ``fn`` returned for n rows. Raises PluginError unless it is a tensor of shape (n,)."""
         name = type(self.method).__name__
-        wrong = ""
         if type(values) not in KINDS:
-            wrong = f"{name} must return scores as a torch.Tensor, got {type(values).__name__}"
+            error = PluginError(f"{name} must return scores as a torch.Tensor, got {type(values).__name__}")
         elif values.shape != (n,):
-            wrong = f"{name} must return scores of shape ({n},) for {n} rows, got shape {tuple(values.shape)}"
-        if wrong:
-            error = PluginError(wrong)
-            error.about = fn
-            raise error
-        return values
-
-    def _order(self, n: int, *, in_order: bool) -> Tensor:
-        if in_order:
-            return torch.arange(n)
-        return torch.randperm(n, generator=torch.Generator().manual_seed(torch_seed(self._seed, "scoring")))
+            shape = tuple(values.shape)
+            error = PluginError(f"{name} must return scores of shape ({n},) for {n} rows, got shape {shape}")
+        else:
+            return values
+        error.about = fn
+        raise error
 
     def validation(self, scores: FloatArray) -> Scored:
         """Validation scores with everything that is known of these rows; a metric sees what it declared."""

@@ -35,26 +35,20 @@ class Monitor:
 
     def __init__(
         self,
-        *,
+        plan: Plan,
         evaluator: Evaluator,
         selection: Selection,
-        criterion: str,
         data: PUData,
         run: Run[Any],
-        trace: tuple[str, ...],
-        trace_metrics: tuple[str, ...],
-        run_id: str,
         report: Callable[[EpochFinished], None],
     ) -> None:
-        self.evaluator, self.selection, self.criterion = evaluator, selection, criterion
+        self.evaluator, self.selection = evaluator, selection
         self.epochs: list[EpochFinished] = []
-        self._data, self._run, self._trace, self._trace_metrics = data, run, trace, trace_metrics
-        self._run_id, self._report = run_id, report
+        self._plan, self._data, self._run, self._report = plan, data, run, report
         metrics = evaluator.measurer.metrics
         self._oracle_criteria = frozenset(
             name for name in selection.tracks if name in metrics and metrics[name].info.oracle
         )
-        self._validation_scores: FloatArray | None = None
 
     @property
     def exhausted(self) -> bool:
@@ -81,47 +75,44 @@ class Monitor:
         place = {"stage": epoch.stage, "epoch": number}
         method = self.evaluator.method
         criteria: dict[str, float | None] = {}
-        self._validation_scores = None
+        known: FloatArray | None = None
         with remembering_outputs():
             self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
             if selectable:
-                by_criterion, held_out = self._criteria(place)
+                by_criterion, held_out, known = self._criteria(place)
                 if by_criterion or self.selection.keeps_checkpoints:
                     self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
                 criteria = {
                     name: self.selection.tracks[name].best_of(by_candidate)[1]
                     for name, by_candidate in by_criterion.items()
                 }
-            traced = self._traced(place)
+            traced = self._traced(place, known)
         event = EpochFinished(
-            run_id=self._run_id,
+            run_id=self._plan.run_id,
             stage=epoch.stage,
             epoch=number,
             in_stage=epoch.in_stage + 1,
             stage_epochs=stage_epochs,
             seconds=seconds,
             evaluation_seconds=time.perf_counter() - started,
-            criterion=self.criterion,
+            criterion=self._plan.spec.selection.criterion,
             criteria=criteria,
             values={**values, **traced},
             needs_truth=frozenset(traced) | self._oracle_criteria,
-            positive_decisions=self._positive_decisions(),
+            positive_decisions=None if known is None or not len(known) else float((known > 0).mean()),
         )
         self.epochs.append(event)
         self._report(event)
-
-    def _positive_decisions(self) -> float | None:
-        """Share of validation rows called positive by scores that selection needed; none are computed for it."""
-        scores = self._validation_scores
-        return None if scores is None or not len(scores) else float((scores > 0).mean())
 
     def refresh(self) -> None:
         """Lets the method refresh stored numbers before it is scored."""
         with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), self._run.device):
             self.evaluator.method.finalize(self._data, self._run)
 
-    def _criteria(self, place: dict[str, Any]) -> tuple[dict[str, dict[str, float | None]], dict[str, HeldOut]]:
-        """criterion -> candidate -> value, and candidate -> its state on the validation rows.
+    def _criteria(
+        self, place: dict[str, Any]
+    ) -> tuple[dict[str, dict[str, float | None]], dict[str, HeldOut], FloatArray | None]:
+        """criterion -> candidate -> value; candidate -> its state on the validation rows; the first one's scores there.
 
         Of all criteria, as long as one that needs scores is still active.
         """
@@ -131,7 +122,7 @@ class Monitor:
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
         held_out: dict[str, HeldOut] = {}
         if not wanted:
-            return values, held_out
+            return values, held_out, None
         features, rows, _ = evaluator.problem.part("validation")
         candidates = evaluator.method.candidates()
         scores, _ = evaluator.outputs(candidates, features, rows, place)
@@ -140,8 +131,7 @@ class Monitor:
             held_out[candidate] = HeldOut.of(scored)
             for name in wanted:
                 values[name][candidate] = self._native(fn, place) if name == "native" else evaluator.value(name, scored)
-        self._validation_scores = next(iter(scores.values()))
-        return values, held_out
+        return values, held_out, next(iter(scores.values()))
 
     def _native(self, fn: Scorer, place: dict[str, Any]) -> float:
         """The method's own criterion."""
@@ -151,18 +141,18 @@ class Monitor:
             raise RunFailed(f"the method's own selection score is {own}", **place)
         return own
 
-    def _traced(self, place: dict[str, Any]) -> dict[str, float]:
+    def _traced(self, place: dict[str, Any], validation: FloatArray | None) -> dict[str, float]:
         """Measures of the parts to trace, against the truth; scores that selection needed are not computed again."""
         evaluator = self.evaluator
         values: dict[str, float] = {}
         fn = next(iter(evaluator.method.candidates().values()))
-        for part in self._trace:
+        for part in self._plan.spec.evaluation.trace:
             features, rows, truth = evaluator.problem.part(part)
             if truth is None:
                 continue
-            known = self._validation_scores if part == "validation" else None
+            known = validation if part == "validation" else None
             scores = evaluator.scores(fn, features, rows, place) if known is None else known
-            found = evaluator.values(self._trace_metrics, Scored.of(scores, truth=truth))
+            found = evaluator.values(self._plan.spec.evaluation.metrics, Scored.of(scores, truth=truth))
             values |= {f"{part}-{name}": value for name, value in found.items()}
         return values
 
@@ -276,25 +266,9 @@ def _fit(
     """Calls the method's ``fit``; its epochs and its run, with the last state kept in ``selection``."""
     spec, problem, method = plan.spec, evaluator.problem, evaluator.method
     chosen = spec.selection.criterion
-    run = Run(
-        config=method.config,
-        data=data,
-        seed=spec.seed,
-        device=problem.device,
-        threads=torch.get_num_threads(),
-        build=build,
-    )
-    monitor = Monitor(
-        evaluator=evaluator,
-        selection=selection,
-        criterion=chosen,
-        data=data,
-        run=run,
-        trace=spec.evaluation.trace,
-        trace_metrics=spec.evaluation.metrics,
-        run_id=plan.run_id,
-        report=report,
-    )
+    threads = torch.get_num_threads()
+    run = Run(config=method.config, data=data, seed=spec.seed, device=problem.device, threads=threads, build=build)
+    monitor = Monitor(plan, evaluator, selection, data, run, report)
     with ending_epochs_with(monitor), isolated(torch_seed(spec.seed, "fit"), problem.device):
         try:
             method.fit(data, run)
@@ -338,13 +312,7 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     if problem.truth_train is not None and problem.truth_validation is not None:
         truth = np.concatenate([problem.truth_train, problem.truth_validation])
         counts = int((truth == 0).sum()), int((truth == 1).sum())
-    refuse_undefined(
-        chosen.criterion,
-        undefined,
-        counts=counts,
-        c=plan.spec.mechanism.c,
-        known=chosen.criteria,
-    )
+    refuse_undefined(chosen.criterion, undefined, counts=counts, c=plan.spec.mechanism.c, known=chosen.criteria)
     infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
     lower = {name for name, info in infos.items() if not info.higher_is_better}
     oracle = {name for name, info in infos.items() if info.oracle}

@@ -178,7 +178,9 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
                 )
             return {member.filename.removesuffix(".npy"): _column(path, archive, member) for member in members}
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordError(f"{path} cannot be read ({_reason(error)}); move the record away", hint=again) from error
+        # NumPy takes what is no archive for one of pickled objects, and says how to load it all the same
+        reason = error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
+        raise RecordError(f"{path} cannot be read ({reason}); move the record away", hint=again) from error
 
 
 def _column(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
@@ -225,11 +227,6 @@ def is_whole(path: Path) -> bool:
             return archive.testzip() is None
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
         return False
-
-
-def _reason(error: Exception) -> str:
-    """NumPy takes what is no archive for one of pickled objects, and says how to load it all the same."""
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
 
 
 def refuse_no_file(path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os.path import lexists
 
-from ..results import CriterionResult, Result
+from ..results import Result
 from ..specs import RunSpec
 from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole, scores_digest
 from .record import Record
@@ -40,12 +40,9 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
         yield f"the {SCORES} of another run"
     if "scores" in spec.execution.artifacts and not has_scores:
         yield "no scores"
-    if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():
-        yield "no trace"
-    if "samples" in spec.execution.artifacts and not (record.folder / SAMPLES).exists():
-        yield "no samples"
-    if "training-scores" in spec.execution.artifacts and not (record.folder / TRAINING_SCORES).exists():
-        yield "no training scores"
+    for artifact, name in (("trace", TRACE), ("samples", SAMPLES), ("training-scores", TRAINING_SCORES)):
+        if artifact in spec.execution.artifacts and not (record.folder / name).exists():
+            yield f"no {artifact.replace('-', ' ')}"
     for part in spec.evaluation.trace:
         if part not in result.spec.evaluation.trace:
             yield f"no trace of the {part} part"
@@ -54,7 +51,9 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
         return
     if chosen.undefined:
         yield f"no value of criterion {spec.selection.criterion}"
-    if spec.execution.save_model and not _has_model(record, chosen):
+    model, file = result.model, record.folder / (fold_model(1) if result.model_is_mean else MODEL)
+    has_model = model is not None and model.snapshot == chosen.snapshot and file.exists()
+    if spec.execution.save_model and not has_model:
         yield "no model of this criterion's epoch"
     undecided = chosen.threshold is None and result.data.prior.given is not None
     if spec.decision.rule == "prior" and undecided and not lacks_thresholds(record):
@@ -64,12 +63,6 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
             yield f"no measure {', '.join(names)} and no scores to measure"
         if required.own_table and chosen.snapshot != result.chosen.snapshot:
             yield "no predictions of this criterion's epoch"
-
-
-def _has_model(record: Record, chosen: CriterionResult) -> bool:
-    model = record.result.model
-    name = fold_model(1) if record.result.model_is_mean else MODEL
-    return model is not None and model.snapshot == chosen.snapshot and (record.folder / name).exists()
 
 
 def lacks_thresholds(record: Record) -> bool:

@@ -113,21 +113,22 @@ def run_fields(model: type[BaseModel] = RunSpec) -> tuple[RunField, ...]:
 
 def _fields(model: type[BaseModel], path: tuple[str, ...], identifies: bool) -> Iterator[RunField]:
     for name, info in model.model_fields.items():
-        section, counts = _section(info), identifies and about(info, "identifies", True) is not False
+        section, counts = section_of(info), identifies and about(info, "identifies", True) is not False
         if section is None:
             yield RunField((*path, name), info, counts)
         else:
             yield from _fields(section, (*path, name), counts)
 
 
-def _section(info: FieldInfo) -> type[BaseModel] | None:
+def section_of(info: FieldInfo) -> type[BaseModel] | None:
+    """The model of a field that is a section; None for any other."""
     kinds = (info.annotation, *get_args(info.annotation))
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def sections(model: type[BaseModel] = RunSpec) -> tuple[str, ...]:
     """Names of the fields of a spec that are specs themselves."""
-    return tuple(name for name, info in model.model_fields.items() if _section(info) is not None)
+    return tuple(name for name, info in model.model_fields.items() if section_of(info) is not None)
 
 
 def arguments(model: type[BaseModel] = RunSpec) -> dict[str, str]:

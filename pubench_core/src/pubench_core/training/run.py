@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -28,6 +28,18 @@ from .views import PUData, PUPart, channels_last
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 Network = TypeVar("Network", bound=nn.Module)
 Side = Literal["joint", "labeled", "unlabeled"]
+
+
+@contextmanager
+def _off(flag: str, modules: Sequence[nn.Module]) -> Iterator[None]:
+    """A block in which a flag that these modules have is False."""
+    for module in modules:
+        setattr(module, flag, False)
+    try:
+        yield
+    finally:
+        for module in modules:
+            setattr(module, flag, True)
 
 
 class _FromConfig:
@@ -77,7 +89,6 @@ class Run(Generic[ConfigT]):
             self.warnings.append(text)
 
     def _generator_of(self, purpose: str) -> torch.Generator:
-        """A generator on the device, in the stream of this purpose."""
         return torch.Generator(device=self.device).manual_seed(torch_seed(self._seed, purpose))
 
     # ---------------------------------------------------------------- networks
@@ -103,7 +114,6 @@ class Run(Generic[ConfigT]):
         return channels_last_module(network.to(self.device))
 
     def _to_training_mode(self) -> None:
-        """The networks that are still there, in training mode."""
         self._networks = [reference for reference in self._networks if reference() is not None]
         for reference in self._networks:
             if (network := reference()) is not None:
@@ -112,14 +122,8 @@ class Run(Generic[ConfigT]):
     @contextmanager
     def evaluation(self, *modules: nn.Module) -> Iterator[None]:
         """A block in which these modules are in evaluation mode; gradients pass. Modes are restored afterwards."""
-        training = [m for module in modules for m in module.modules() if m.training]
-        for m in training:
-            m.training = False
-        try:
+        with _off("training", [m for module in modules for m in module.modules() if m.training]):
             yield
-        finally:
-            for m in training:
-                m.training = True
 
     @contextmanager
     def inference(self, *modules: nn.Module) -> Iterator[None]:
@@ -136,13 +140,8 @@ class Run(Generic[ConfigT]):
         tracking = [
             m for module in modules for m in module.modules() if isinstance(m, _BatchNorm) and m.track_running_stats
         ]
-        for m in tracking:
-            m.track_running_stats = False
-        try:
+        with _off("track_running_stats", tracking):
             yield
-        finally:
-            for m in tracking:
-                m.track_running_stats = True
 
     def optimizer(
         self,
