@@ -261,11 +261,12 @@ class TestFeatures:
         assert table.columns[0].kind == "number"
         assert np.array_equal(table.x[:3, 0], [1, np.nan, 0], equal_nan=True)
 
-    def test_categories_that_pandas_marked_stay_categories(self, read: Read) -> None:
-        table = read(c=pd.Categorical(["x", "y", None] * 10), _features="c", _suffix="parquet")
+    @pytest.mark.parametrize("dtype", ["category", "string", object])
+    def test_texts_of_a_data_frame_are_categories_in_every_dtype(self, read: Read, dtype: Any) -> None:
+        table = read(c=pd.Series(["x", "y", None] * 10, dtype=dtype), _features="c", _suffix="parquet")
         assert table.columns[0].categories == ("?", "x", "y")
 
-    @pytest.mark.parametrize("dtype", ["int8", "uint8", "Int64", "float32", "Float64"])
+    @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "Int64", "float32", "Float64"])
     def test_numbers_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
         values = pd.array(np.arange(N) % 7, dtype=dtype)
         table = read(v=values, _features="v", _suffix="parquet")
