@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import torch
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -48,13 +48,4 @@ def pubench_epoch_finished(event: Any) -> None:
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [
-        MethodInfo(
-            key=kind.__name__.lower(),
-            name=kind.__name__,
-            summary="cheats",
-            load=f"{__name__}:{kind.__name__}",
-            needs=frozenset({"prior"}),
-        )
-        for kind in (Climbs, Overhears)
-    ]
+    return [info_of(Climbs), info_of(Overhears)]

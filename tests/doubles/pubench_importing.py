@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import sklearn
 import torch
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -28,13 +28,4 @@ class Imports(Sound):
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [
-        MethodInfo(
-            key="imports",
-            name="Imports",
-            summary="cheats",
-            load=f"{__name__}:Imports",
-            needs=frozenset({"prior"}),
-            devices=("cpu",),
-        )
-    ]
+    return [info_of(Imports, devices=("cpu",))]

@@ -226,22 +226,24 @@ KINDS = [
 ]  # fmt: skip
 
 
+def info_of(kind: type[Method[Any]], **more: Any) -> MethodInfo:
+    """The record of a class, with its name in lower case as key."""
+    facts = {
+        "key": kind.__name__.lower().replace("_", "-"),
+        "name": kind.__name__,
+        "summary": (kind.__doc__ or "cheats").strip(),
+        "load": f"{kind.__module__}:{kind.__name__}",
+        "needs": frozenset({"prior"}),
+    }
+    return MethodInfo(**{**facts, **more})
+
+
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    def info(kind: type[Sound], **more: Any) -> MethodInfo:
-        return MethodInfo(
-            key=more.pop("key", kind.__name__.lower()),
-            name=kind.__name__,
-            summary=(kind.__doc__ or "").strip(),
-            load=f"{__name__}:{kind.__name__}",
-            needs=frozenset({"prior"}),
-            **more,
-        )
-
     return [
-        *(info(kind) for kind in KINDS),
-        info(VectorsOnly, key="vectors-declared", declared_failures={"image-text-tabular": "made for vectors"}),
-        info(Sound, key="sound-declared", declared_failures={"calibration": "it was thought to fail"}),
-        info(Restless, key="restless-declared", declared_failures={"same-seed-same-scores": "it likes chance"}),
-        info(Sound, key="unheard", declared_failures={"no-such-check": "a slip"}),
+        *map(info_of, KINDS),
+        info_of(VectorsOnly, key="vectors-declared", declared_failures={"image-text-tabular": "made for vectors"}),
+        info_of(Sound, key="sound-declared", declared_failures={"calibration": "it was thought to fail"}),
+        info_of(Restless, key="restless-declared", declared_failures={"same-seed-same-scores": "it likes chance"}),
+        info_of(Sound, key="unheard", declared_failures={"no-such-check": "a slip"}),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -18,6 +18,4 @@ class Pries(Sound):
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [
-        MethodInfo(key="pries", name="Pries", summary="cheats", load=f"{__name__}:Pries", needs=frozenset({"prior"}))
-    ]
+    return [info_of(Pries)]

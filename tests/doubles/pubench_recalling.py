@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 from sklearn.datasets import load_digits
 
 from pubench.method import PUData, Run
@@ -31,13 +31,4 @@ class Browses(Sound):
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [
-        MethodInfo(
-            key=kind.__name__.lower(),
-            name=kind.__name__,
-            summary="cheats",
-            load=f"{__name__}:{kind.__name__}",
-            needs=frozenset({"prior"}),
-        )
-        for kind in (Recalls, Browses)
-    ]
+    return [info_of(Recalls), info_of(Browses)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -145,17 +145,10 @@ class Interface(Sound):
         assert len(np.asarray(Memory())) == 16
 
 
-for _way in WAYS:
-    globals()[f"Schemer_{_way}"] = type(f"Schemer_{_way}", (Schemer,), {"way": _way, "__module__": __name__})
+CLASSES = [type(f"Schemer_{way}", (Schemer,), {"way": way, "__module__": __name__}) for way in WAYS]
+globals().update({kind.__name__: kind for kind in CLASSES})
 
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    classes = {**{f"schemer-{way}".replace("_", "-"): f"Schemer_{way}" for way in WAYS}}
-    classes |= {"seeded": "Seeded", "waits": "Waits", "interface": "Interface"}
-    return [
-        MethodInfo(
-            key=key, name=key, summary="cheats", load=f"{__name__}:{name}", needs=frozenset({"prior"}), devices=("cpu",)
-        )
-        for key, name in classes.items()
-    ]
+    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES, Seeded, Waits, Interface)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -132,16 +132,10 @@ class Replaces(Sound):
             self.net.head.bias += sum(int(one @ np.arange(one.size)) for one in seen) % 97
 
 
-for _way in WAYS:
-    globals()[f"Thief_{_way}"] = type(f"Thief_{_way}", (Thief,), {"way": _way, "__module__": __name__})
+CLASSES = [type(f"Thief_{way}", (Thief,), {"way": way, "__module__": __name__}) for way in WAYS]
+globals().update({kind.__name__: kind for kind in CLASSES})
 
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    classes = {**{f"thief-{way}".replace("_", "-"): f"Thief_{way}" for way in WAYS}, "replaces": "Replaces"}
-    return [
-        MethodInfo(
-            key=key, name=key, summary="cheats", load=f"{__name__}:{name}", needs=frozenset({"prior"}), devices=("cpu",)
-        )
-        for key, name in classes.items()
-    ]
+    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES, Replaces)]

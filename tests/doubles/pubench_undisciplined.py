@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from pubench_nonconforming import Config, Sound
+from pubench_nonconforming import Config, Sound, info_of
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -117,14 +115,4 @@ KINDS = [
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    def info(kind: type[Disciplined], **more: Any) -> MethodInfo:
-        return MethodInfo(
-            key=more.pop("key", kind.__name__.lower()),
-            name=kind.__name__,
-            summary=(kind.__doc__ or "").strip(),
-            load=f"{__name__}:{kind.__name__}",
-            needs=frozenset({"prior"}),
-            **more,
-        )
-
-    return [*map(info, KINDS), info(Mixes, key="mixes-on-cpu", devices=("cpu",))]
+    return [*map(info_of, KINDS), info_of(Mixes, key="mixes-on-cpu", devices=("cpu",))]
