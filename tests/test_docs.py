@@ -435,18 +435,8 @@ def test_the_figure_of_losses_and_priors_is_that_of_its_rows(tmp_path: Path) -> 
 
 @pytest.mark.skipif(importlib.util.find_spec("mkdocstrings") is None, reason="the group docs is not installed")
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "-f",
-        DOCS / "mkdocs.yml",
-        "-d",
-        tmp_path,
-    ]
+    config = ("-f", DOCS / "mkdocs.yml", "-d", tmp_path)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", *config]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     built = (tmp_path / "reference" / "pubench" / "index.html").read_text(encoding="utf-8")

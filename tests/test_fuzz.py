@@ -49,40 +49,9 @@ NUMBERS = st.one_of(
 )
 WORDS = st.one_of(
     st.text(max_size=12),
-    st.sampled_from(
-        [
-            *(
-                "",
-                "a",
-                "upu",
-                "nnpu",
-                "digits",
-                "breast-cancer",
-                "scar",
-                "true",
-                "all",
-                "null",
-                "~",
-                "[",
-                "{",
-                "!!x",
-                "*a",
-            ),
-            *(
-                "case-control",
-                "one-sample",
-                "estimated:all",
-                "scaled:2",
-                "0.1",
-                "1e400",
-                "../x",
-                "/dev/null",
-                "\0",
-                "-",
-                "=",
-            ),
-        ]
-    ),
+    st.sampled_from(["", "a", "upu", "nnpu", "digits", "breast-cancer", "scar", "true", "all", "null", "~", "[", "{"]),
+    st.sampled_from(["!!x", "*a", "-", "=", "\0", "case-control", "one-sample", "estimated:all", "scaled:2"]),
+    st.sampled_from(["0.1", "1e400", "../x", "/dev/null"]),
 )
 SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, WORDS)
 
@@ -185,9 +154,7 @@ def altered(content: Any, changes: list[tuple[list[int], Any]]) -> Any:
     for way, value in changes:
         inner: Any = content
         for number in way:
-            places = (
-                list(inner) if isinstance(inner, dict) else list(range(len(inner))) if isinstance(inner, list) else []
-            )
+            places = [*inner] if isinstance(inner, dict) else [*range(len(inner))] if isinstance(inner, list) else []
             if not places:
                 break
             place = places[number % len(places)]
@@ -269,13 +236,8 @@ def test_a_table_is_read_or_refused(tmp_path: Path) -> None:
 
     head = st.lists(WORDS, min_size=1, max_size=4)
     rows = st.lists(st.lists(CELLS, max_size=5), max_size=30)
-    fuzzed(
-        st.tuples(
-            head, rows, st.sampled_from([",", ";", "\t", " "]), st.sampled_from([".csv", ".tsv", ".npz", ".parquet"]),
-            st.binary(max_size=8),
-        ),
-        use,
-    )  # fmt: skip
+    separators, endings = st.sampled_from([",", ";", "\t", " "]), st.sampled_from([".csv", ".tsv", ".npz", ".parquet"])
+    fuzzed(st.tuples(head, rows, separators, endings, st.binary(max_size=8)), use)
 
 
 # -------------------------------------------------------------------- options
@@ -293,15 +255,8 @@ SETS = st.tuples(st.one_of(st.sampled_from(FIELDS), WORDS), VALUES).map(
 COMMANDS = st.sampled_from(
     [["list"], ["describe"], ["study", "status"], ["study", "export"], ["verify"], ["scores"], ["site"]]
 )
-ARGUMENTS = st.lists(
-    st.one_of(
-        WORDS,
-        st.sampled_from(
-            ["--format", "--results", "--out", "--seed", "--measure", "--rerun", "json", "csv", "nowhere", "-1"]
-        ),
-    ),
-    max_size=4,
-)
+OPTIONS = ["--format", "--results", "--out", "--seed", "--measure", "--rerun", "json", "csv", "nowhere", "-1"]
+ARGUMENTS = st.lists(st.one_of(WORDS, st.sampled_from(OPTIONS)), max_size=4)
 
 
 def test_options_are_taken_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
