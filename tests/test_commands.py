@@ -7,10 +7,10 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
+from printed import Done
 
 import pubench.tools
 from pubench_cli import installed
@@ -20,8 +20,10 @@ from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import registry, tools
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Make = Callable[..., Path]
+Run = Callable[..., Done]
+Environment = dict[str, str]
+Install = Callable[..., Environment]
+TOOLS = "pubench.tools"
 
 PLUGIN = """
 from pubench_core import ApiInfo, CommandInfo, hookimpl
@@ -52,18 +54,13 @@ def greeting(name):
 '''
 
 
-def made(make_distribution: Make, folder: Path) -> Path:
-    modules = {"greeter": PLUGIN, "greeting": CODE}
-    return make_distribution(folder / "site", "greeter", modules, group="pubench.tools")
-
-
 @pytest.fixture
-def greeter(tmp_path: Path, make_distribution: Make) -> Mapping[str, str]:
+def greeter(with_plugin: Install) -> Environment:
     """The environment of a process in which the plugin is installed."""
-    return {"PYTHONPATH": str(made(make_distribution, tmp_path))}
+    return with_plugin("greeter", PLUGIN, TOOLS, greeting=CODE)
 
 
-def python(code: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def python(code: str, env: Environment) -> Done:
     return subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
@@ -71,21 +68,21 @@ def python(code: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str
 
 class TestACommandOfAPlugin:
     @pytest.mark.parametrize("path", [["greet"], ["study", "greet"], ["hall", "greet"]], ids=" ".join)
-    def test_a_command_of_a_plugin_runs(self, pubench: Run, greeter: Mapping[str, str], path: list[str]) -> None:
+    def test_a_command_of_a_plugin_runs(self, pubench: Run, greeter: Environment, path: list[str]) -> None:
         done = pubench(*path, "nnpu", "--times", 2, env=greeter)
         assert (done.returncode, done.stdout) == (0, "hello hello nnpu\n"), done.stderr
 
-    def test_a_command_of_a_plugin_has_help_and_an_example(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_command_of_a_plugin_has_help_and_an_example(self, pubench: Run, greeter: Environment) -> None:
         done = pubench("greet", "--help", env=greeter)
         assert "So many times." in done.stdout
         assert "Example: pubench greet nnpu" in done.stdout
 
-    def test_a_command_of_a_plugin_is_listed(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_command_of_a_plugin_is_listed(self, pubench: Run, greeter: Environment) -> None:
         assert "Greet a method." in pubench("--help", env=greeter).stdout
         assert "Large rooms." in pubench("--help", env=greeter).stdout
         assert "Greet a study." in pubench("study", "--help", env=greeter).stdout
 
-    def test_a_misspelled_command_is_answered_with_the_nearest(self, pubench: Run, greeter: Mapping[str, str]) -> None:
+    def test_a_misspelled_command_is_answered_with_the_nearest(self, pubench: Run, greeter: Environment) -> None:
         done = pubench("greeet", env=greeter)
         assert done.returncode == 2
         assert "Did you mean 'greet'?" in done.stderr
@@ -96,41 +93,33 @@ class TestACommandOfAPlugin:
         assert "Did you mean 'status'?" in done.stderr
         assert "pip install" not in done.stderr
 
-    def test_a_command_that_cannot_be_imported_names_its_module(
-        self, pubench: Run, tmp_path: Path, make_distribution: Make
-    ) -> None:
-        site = make_distribution(tmp_path / "site", "greeter", {"greeter": PLUGIN}, group="pubench.tools")
-        done = pubench("greet", "nnpu", env={"PYTHONPATH": str(site)})
+    def test_a_command_that_cannot_be_imported_names_its_module(self, pubench: Run, with_plugin: Install) -> None:
+        done = pubench("greet", "nnpu", env=with_plugin("greeter", PLUGIN, TOOLS))
         assert done.returncode == 1
         assert "command 'greet' cannot be loaded from greeting:greet: ModuleNotFoundError" in done.stderr
 
     def test_two_plugins_that_claim_it_are_both_named(
-        self, pubench: Run, tmp_path: Path, make_distribution: Make
+        self, pubench: Run, greeter: Environment, with_plugin: Install
     ) -> None:
-        site = made(make_distribution, tmp_path)
-        make_distribution(site, "other", {"other": PLUGIN}, group="pubench.tools")
-        done = pubench("greet", "nnpu", env={"PYTHONPATH": str(site)})
+        done = pubench("greet", "nnpu", env=with_plugin("other", PLUGIN, TOOLS))
         assert done.returncode == 1
         assert "'greet' is also claimed by" in done.stderr
 
-    def test_none_replaces_one_of_the_command_line(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
+    def test_none_replaces_one_of_the_command_line(self, pubench: Run, with_plugin: Install) -> None:
         taken = PLUGIN.replace('path="greet"', 'path="list"')
-        site = make_distribution(
-            tmp_path / "site", "greeter", {"greeter": taken, "greeting": CODE}, group="pubench.tools"
-        )
-        done = pubench("list", "sinks", "--format", "json", env={"PYTHONPATH": str(site)})
+        done = pubench("list", "sinks", "--format", "json", env=with_plugin("greeter", taken, TOOLS, greeting=CODE))
         assert "hello" not in done.stdout
 
 
 class TestAPythonName:
-    def test_a_python_name_is_an_attribute_of_the_package(self, greeter: Mapping[str, str]) -> None:
+    def test_a_python_name_is_an_attribute_of_the_package(self, greeter: Environment) -> None:
         done = python(
             "import pubench; print(pubench.greeting('nnpu'), 'greeting' in dir(pubench), 'run' in dir(pubench))",
             greeter,
         )
         assert done.stdout == "hello nnpu True True\n", done.stderr
 
-    def test_a_python_name_can_be_imported(self, greeter: Mapping[str, str]) -> None:
+    def test_a_python_name_can_be_imported(self, greeter: Environment) -> None:
         assert python("from pubench import greeting; print(greeting('x'))", greeter).stdout == "hello x\n"
 
 

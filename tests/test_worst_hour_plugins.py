@@ -29,43 +29,21 @@ def pubench_methods():
     return [MethodInfo(key="acme-sound", name="S", summary="s", load="a:b")]
 """
 
-#: Name of a distribution's folder -> its files; what its row says.
-DAMAGED: dict[str, tuple[dict[str, bytes], str]] = {
-    "acme_binary-1.0.dist-info": (
-        {"METADATA": b"Name: acme-binary\nVersion: 1.0\n", "entry_points.txt": b"[pubench]\nx = \xff\xfe\x00\n"},
-        "its metadata cannot be read: UnicodeDecodeError",
-    ),
-    "acme_no_equals-1.0.dist-info": (
-        {"METADATA": b"Name: acme-no-equals\nVersion: 1.0\n", "entry_points.txt": b"[pubench]\nacme_sound\n"},
-        "its metadata cannot be read",
-    ),
-    "~cme_leftover-1.0.dist-info": (
-        {"entry_points.txt": b"[pubench]\nleftover = acme_sound\n"},
-        "its metadata give no name or no version",
-    ),
-    "acme_nameless-1.0.dist-info": (
-        {"METADATA": b"Version: 1.0\n", "entry_points.txt": b"[pubench]\nnameless = acme_sound\n"},
-        "its metadata give no name or no version",
-    ),
-    "acme_blank-1.0.dist-info": (
-        {"METADATA": b"Name: \nVersion: 1.0\n", "entry_points.txt": b"[pubench]\nblank = acme_sound\n"},
-        "its metadata give no name or no version",
-    ),
-    "acme_bytes-1.0.dist-info": (
-        {"METADATA": b"Name: acme\xff\nVersion: 1.0\n", "entry_points.txt": b"[pubench]\nbytes = acme_sound\n"},
-        "its metadata cannot be read: UnicodeDecodeError",
-    ),
-    "acme_requires-1.0.dist-info": (
-        {
-            "METADATA": b"Name: acme-requires\nVersion: 1.0\nRequires-Dist: pubench-core>=0.1; nonsense ===== 3\n",
-            "entry_points.txt": b"[pubench]\nrequires = acme_sound\n",
-        },
+UNREAD, NAMELESS = "its metadata cannot be read", "its metadata give no name or no version"
+#: Name of a distribution -> its METADATA if it has any, its entry points, what its row says.
+DAMAGED: dict[str, tuple[bytes | None, bytes, str]] = {
+    "acme_binary": (b"Name: acme-binary\nVersion: 1.0\n", b"x = \xff\xfe\x00", f"{UNREAD}: UnicodeDecodeError"),
+    "acme_no_equals": (b"Name: acme-no-equals\nVersion: 1.0\n", b"acme_sound", UNREAD),
+    "~cme_leftover": (None, b"leftover = acme_sound", NAMELESS),
+    "acme_nameless": (b"Version: 1.0\n", b"nameless = acme_sound", NAMELESS),
+    "acme_blank": (b"Name: \nVersion: 1.0\n", b"blank = acme_sound", NAMELESS),
+    "acme_bytes": (b"Name: acme\xff\nVersion: 1.0\n", b"bytes = acme_sound", f"{UNREAD}: UnicodeDecodeError"),
+    "acme_requires": (
+        b"Name: acme-requires\nVersion: 1.0\nRequires-Dist: pubench-core>=0.1; nonsense ===== 3\n",
+        b"requires = acme_sound",
         "which is not a requirement",
     ),
-    "acme_value-1.0.dist-info": (
-        {"METADATA": b"Name: acme-value\nVersion: 1.0\n", "entry_points.txt": b"[pubench]\nvalue = ::!!\n"},
-        "",
-    ),
+    "acme_value": (b"Name: acme-value\nVersion: 1.0\n", b"value = ::!!", ""),
 }
 #: Folders that offer nothing to pubench, damaged or not: no row, no harm.
 SILENT = {
@@ -88,7 +66,12 @@ def folder_of(site: Path, damaged: dict[str, dict[str, bytes]]) -> Path:
 
 @pytest.fixture(scope="module")
 def damaged_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return folder_of(tmp_path_factory.mktemp("damaged") / "site", {k: v[0] for k, v in DAMAGED.items()} | SILENT)
+    damaged = {
+        f"{name}-1.0.dist-info": ({} if facts is None else {"METADATA": facts})
+        | {"entry_points.txt": b"[pubench]\n" + points + b"\n"}
+        for name, (facts, points, _) in DAMAGED.items()
+    }
+    return folder_of(tmp_path_factory.mktemp("damaged") / "site", damaged | SILENT)
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +87,10 @@ def rows(damaged_site: Path, pubench_in: Callable[[Path], Run]) -> list[dict[str
 class TestDamagedDistribution:
     @pytest.mark.parametrize("name", DAMAGED)
     def test_a_damaged_distribution_is_a_row_with_its_reason(self, rows: list[dict[str, Any]], name: str) -> None:
-        stem = name.removesuffix("-1.0.dist-info").replace("_", "-")
-        (row,) = [row for row in rows if row["package"] in (name, stem)]
+        called = (f"{name}-1.0.dist-info", name.replace("_", "-"))
+        (row,) = [row for row in rows if row["package"] in called]
         assert row["status"] == "broken"
-        assert DAMAGED[name][1] in row["reason"]
+        assert DAMAGED[name][2] in row["reason"]
         assert "\n" not in row["reason"]
 
     def test_everything_else_is_there(self, rows: list[dict[str, Any]]) -> None:
@@ -218,13 +201,8 @@ def test_an_interrupt_stays_an_interrupt(module_of: Callable[[str], EntryPoint])
 # ---------------------------------------------------------------- fields of another type than declared
 
 METHOD = {"key": "acme", "name": "A", "summary": "s", "load": "a:b"}
-DATASET = METHOD | {
-    "modality": "tabular",
-    "classes": ("no", "yes"),
-    "positive": (1,),
-    "negative": (0,),
-    "backbone": "mlp",
-}
+DATASET = METHOD | {"modality": "tabular", "backbone": "mlp"}
+DATASET |= {"classes": ("no", "yes"), "positive": (1,), "negative": (0,)}
 MECHANISM = METHOD | {"assumption": "SCAR"}
 WRONG: list[tuple[type[Any], dict[str, Any], str, Any]] = [
     *((MethodInfo, METHOD, "needs", value) for value in (["truth"], None, "prior", {"truth"}, 3, frozenset({3}))),
@@ -246,13 +224,6 @@ WRONG: list[tuple[type[Any], dict[str, Any], str, Any]] = [
     *((MetricInfo, METHOD, "needs", value) for value in (None, ["truth"], 3)),
     *((MetricInfo, METHOD, "higher_is_better", value) for value in (None, "yes", 1)),
 ]
-
-
-class Slack(MethodInfo):
-    """A record that checks nothing when it is made."""
-
-    def __post_init__(self) -> None:
-        pass
 
 
 class TestFieldsOfAnotherType:
@@ -282,7 +253,7 @@ class TestFieldsOfAnotherType:
         assert entry.status == "broken"
         assert "of the info 'acme' is" in entry.reason
 
-    def test_listings_and_runs_of_others_go_on(self, pubench: Run, tmp_path: Path, make_distribution: Any) -> None:
+    def test_listings_and_runs_of_others_go_on(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
         """Five plugins of which each took down every listing, next to one that is sound."""
         head = "from pubench_core import DatasetInfo, MethodInfo, MetricInfo, hookimpl\n@hookimpl\ndef pubench_"
         base = "key='acme-{0}', name='A', summary='s', load='a:b'"
@@ -294,11 +265,9 @@ class TestFieldsOfAnotherType:
             "reference": f"methods(): return [MethodInfo({base}, reference='text')]",
             "family": f"methods(): return [MethodInfo({base}, family=[1])]",
         }
-        site = tmp_path / "site"
         for name, source in sources.items():
-            make_distribution(site, f"acme-{name}", {f"acme_{name}": head + source.format(name)})
-        make_distribution(site, "acme-sound", {"acme_sound": SOUND})
-        env = {"PYTHONPATH": str(site)}
+            with_plugin(f"acme-{name}", head + source.format(name))
+        env = with_plugin("acme-sound", SOUND)
         for kind in ("methods", "datasets", "metrics"):
             for form in ("json", "csv", "table"):
                 done = pubench("list", kind, "--format", form, env=env)

@@ -21,7 +21,8 @@ import numpy as np
 import pubench_worst
 import pytest
 import torch
-from made_results import RUN, made_result
+from made_results import RUN, made_failure, made_result
+from printed import Done
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import interrupts, machine
@@ -40,7 +41,7 @@ from pubench_core.results import Failure
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 Ask = Callable[..., Plan]
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Done]
 DOUBLES = Path(__file__).parent / "doubles"
 WORST = ("run", "--method", "worst", "--data", "digits", "--threads", 1, "--no-tracking")
 
@@ -77,7 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
 def worst(pubench: Run, site: dict[str, str]) -> Run:
     """``worst("exit", "--seed", 3)``: what the console script did with a method that does that."""
 
-    def run(does: str, *more: Any) -> subprocess.CompletedProcess[str]:
+    def run(does: str, *more: Any) -> Done:
         return pubench(*WORST, "--set", f"does={does}", *more, env=site)
 
     return run
@@ -92,6 +93,12 @@ def failure_in(results: Path) -> Failure:
     return Failure.model_validate_json(path.read_text())
 
 
+def write(results: Path) -> None:
+    """Puts a record in place."""
+    with RecordStore(results).write(RUN) as folder:
+        (folder / RESULT).write_text(result_text(made_result()))
+
+
 def full_disk(*arguments: Any, **named: Any) -> Any:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -99,37 +106,26 @@ def full_disk(*arguments: Any, **named: Any) -> Any:
 # ---------------------------------------------------------------- before training
 
 
-class TestTheEnvironment:
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_has_no_name_or_version_is_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pip leaves folders behind (``~orch-2.0.dist-info``) that are no distribution any more."""
+    for name in ("~orch-2.0", "torchvision-9"):
+        (tmp_path / f"{name}.dist-info").mkdir()
+    (tmp_path / "torchvision-9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(machine, "versions", machine.versions.__wrapped__)  # what is kept is of the process
+    packages = machine.capture(torch.device("cpu")).packages
+    assert packages["torch"] in (torch.__version__, torch.__version__.split("+")[0])
+    assert not {"torchvision", "~orch", "", None} & set(packages)
 
-    @pytest.fixture(autouse=True)
-    def leftovers(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-        site = tmp_path / "site"
-        for name, points in (("~orch-2.0", ""), ("~ubench_gone-0.1", "[pubench]\ngone = pubench_gone\n")):
-            (site / f"{name}.dist-info").mkdir(parents=True)
-            (site / f"{name}.dist-info" / "entry_points.txt").write_text(points)
-        half = site / "torchvision-9.dist-info"
-        half.mkdir()
-        (half / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\n")
-        monkeypatch.syspath_prepend(str(site))
-        versions = machine.versions
-        versions.cache_clear()
-        yield site
-        versions.cache_clear()
 
-    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-    def test_what_has_no_name_or_version_is_no_package(self) -> None:
-        packages = machine.capture(torch.device("cpu")).packages
-        assert packages["torch"] == torch.__version__.split("+")[0] or packages["torch"] == torch.__version__
-        assert not {"torchvision", "~orch", "", None} & set(packages)
-
-    def test_what_cannot_be_captured_is_known_before_anything_is_trained(
-        self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(machine, "versions", lambda: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            execute(ask("nothing", f"mark={results.parent / 'trained'}"))
-        assert not (results.parent / "trained").exists()
+def test_an_environment_that_cannot_be_captured_is_known_before_anything_is_trained(
+    ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "versions", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        execute(ask("nothing", f"mark={results.parent / 'trained'}"))
+    assert not (results.parent / "trained").exists()
 
 
 def test_force_is_refused_before_training_if_the_old_record_cannot_be_kept(ask: Ask, results: Path) -> None:
@@ -173,13 +169,11 @@ def as_nobody(function: Callable[[Path], object]) -> str:
 @pytest.mark.parametrize("which", ["", "superseded", RUN, "nothing"])
 def test_folders_that_may_not_be_changed_are_refused_before_training(which: str) -> None:
     def look(root: Path) -> None:
-        store = RecordStore(root)
-        with store.write(RUN) as folder:
-            (folder / RESULT).write_text(result_text(made_result()))
+        write(root)
         (root / "superseded").mkdir()
         if which != "nothing":
             (root / which).chmod(0o555)
-        store.check_writable(RUN)
+        RecordStore(root).check_writable(RUN)
 
     said = as_nobody(look)
     assert ("is not writable; name another folder (execution.results)" in said) == (which != "nothing"), said
@@ -352,8 +346,7 @@ def test_a_living_writer_in_another_process_namespace_is_left_alone(results: Pat
         assert writer.stdout is not None
         theirs = Path(writer.stdout.readline().strip())
         assert nobody in theirs.name
-        with RecordStore(results).write(RUN) as folder:
-            (folder / RESULT).write_text(result_text(made_result()))
+        write(results)
         assert RecordStore(results).find(RUN) is not None
         assert (theirs / RESULT).exists()
         writer.stdin.write("\n")
@@ -364,25 +357,17 @@ def test_a_living_writer_in_another_process_namespace_is_left_alone(results: Pat
 def test_what_another_host_is_writing_is_left_alone_for_a_day(results: Path) -> None:
     half = results / ".incoming" / f"{RUN}-7-0a1b2c3d@elsewhere"
     half.mkdir(parents=True)
-    with RecordStore(results).write(RUN) as folder:
-        (folder / RESULT).write_text(result_text(made_result()))
+    write(results)
     assert half.exists()
     os.utime(half, (0, 0))
-    with RecordStore(results).write(RUN) as folder:
-        (folder / RESULT).write_text(result_text(made_result()))
+    write(results)
     assert not half.exists()
 
 
 def test_a_complete_folder_that_cannot_be_put_in_place_is_named_and_kept(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = RecordStore(results)
-
-    def write() -> None:
-        with store.write(RUN) as folder:
-            (folder / RESULT).write_text(result_text(made_result()))
-
-    rename = Path.rename
+    store, rename = RecordStore(results), Path.rename
 
     def refused(self: Path, target: Path) -> Path:
         if ".incoming" in self.parts:
@@ -392,7 +377,7 @@ def test_a_complete_folder_that_cannot_be_put_in_place_is_named_and_kept(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", refused)
         with pytest.raises(RecordError, match=r"Permission denied; it is complete in .*/\.incoming/"):
-            write()
+            write(results)
         assert store.find(RUN) is None
     found = store.find(RUN)
     assert found is not None
@@ -594,8 +579,6 @@ def test_a_failure_that_cannot_be_recorded_is_told_with_both_reasons(
 
 
 def test_failures_at_the_same_time_have_a_record_each(results: Path) -> None:
-    from made_results import made_failure
-
     store = RecordStore(results)
     threads = [threading.Thread(target=lambda: store.write_failure(made_failure())) for _ in range(8)]
     for thread in threads:
