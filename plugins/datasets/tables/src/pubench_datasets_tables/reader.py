@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ValidationError
 
 from pubench_core.data.labeled import Column, LabeledData
 from pubench_core.data.table_reader import ColumnUse, Say, TableReader
+from pubench_core.engine.explain import explain
+from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import UserTableSpec
 
@@ -19,7 +22,6 @@ from .encoding import encode, gaps_in
 from .files import as_written, read_table
 from .held import sha256_of
 from .labels import LABEL, TRUTH, two_valued
-from .spec import table_info, table_spec
 from .user_table import read_user_table
 
 if TYPE_CHECKING:
@@ -34,10 +36,43 @@ class Tables(TableReader):
         return sha256_of(path)
 
     def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
-        return table_spec(own, origins or {})
+        path = Path(str(own["path"]))
+        if not own.get("label_col"):
+            columns = list(read_table(path).columns)
+            listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
+            raise RequestError(
+                f"{path.name}: data.own.label_col=COLUMN must name the column of labels; columns are {listed}",
+                field="data.own.label_col",
+            )
+        checked = {**own, "path": path, "sha256": sha256_of(path)}
+        if own.get("test") is not None:
+            checked |= {"test": Path(str(own["test"])), "test_sha256": sha256_of(Path(str(own["test"])))}
+        for name, file in (("sha256", path), ("test_sha256", checked.get("test"))):
+            if own.get(name) not in (None, checked.get(name)):
+                raise RequestError(
+                    f"{file} is not the file this spec was written for: sha256 {str(checked.get(name))[:16]}, "
+                    f"{str(own[name])[:16]} in the spec; leave {name} out to take the file as it is",
+                    field=f"data.own.{name}",
+                    value=own[name],
+                )
+        try:
+            return UserTableSpec.model_validate(checked)
+        except ValidationError as error:
+            raise explain(error, UserTableSpec, ("data", "own"), origins or {}, owner="data.own") from None
 
     def describe(self, own: UserTableSpec) -> DatasetInfo:
-        return table_info(own, self.info.load)
+        return DatasetInfo(
+            key="own",
+            name=own.path.name,
+            summary="a table of the user's own",
+            load=self.info.load,
+            modality="tabular",
+            classes=("negative", "positive"),
+            positive=(1,),
+            negative=(0,),
+            backbone="mlp",
+            preprocess="standardize",
+        )
 
     def read(self, own: UserTableSpec) -> LabeledData:
         return read_user_table(own)

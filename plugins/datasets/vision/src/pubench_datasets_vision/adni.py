@@ -22,9 +22,8 @@ from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .folders import images_by_class, names_in
 from .images import channel_statistics, decoded
-from .reading import compared, content
+from .reading import compared, content, images_by_class, names_in
 
 if TYPE_CHECKING:
     import pyarrow.parquet

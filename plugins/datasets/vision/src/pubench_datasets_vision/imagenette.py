@@ -19,9 +19,8 @@ from pubench_archives.downloads import fetch_into
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 
-from .folders import images_by_class
 from .images import decoded
-from .reading import compared, content
+from .reading import compared, content, images_by_class
 
 #: WordNet ids in the order of the classes.
 WNIDS = (

@@ -1,13 +1,15 @@
-"""Steps of every loader of this package: open a file, name it if it is damaged, compare sizes at the end."""
+"""Steps of the loaders of this package: find files, name one that is damaged, compare sizes at the end."""
 
 from __future__ import annotations
 
-from os.path import exists
+from collections.abc import Callable
+from os.path import exists, isdir
 from pathlib import Path
 
 from pubench_archives.archives import damaged, opened, reading
 
 from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 
 
@@ -25,6 +27,47 @@ def content(path: Path) -> bytes:
         found = stream.read()
     if not found:
         raise damaged(path, "it is empty")
+    return found
+
+
+def names_in(folder: Path) -> list[str]:
+    """Names in a folder, sorted; hidden files (``.DS_Store``, ``._photo.jpg``) are left out.
+
+    Raises RequestError if it cannot be listed.
+    """
+    with reading(folder):
+        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def images_by_class(
+    part: Path, class_of: Callable[[str], int | None], classes: tuple[str, ...], endings: tuple[str, ...]
+) -> list[Path]:
+    """The image files of one part (training, test), class folders and files in the order of their names.
+
+    ``class_of``: class index of a folder's name, None if it is none. ``endings``: of file names, in lower case. A
+    folder is opened once and no file is: thousands of paths take milliseconds. Raises RequestError if a folder is of
+    no class or of the same as another, or a class has no image.
+    """
+    found: list[Path] = []
+    folder_of: dict[int, str] = {}
+    for name in names_in(part):
+        if not isdir(part / name):
+            continue
+        index = class_of(name)
+        if index is None:
+            raise RequestError(
+                f"{part / name} is a folder of no known class; the classes are {', '.join(classes)}: move it elsewhere"
+            )
+        if index in folder_of:
+            raise RequestError(f"{part} has two folders of one class, {folder_of[index]} and {name}; keep one")
+        folder_of[index] = name
+        images = [part / name / file for file in names_in(part / name) if file.lower().endswith(endings)]
+        if not images:
+            raise RequestError(f"{part / name} has no {' or '.join(endings)} file; get the images again")
+        found += images
+    absent = [name for index, name in enumerate(classes) if index not in folder_of]
+    if absent:
+        raise RequestError(f"{part} has no folder for {', '.join(absent)}; get the whole set")
     return found
 
 
