@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from made_archives import tar
 from pubench_archives.archives import members, opened, reading
 from refusals import refusal
 
-
-def tar(**files: bytes) -> bytes:
-    """A tar archive with a link to the first of the files at its end."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-        link = tarfile.TarInfo("link")
-        link.type, link.linkname = tarfile.SYMTYPE, next(iter(files))
-        archive.addfile(link)
-    return stream.getvalue()
-
-
-LONG = tar(**{f"{k}": bytes(range(256)) * 4 for k in range(40)})
+LONG = tar((f"{k}", bytes(range(256)) * 4) for k in range(40))
 PACKED = gzip.compress(LONG)
 
 
@@ -38,10 +23,19 @@ def test_wanted_files_come_in_the_order_of_the_archive(
     tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / f"a.{suffix}"
-    path.write_bytes(pack(tar(b=b"1", a=b"22", c=b"")))
+    path.write_bytes(pack(tar([("b", b"1"), ("a", b"22"), ("c", b"")])))
     found = [(str(name), content) for name, _, content in members(path, lambda name: name.name != "c")]
     assert found == [("b", b"1"), ("a", b"22")]
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_links_folders_and_pipes_are_no_files(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tgz", "w:gz") as archive:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE):
+            member = tarfile.TarInfo("x")
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    assert list(members(tmp_path / "a.tgz", lambda name: True)) == []
 
 
 @pytest.mark.parametrize(("name", "pack"), [("x.gz", gzip.compress), ("x.bz2", bz2.compress), ("x.txt", bytes)])

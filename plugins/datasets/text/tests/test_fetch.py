@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
-import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +11,7 @@ from pathlib import Path
 import huggingface_hub
 import pyarrow as pa
 import pytest
+from made_archives import tar_gz
 from pubench_datasets_text import pubench_datasets
 from pyarrow import parquet
 from refusals import refusal
@@ -26,21 +24,12 @@ from pubench_core.data.source import source_of
 INFOS = {info.key: info for info in pubench_datasets()}
 
 
-def archive() -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as found:
-        for place in ("20news-bydate-train/sci.med/1", "20news-bydate-test/rec.autos/2"):
-            member = tarfile.TarInfo(place)
-            member.size = 4
-            found.addfile(member, io.BytesIO(b"text"))
-    return gzip.compress(stream.getvalue())
-
-
 @pytest.fixture
 def source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file on this machine in the place of the one that scikit-learn downloads."""
     path = tmp_path / "distributed.tar.gz"
-    path.write_bytes(archive())
+    places = ("20news-bydate-train/sci.med/1", "20news-bydate-test/rec.autos/2")
+    path.write_bytes(tar_gz(dict.fromkeys(places, b"text")))
     checksum = hashlib.sha256(path.read_bytes()).hexdigest()
     known = RemoteFileMetadata(filename="20news-bydate.tar.gz", url=path.as_uri(), checksum=checksum)
     monkeypatch.setattr(sklearn_20news, "ARCHIVE", known)

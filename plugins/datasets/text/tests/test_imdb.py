@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
 import lzma
-import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pytest
+from made_archives import tar_gz
 from pyarrow import parquet
 
 from pubench_core.data.dataset import ClassData, DataRoot
@@ -53,16 +52,6 @@ def write_folder(folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
-def tar(members: dict[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
-        for place, content in members.items():
-            member = tarfile.TarInfo(f"aclImdb/{place}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return stream.getvalue()
-
-
 def write_parquet(path: Path, part: str) -> None:
     rows = [(text, label) for which, label, _, text in REVIEWS if which == part]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +79,7 @@ FORMS: dict[str, Callable[[Path], object]] = {
     "lines-gz": lambda folder: (folder / "imdb.jsonl.gz").write_bytes(gzip.compress(lines())),
     "folder": lambda folder: write_folder(folder / "aclImdb"),
     "contents": write_folder,
-    "archive": lambda folder: (folder / "aclImdb_v1.tar.gz").write_bytes(tar(UNLABELED | CONTENT)),
+    "archive": lambda folder: (folder / "aclImdb_v1.tar.gz").write_bytes(tar_gz(UNLABELED | CONTENT, "aclImdb/")),
     "parquet": write_shards,
     "hub-parquet": lambda folder: write_shards(folder / "plain_text"),
 }
@@ -155,7 +144,7 @@ class TestDamaged:
         ("name", "content"),
         [
             ("imdb.jsonl.xz", lzma.compress(lines())[:-4]),
-            ("aclImdb_v1.tar.gz", tar(CONTENT)[:-4]),
+            ("aclImdb_v1.tar.gz", tar_gz(CONTENT, "aclImdb/")[:-4]),
             ("IMDB Dataset.csv", b'review,sentiment\n"cut in the mid'),
             ("IMDB Dataset.csv", b"review,sentiment\ncaf\xe9,positive\n"),
         ],
@@ -203,7 +192,7 @@ class TestDamaged:
         assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'} has no document of the test part")
 
     def test_a_class_that_is_not_known(self, folder: Path, refused: Refused) -> None:
-        (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**CONTENT, "train/neutral/1_5.txt": b"x"}))
+        (folder / "aclImdb_v1.tar.gz").write_bytes(tar_gz({**CONTENT, "train/neutral/1_5.txt": b"x"}, "aclImdb/"))
         line = refused("imdb")
         assert line.startswith(
             f"{folder / 'aclImdb_v1.tar.gz'} has 'train/neutral/1_5.txt'; reviews lie in neg and pos"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import io
 import lzma
-import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from made_archives import tar, tar_gz
 
 from pubench_core.data.dataset import ClassData, DataRoot
 
@@ -33,22 +32,12 @@ TRAIN = ["a doubt", "café au lait", "a triangle", "an opinion"]
 TEST = ["a sphere", "a car", "a moon"]
 
 
-def tar(posts: dict[str, bytes], *, prefix: str = "", before: Sequence[tuple[str, bytes]] = ()) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        for place, content in (*before, *posts.items()):
-            member = tarfile.TarInfo(prefix + place)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return stream.getvalue()
-
-
 def as_gz(folder: Path, posts: dict[str, bytes] = POSTS) -> None:
-    (folder / "20news-bydate.tar.gz").write_bytes(gzip.compress(tar(posts)))
+    (folder / "20news-bydate.tar.gz").write_bytes(tar_gz(posts))
 
 
 def as_xz(folder: Path) -> None:
-    (folder / "20news-bydate.tar.xz").write_bytes(lzma.compress(tar(POSTS, prefix="./")))
+    (folder / "20news-bydate.tar.xz").write_bytes(lzma.compress(tar(POSTS.items(), "./")))
 
 
 def as_folders(folder: Path, posts: dict[str, bytes] = POSTS) -> None:
@@ -99,7 +88,7 @@ class TestForms:
     def test_a_member_that_comes_twice_is_the_later_one_as_on_unpacking(
         self, folder: Path, read: Read, encoded: list[str]
     ) -> None:
-        twice = tar(POSTS, before=[("20news-bydate-train/alt.atheism/3", b"an older doubt")])
+        twice = tar([("20news-bydate-train/alt.atheism/3", b"an older doubt"), *POSTS.items()])
         (folder / "20news-bydate.tar.gz").write_bytes(gzip.compress(twice))
         assert len(read("20news").x) == len(TRAIN)
         assert "a doubt" in encoded

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import pickle
 import struct
-import tarfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from made_archives import tar_gz
 from pubench_datasets_vision import pubench_datasets
 from refusals import read_files, refusal
 
@@ -62,24 +61,14 @@ def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-def archive(contents: dict[str, bytes], folder: str) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as out:
-        for name, content in contents.items():
-            member = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
-            member.size = len(content)
-            out.addfile(member, io.BytesIO(content))
-    return stream.getvalue()
-
-
 PY, BIN = "cifar-10-batches-py", "cifar-10-batches-bin"
 FORMS: dict[str, Callable[[Path], None]] = {
     "pickled": lambda place: write_folder(place / PY, PICKLED | {"batches.meta": b"not read"}),
     "binary": lambda place: write_folder(place / BIN, BINARY | {"batches.meta.txt": b"not read"}),
     "pickled-here": lambda place: write_folder(place, PICKLED),
-    "pickled-archive": lambda place: write_folder(place, {"cifar-10-python.tar.gz": archive(PICKLED, PY)}),
+    "pickled-archive": lambda place: write_folder(place, {"cifar-10-python.tar.gz": tar_gz(PICKLED, f"{PY}/")}),
     "binary-archive": lambda place: write_folder(
-        place, {"cifar-10-binary.tar.gz": archive(dict(reversed(BINARY.items())), BIN)}
+        place, {"cifar-10-binary.tar.gz": tar_gz(dict(reversed(BINARY.items())), f"{BIN}/")}
     ),
 }
 
@@ -163,7 +152,7 @@ class TestOtherPickles:
     ) -> None:
         contents = PICKLED | {"data_batch_1": python2(batch_dict(7))}
         if packed:
-            write_folder(tmp_path / "cifar10", {"cifar-10-python.tar.gz": archive(contents, PY)})
+            write_folder(tmp_path / "cifar10", {"cifar-10-python.tar.gz": tar_gz(contents, f"{PY}/")})
         else:
             write_folder(tmp_path / PY, contents)
         monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
@@ -208,5 +197,5 @@ class TestDamaged:
     def test_an_archive_that_lacks_a_batch_or_has_it_twice(
         self, tmp_path: Path, contents: dict[str, bytes], reason: str
     ) -> None:
-        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": archive(contents, "")})
+        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": tar_gz(contents)})
         assert refused(tmp_path).startswith(f"{tmp_path / 'cifar10' / 'cifar-10-binary.tar.gz'} is damaged ({reason})")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import shutil
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_archives import tar_gz
 from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
@@ -57,14 +57,9 @@ def write_tree(folder: Path, files: dict[str, bytes] = TREE) -> None:
         (folder / name).write_bytes(content)
 
 
-def packed(files: dict[str, bytes] = TREE, folder: str = FOLDER) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as out:
-        for name in sorted(files, key=lambda name: name[::-1]):  # any order but that of the folders
-            member = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
-            member.size = len(files[name])
-            out.addfile(member, io.BytesIO(files[name]))
-    return stream.getvalue()
+def packed(files: dict[str, bytes] = TREE, folder: str = f"{FOLDER}/") -> bytes:
+    """In any order but that of the folders."""
+    return tar_gz({name: files[name] for name in sorted(files, key=lambda name: name[::-1])}, folder)
 
 
 def write_archive(path: Path, content: bytes) -> None:

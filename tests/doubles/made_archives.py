@@ -1,0 +1,24 @@
+"""Archives in memory, as data sets are distributed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from collections.abc import Iterable
+
+
+def tar(files: Iterable[tuple[str, bytes]], folder: str = "") -> bytes:
+    """A tar archive of (name, content), each in a folder whose name ends in a slash."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, content in files:
+            member = tarfile.TarInfo(folder + name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def tar_gz(files: dict[str, bytes], folder: str = "") -> bytes:
+    """The same, packed."""
+    return gzip.compress(tar(files.items(), folder))
