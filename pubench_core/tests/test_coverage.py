@@ -506,33 +506,18 @@ def test_a_damaged_record_is_refused_unless_it_is_run_again(ask: Ask) -> None:
     assert not carried_out(ask(), force=True)[0].reused
 
 
-def test_a_version_that_is_no_number_is_damage_and_no_other_format(ask: Ask) -> None:
-    first, _ = carried_out(ask())
-    content = json.loads((first.folder / RESULT).read_text())
-    (first.folder / RESULT).write_text(json.dumps(content | {"record_version": "4"}))
-    with pytest.raises(RecordError, match=r"is damaged \(record_version"):
-        read_record(first.folder)
-
-
 def _flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 1
     path.write_bytes(bytes(content))
 
 
-def _folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
+def _instead(make: Callable[[Path], None]) -> Callable[[Path], None]:
+    def replace(path: Path) -> None:
+        path.unlink()
+        make(path)
 
-
-def _dangling(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("nowhere")
-
-
-def _pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
+    return replace
 
 
 DAMAGES: dict[str, Callable[[Path], Any]] = {
@@ -541,9 +526,9 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "the head of an archive": lambda path: path.write_bytes(b"PK\x03\x04 half of it"),
     "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "a bit flipped": _flip,
-    "a folder": _folder,
-    "a link to nothing": _dangling,
-    "a pipe": _pipe,
+    "a folder": _instead(Path.mkdir),
+    "a link to nothing": _instead(lambda path: path.symlink_to("nowhere")),
+    "a pipe": _instead(os.mkfifo),
 }
 
 

@@ -245,6 +245,7 @@ def test_a_run_that_was_never_recorded_is_not_found(store: RecordStore) -> None:
         result_text(result(run_id="another")).encode(),
         f'{{"run_id": "{RUN}", "record_version": {RECORD_VERSION}}}'.encode(),
         result_text(result()).replace('"epochs": 1', '"epochs": "many"').encode(),
+        result_text(result()).replace(f'version": {RECORD_VERSION}', f'version": "{RECORD_VERSION}"').encode(),
     ],
 )
 def test_a_damaged_record_is_refused_with_its_path_and_a_way_out(store: RecordStore, content: bytes) -> None:

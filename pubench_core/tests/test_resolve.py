@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from pubench_core.engine.criteria import DEFAULT_CRITERIA
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import Hint, PluginError, RequestError
+from pubench_core.errors import Hint, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.method import Method
 from pubench_core.metric import MetricView
@@ -373,28 +372,6 @@ def test_an_error_carries_the_path_of_its_field_and_what_was_given(
     with pytest.raises(RequestError) as refused:
         ask(given)
     assert (refused.value.field, refused.value.value) == (field, value)
-
-
-def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
-    @hookimpl
-    def pubench_methods() -> list[MethodInfo]:
-        return [MethodInfo(**about("hollow", "zero"))]
-
-    offering = ModuleType("offering")
-    vars(offering)["pubench_methods"] = pubench_methods
-
-    class Point:
-        name, dist, group = "hollow", None, GROUP
-
-        @staticmethod
-        def load() -> Any:
-            return offering
-
-    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("backbones", "pubench_backbones", GROUP)]
-    with pytest.raises(
-        PluginError, match=r"method 'hollow': .*:zero is not a subclass of pubench_core\.method\.Method"
-    ):
-        resolve([write("data: toy\nmethod: hollow\n")], Registry(points))
 
 
 # ---------------------------------------------------------------- files
