@@ -374,6 +374,23 @@ def test_a_step_goes_down_the_gradient_of_its_objective() -> None:
     assert a.item() == pytest.approx(3 - 0.1 * 6)
 
 
+def test_all_gradients_are_taken_before_any_optimizer_steps() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    product = a * b
+    run.step((product, sgd(run, a)), (product, sgd(run, b)))
+    assert a.item() == pytest.approx(2 - 0.1 * 5)
+    assert b.item() == pytest.approx(5 - 0.1 * 2)  # of the old a
+
+
+def test_an_objective_changes_only_the_parameters_of_its_own_optimizer() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    run.step((a * b, sgd(run, a)), (-3 * a * b, sgd(run, b)))
+    assert a.item() == pytest.approx(2 - 0.1 * 5)
+    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
+    run.step(a * b, sgd(run, a))
+    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
+
+
 def test_gradients_of_earlier_steps_are_forgotten() -> None:
     run, a, b = plain_sgd(), one(2.0), one(5.0)
     first, second = sgd(run, a), sgd(run, b)

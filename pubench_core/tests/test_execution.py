@@ -79,6 +79,11 @@ class Failing(Method[Config]):
         return scores * float("inf") if self.config.fails == "score" else scores
 
 
+class Idle(Failing):
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.net = run.backbone()
+
+
 def denormal() -> float:
     """A number of float32 that is too small to be normal, or 0 where such numbers count as zero."""
     return (torch.tensor(1e-39, dtype=torch.float32) * 1).item()
@@ -103,7 +108,7 @@ class Tiny(Failing):
 def pubench_methods() -> list[MethodInfo]:
     return [
         MethodInfo(key=key, name=key, summary="a test double", load=f"{__name__}:{name}")
-        for key, name in (("failing", "Failing"), ("tiny", "Tiny"))
+        for key, name in (("failing", "Failing"), ("idle", "Idle"), ("tiny", "Tiny"))
     ]
 
 
@@ -241,6 +246,12 @@ def test_the_environment_of_a_failure_is_what_it_ran_on(ask: Ask, tmp_path: Path
     with pytest.raises(RunFailed):
         execute(ask("fails=bug", "execution.threads=2", "method.key=failing"))
     assert failure_in(tmp_path / "results").environment.threads == 2
+
+
+def test_a_method_without_an_epoch_is_the_plugin_s_fault(ask: Ask, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match=r"never went through run\.epochs"):
+        execute(ask("method.key=idle"))
+    assert failure_in(tmp_path / "results").cause == "error"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pubench_core.data.source import DataSource
 from pubench_core.data.table_reader import table_reader
 from pubench_core.engine.layers import Layer, Request
 from pubench_core.engine.resolve_data import DataSections, choose_data
-from pubench_core.errors import RequestError
+from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo
 from pubench_core.plugins.registry import GROUP, Registry
@@ -57,8 +57,10 @@ def pubench_datasets() -> list[DatasetInfo]:
 
 @hookimpl
 def pubench_mechanisms() -> list[MechanismInfo]:
-    load, variants = f"{__name__}:Labeling", ("paper", "released")
-    return [MechanismInfo(key="scar", name="scar", summary="s", load=load, assumption="SCAR", variants=variants)]
+    def info(key: str, load: str, **more: Any) -> MechanismInfo:
+        return MechanismInfo(key=key, name=key, summary=key, load=f"{__name__}:{load}", assumption="SCAR", **more)
+
+    return [info("scar", "Labeling", variants=("paper", "released")), info("hollow", "Rows")]
 
 
 PLUGINS = Registry([EntryPoint("farm", __name__, GROUP), EntryPoint("tables", "pubench_datasets_tables", GROUP)])
@@ -186,6 +188,15 @@ class TestUserTable:
     def test_an_edited_test_file_is_another_file_too(self, file: Path) -> None:
         assert "is not the file this spec was written for" in table_refusal(file, test=str(file), test_sha256="0" * 64)
 
+    def test_without_a_label_column_the_columns_are_said(self, file: Path) -> None:
+        line = table_refusal(file, label_col=None)
+        assert line == ("my.csv: data.own.label_col=COLUMN must name the column of labels; columns are a, s")
+
+    def test_a_data_set_and_a_file_at_once_are_refused(self, file: Path) -> None:
+        line = table_refusal(file, {}, {"key": "digits"})
+        assert line.startswith("--data: the data are a data set (digits) or a file (")
+        assert user_table(file, None, {"key": "my.csv"})
+
     def test_of_many_columns_the_first_and_the_last_are_said(self, file: Path) -> None:
         """Labels are often last."""
         file.write_text(",".join(f"c{k}" for k in range(40)) + "\n" + ",".join("1" * 40) + "\n")
@@ -212,6 +223,14 @@ class TestNoFile:
         error = refused({"key": "farm"}, {"key": "given"})
         assert str(error).startswith("mechanism given is for a table of your own; data.own.path=my.csv")
         assert error.field == "mechanism.key"
+
+    def test_columns_need_a_file(self) -> None:
+        line = str(refused({"key": "farm", "own": {"label_col": "s", "drop": "a"}}))
+        assert line.startswith("data.own.label_col, data.own.drop: only a table of your own has such columns")
+
+    def test_a_mechanism_that_is_none_is_the_plugin_s_fault(self) -> None:
+        with pytest.raises(PluginError, match=r"mechanism 'hollow': .*:Rows is not a subclass of pubench_core"):
+            choice({"key": "farm"}, {"key": "hollow"})
 
     def test_a_section_that_is_no_mapping_is_refused(self) -> None:
         assert str(refused({"own": "my.csv"})).startswith("data.own: only a table of your own")

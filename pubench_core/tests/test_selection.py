@@ -320,6 +320,28 @@ def refusal(positive: int, negative: int, c: float) -> str:
     return str(refused.value)
 
 
+def test_a_criterion_that_is_defined_is_not_refused() -> None:
+    refuse_undefined("f1", {"pa": "no labeled validation positive"}, counts=(10, 10), c=0.1, known=("pa", "f1"))
+
+
+def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
+    message = refusal(1000, 1000, 0.05)
+    assert "'pa'" in message
+    assert "no labeled validation positive" in message
+    assert "selection.criterion can be f1, last here" in message
+    assert "pauc" not in message
+
+
+def test_the_refusal_carries_the_field_and_the_criterion() -> None:
+    with pytest.raises(RequestError) as refused:
+        refuse_undefined("pa", {"pa": "no labeled validation positive"}, counts=None, c=None, known=("pa", "last"))
+    assert (refused.value.field, refused.value.value) == ("selection.criterion", "pa")
+
+
+def test_no_fraction_is_suggested_that_leaves_no_labeled_row_to_train_on() -> None:
+    assert "validation.fraction" not in refusal(15, 100, 0.1)  # ten of them validate, five are left
+
+
 @settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])
 @given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
 @example(positive=50, negative=10, percent=2)  # fifty of fifty positives would validate
