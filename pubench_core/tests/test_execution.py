@@ -291,6 +291,15 @@ def test_what_is_wrong_before_the_data_are_opened_has_no_record(
     assert not (tmp_path / "results" / "failed").exists()
 
 
+def test_a_loader_that_fails_is_the_failure_of_the_run(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "open_data", lambda *arguments: 1 / 0)
+    with pytest.raises(RunFailed, match="ZeroDivisionError"):
+        execute(ask())
+    assert failure_in(tmp_path / "results").cause == "error"
+
+
 @pytest.mark.parametrize("before", [False, True])
 def test_denormal_numbers_are_zero_only_while_a_method_trains(ask: Ask, before: bool) -> None:
     if not torch.set_flush_denormal(before):

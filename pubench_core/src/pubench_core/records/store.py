@@ -48,11 +48,14 @@ class RecordStore:
                 if path.exists() and not (path.is_dir() and os.access(path, os.W_OK)):
                     raise NotADirectoryError(f"{path} is {'not writable' if path.is_dir() else 'not a folder'}")
         except (OSError, NotImplementedError) as error:
-            raise RequestError(
-                f"cannot write records in {self.root}: {_reason(error)}; name another folder (execution.results)",
-                field="execution.results",
-                value=self.root,
-            ) from error
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> RequestError:
+        return RequestError(
+            f"cannot write records in {self.root}: {_reason(error)}; name another folder (execution.results)",
+            field="execution.results",
+            value=self.root,
+        )
 
     def folder(self, run_id: str) -> Path:
         """The folder of a finished record."""
@@ -170,11 +173,7 @@ class RecordStore:
                 waited = True
                 time.sleep(_POLL)
         except OSError as error:
-            raise RequestError(
-                f"cannot write records in {self.root}: {_reason(error)}; name another folder (execution.results)",
-                field="execution.results",
-                value=self.root,
-            ) from error
+            raise self._refused(error) from error
         try:
             yield
         finally:
