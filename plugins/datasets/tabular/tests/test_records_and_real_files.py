@@ -15,40 +15,23 @@ from pubench_core.data.source import source_of
 from pubench_core.data.store import open_dataset
 
 INFOS = {info.key: info for info in pubench_datasets() if not info.tasks}
-#: Rows of each class, training and test part: as counted in the files' own documentation.
-COUNTS = {
-    "spambase": ([2788, 1813], None),
-    "connect-4": ([16635, 44473, 6449], None),
-    "bank": ([39922, 5289], None),
-    "landsat": ([1072, 479, 961, 415, 470, 1038], [461, 224, 397, 211, 237, 470]),
-    "mushroom": ([4208, 3916], None),
-    "pageblock": ([4913, 329, 28, 88, 115], None),
+#: Features, and rows of each class in the training and the test part: as counted in the files' own documentation.
+COUNTS: dict[str, tuple[int, list[int], list[int]]] = {
+    "spambase": (57, [2788, 1813], []),
+    "connect-4": (126, [16635, 44473, 6449], []),
+    "bank": (51, [39922, 5289], []),
+    "landsat": (36, [1072, 479, 961, 415, 470, 1038], [461, 224, 397, 211, 237, 470]),
+    "mushroom": (126, [4208, 3916], []),
+    "pageblock": (10, [4913, 329, 28, 88, 115], []),
     "pendigit": (
+        16,
         [780, 779, 780, 719, 780, 720, 720, 778, 719, 719],
         [363, 364, 364, 336, 364, 335, 336, 364, 336, 336],
     ),
-    "pima": ([500, 268], None),
-    "shuttle": ([34108, 37, 132, 6748, 2458, 6, 11], [11478, 13, 39, 2155, 809, 4, 2]),
-    "wine": ([30, 216, 2138, 2836, 1079, 193, 5], None),
+    "pima": (8, [500, 268], []),
+    "shuttle": (9, [34108, 37, 132, 6748, 2458, 6, 11], [11478, 13, 39, 2155, 809, 4, 2]),
+    "wine": (11, [30, 216, 2138, 2836, 1079, 193, 5], []),
 }
-WIDTHS = {
-    "spambase": 57,
-    "connect-4": 126,
-    "letter": 16,
-    "bank": 51,
-    "concrete": 8,
-    "gas": 128,
-    "housing": 13,
-    "landsat": 36,
-    "mushroom": 126,
-    "pageblock": 10,
-    "pendigit": 16,
-    "pima": 8,
-    "shuttle": 9,
-    "wine": 11,
-}
-
-
 #: Positives, rows and features in Jain et al., Table 1. Of concrete, gas and housing no file is at hand.
 JAIN = {
     "landsat": (1508, 6435, 36),
@@ -62,11 +45,6 @@ JAIN = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(COUNTS))
-def real_set(request: pytest.FixtureRequest, real: DataRoot) -> tuple[str, ClassData]:
-    return request.param, open_dataset(source_of(INFOS[request.param]), real).data
-
-
 def both_parts(data: ClassData, key: str) -> np.ndarray:
     """Rows of each class, both parts together."""
     y = data.y if data.y_test is None else np.concatenate([data.y, data.y_test])
@@ -75,12 +53,11 @@ def both_parts(data: ClassData, key: str) -> np.ndarray:
 
 class TestRecords:
     def test_every_record_has_a_layout_and_every_layout_a_record(self) -> None:
-        assert set(INFOS) == set(LAYOUTS) == set(WIDTHS)
+        assert set(INFOS) == set(LAYOUTS)
 
     @pytest.mark.parametrize("key", sorted(INFOS))
     def test_layout_and_record_agree(self, key: str) -> None:
         info, layout = INFOS[key], LAYOUTS[key]
-        assert sum(feature.width for feature in layout.features) == WIDTHS[key]
         if layout.codes is not None:
             assert sorted(layout.codes.values()) == list(range(len(info.classes)))
         for positive, negative in ((info.positive, info.negative), *info.binarizations.values()):
@@ -108,18 +85,16 @@ class TestRecords:
 
 
 class TestRealSets:
-    def test_rows_features_and_classes(self, real_set: tuple[str, ClassData]) -> None:
-        key, data = real_set
-        counts, test_counts = COUNTS[key]
+    @pytest.mark.parametrize("key", COUNTS)
+    def test_rows_features_and_classes(self, key: str, real: DataRoot) -> None:
+        data, (width, counts, test_counts) = open_dataset(source_of(INFOS[key]), real).data, COUNTS[key]
         assert np.bincount(data.y, minlength=len(counts)).tolist() == counts
-        assert data.x.shape == (sum(counts), WIDTHS[key])
+        assert data.x.shape == (sum(counts), width)
         assert (str(data.x.dtype), str(data.y.dtype)) == ("float32", "int64")
         assert np.isfinite(data.x).all()
-        if test_counts is None:
-            assert data.x_test is None
-        else:
-            assert data.y_test is not None
-            assert np.bincount(data.y_test, minlength=len(counts)).tolist() == test_counts
+        assert (data.x_test is None) == (not test_counts)
+        y_test = data.y[:0] if data.y_test is None else data.y_test
+        assert np.bincount(y_test, minlength=len(test_counts)).tolist() == test_counts
 
     @pytest.mark.parametrize("key", sorted(JAIN))
     def test_positives_are_those_of_jain_et_al(self, key: str, real: DataRoot) -> None:
