@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from pubench_count_loss.method import CountLoss, distribution_loss, exact_count_loss
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy
+from pubench_testkit.testing import MethodFacts, Trainer
 
 from pubench.method import Run
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
@@ -18,6 +17,11 @@ trained = Trainer("count-loss", short=("epochs=2", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (
+        ("epochs=20 lr=1e-3 mechanism.c=0.3", 0.85),
+        # divided by the number of rows
+        ("epochs=20 lr=1e-3 mechanism.c=0.3 form=distribution weight_unlabeled=100", 0.85),
+    )
     options = (
         "form=distribution",
         "weight_positive=3",
@@ -28,12 +32,6 @@ class TestFacts(MethodFacts):
     compared_in = ("optimizer=sgd",)
     presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
     variants = ("form=exact", "form=distribution")
-
-
-@pytest.mark.parametrize("form", ["exact", "distribution"])
-def test_count_loss_learns(form: str) -> None:
-    weights = ("weight_unlabeled=100",) if form == "distribution" else ()  # it is divided by the number of rows
-    assert accuracy(trained("epochs=20", "lr=1e-3", "mechanism.c=0.3", f"form={form}", *weights)) > 0.85
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "floor"])
@@ -100,22 +98,3 @@ def test_float32_logits_lose_no_more_than_their_own_digits() -> None:
     torch.testing.assert_close(
         count_log_probabilities(z).double(), count_log_probabilities(z.double()), rtol=1e-6, atol=1e-6
     )
-
-
-@pytest.mark.parametrize("form", ["exact", "distribution"])
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others(form: str) -> None:
-    first, again, other = (trained.last(f"form={form}", f"seed={seed}") for seed in (2, 2, 25))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_the_presets_ask_for_different_counts() -> None:
-    info = trained.info
-    official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
-    assert (official["form"], official["weight_positive"], official["weight_unlabeled"]) == ("distribution", 10, 10)
-    assert (wang["rounding"], wang["batch_size"], wang["epochs"] * wang["steps_per_epoch"]) == ("floor", 64, 20_000)
-    assert info.presets["wang"].resolve("usps")["batch_size"] == 128
-    for preset in ("pubench", "wang"):  # their notes say so
-        assert CountLoss.Config(**info.presets[preset].resolve("cifar10")).form == "exact"
-    plain = CountLoss.Config()
-    assert (plain.form, plain.rounding, plain.weight_positive, plain.weight_unlabeled) == ("exact", "nearest", 1, 1)

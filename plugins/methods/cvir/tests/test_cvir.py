@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_cvir import method as cvir
 from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.train import train
@@ -22,6 +22,9 @@ trained = Trainer("cvir", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (("epochs=15 lr=1e-3 mechanism.c=0.3", 0.85),)
+    stages = (("warm_up=3", ["warm-up"] * 3 + ["train"] * 2), ("warm_up=0", ["train"] * 2))
+    unselected = "warm-up"
     options = (
         "weights=prior",
         "unlabeled_batch=proportional",
@@ -29,18 +32,6 @@ class TestFacts(MethodFacts):
         "batch_size=999",
     )
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
-
-
-def test_cvir_learns() -> None:
-    assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
-
-
-def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained.shortly("warm_up=3")
-    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
-        ("train", True)
-    ] * 2
-    assert {event.stage for event in trained.shortly("warm_up=0").epochs} == {"train"}
 
 
 @pytest.mark.parametrize("calibrate", ["auto", "off"])
@@ -90,14 +81,6 @@ def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_starts() -> N
     assert not announced
 
 
-def test_official_scripts_take_equal_mnist_batches_and_no_decay_on_imdb() -> None:
-    info = trained.info
-    official = info.presets["official"]
-    assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
-    assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)
-    assert (official.resolve("mnist")["weight_decay"], official.resolve("imdb")["weight_decay"]) == (5e-4, 0)
-
-
 @pytest.mark.parametrize("labeled", [True, False])
 def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
     scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
@@ -116,7 +99,3 @@ def test_no_kept_row_is_above_an_ignored_one(scores: list[float], share: float) 
     assert int((~kept).sum()) == n_ignored(len(values), share)
     if kept.any() and not kept.all():
         assert values[kept].max() <= values[~kept].min()
-
-
-def test_cvir_needs_the_prior() -> None:
-    assert CVIR.requires(CVIR.Config()) == {"prior"}

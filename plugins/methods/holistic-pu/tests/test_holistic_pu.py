@@ -25,33 +25,27 @@ from pubench_testkit.testing import (
     MethodFacts,
     Trainer,
     ViewsAsked,
-    accuracy,
     check_finite,
-    pu_table,
-    run_on,
+    fit_small,
     watch,
 )
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from pubench.method import Backbone, Run
-from pubench_core.training.views import PUData
+from pubench.method import PUData, Run
 from pubench_formulas.augmentation import weak_view
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 trained = Trainer(
     "holistic-pu",
-    short=("trend_epochs=3", "trend_steps=6", "epochs=3", "steps_per_epoch=6", "backbone.key=mlp-wang"),
-    sets=(),
+    short=(
+        "trend_epochs=3",
+        "trend_steps=6",
+        "epochs=3",
+        "steps_per_epoch=6",
+    ),
 )
-
-
-def test_holistic_pu_learns_and_chooses_no_epoch_of_the_first_stage() -> None:
-    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
-    assert [event.stage for event in result.epochs] == ["trends"] * 5 + ["pseudo-labels"] * 10
-    assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())
-    assert accuracy(result) > 0.75
 
 
 # -------------------------------------------------------------------- natural breaks
@@ -112,24 +106,12 @@ def test_trends_are_finite_for_all_probabilities(history: list[list[float]]) -> 
 
 # -------------------------------------------------------------------- the two stages
 
-FEATURES, ROWS, LABELED = 6, 40, 10
-
-
-def normed(outputs: int) -> Backbone:
-    stage = nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.ReLU())
-    return Backbone([stage], nn.Identity(), 8, outputs)
+#: Of a training on a small table, all of it in the test's hands.
+SMALL: dict[str, Any] = {"trend_epochs": 3, "trend_steps": 4, "epochs": 4, "steps_per_epoch": 5, "batch_size": 8}
 
 
 def fitted(**options: Any) -> tuple[HolisticPU, PUData]:
-    """A short training on a small table, all of it in this test's hands."""
-    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
-    data = pu_table(x, LABELED, "case-control", copied=True)
-    short: dict[str, Any] = {"trend_epochs": 3, "trend_steps": 4, "epochs": 4, "steps_per_epoch": 5, "batch_size": 8}
-    config = Config(**{**short, **options})
-    run = run_on(data, config, normed)
-    method = HolisticPU(config)
-    method.fit(data, run)
-    return method, data
+    return fit_small(HolisticPU, **{**SMALL, **options})
 
 
 def test_pseudo_labels_of_unlabeled_rows_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +125,7 @@ def test_pseudo_labels_of_unlabeled_rows_are_those_of_the_rows(monkeypatch: pyte
     assert 0 < labels.sum() < data.n_unlabeled
     for of, pseudo in used:
         assert not data.labeled[of].any()
-        np.testing.assert_array_equal(pseudo, labels[of - LABELED])
+        np.testing.assert_array_equal(pseudo, labels[of - 10])
 
 
 def test_trends_are_of_the_average_network_after_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,34 +281,7 @@ def test_views_are_those_of_the_card() -> None:
     assert views_of(vector, augment=False) == []
 
 
-OPTIONS = (
-    "smoothing=0",
-    "teacher_decay=0.5",
-    "growth=0",
-    "threshold=0.51",
-    "augment=false",
-    "trend_epochs=2",
-    "trend_steps=3",
-    "trend_schedule=1",
-    "trend_warm_up=0.5",
-    "steps_per_epoch=null",
-)
-
-
 # -------------------------------------------------------------------- presets, edges
-
-
-def test_the_official_values_are_the_defaults_and_no_prior_is_needed() -> None:
-    assert Config(**trained.preset("official")) == Config()
-    assert HolisticPU.requires(Config()) == frozenset()
-
-
-@pytest.mark.parametrize("data", ["cifar10", "imagenette", "usps", "letter"])
-def test_wang_et_als_warm_up_is_two_thousand_steps_in_passes_over_u(data: str) -> None:
-    values = trained.preset("wang", data)
-    assert (values["trend_epochs"], values["trend_total"], values["trend_steps"]) == (None, 2_000, None)
-    assert values["epochs"] * values["steps_per_epoch"] == 20_000
-    Config(**values)
 
 
 @pytest.mark.parametrize("batch_size", [16, 64, 256])
@@ -344,18 +299,6 @@ def test_trends_are_followed_for_a_number_of_steps(batch_size: int) -> None:
     assert [event.stage for event in result.epochs].count("trends") == max(2, round(100 / one_pass))
 
 
-@pytest.mark.parametrize(("total", "epochs"), [(7, 2), (40, 10)])
-def test_two_epochs_of_trends_at_least(total: int, epochs: int) -> None:
-    result = trained.shortly("trend_epochs=null", f"trend_total={total}", "trend_steps=4")
-    assert [event.stage for event in result.epochs].count("trends") == epochs
-
-
-@pytest.mark.parametrize("name", ["official", "pubench", "wang"])
-def test_digits_are_not_mirrored(name: str) -> None:
-    assert all(trained.preset(name, data)["flip"] is False for data in ("mnist", "usps"))
-    assert "flip" not in trained.preset(name, "cifar10")
-
-
 @pytest.mark.parametrize("size", [1.0, 800.0])
 def test_losses_and_gradients_are_finite(size: float) -> None:
     weak, strong, p = (torch.linspace(-size, size, 8).view(4, 2).roll(k).requires_grad_() for k in range(3))
@@ -365,7 +308,18 @@ def test_losses_and_gradients_are_finite(size: float) -> None:
 
 class TestFacts(MethodFacts):
     trained = trained
-    options = OPTIONS
+    learns = (("method.preset=quick mechanism.c=0.3", 0.75),)
+    options = (
+        *("smoothing=0", "teacher_decay=0.5", "growth=0", "threshold=0.51", "augment=false", "trend_epochs=2"),
+        *("trend_steps=3", "trend_schedule=1", "trend_warm_up=0.5", "steps_per_epoch=null"),
+    )
+    stages = (
+        ("", ["trends"] * 3 + ["pseudo-labels"] * 3),
+        ("trend_epochs=null trend_total=7 trend_steps=4", ["trends"] * 2 + ["pseudo-labels"] * 3),  # two at least
+        ("trend_epochs=null trend_total=40 trend_steps=4", ["trends"] * 10 + ["pseudo-labels"] * 3),
+    )
+    unselected = "trends"
+    defaults = "official"
     compared_in = ("teacher_decay=0.9",)
     presets_in = ("trend_epochs=2", "trend_steps=2", "epochs=2", "steps_per_epoch=2")
     extremes = ("mechanism.c=0.002",)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pubench_backbones.networks import mlp_wang
 from pubench_lbe_pu.method import (
-    LBEPU,
     Task,
     accumulated,
     balancing_weights,
@@ -29,6 +28,21 @@ trained = Trainer("lbe-pu", short=("pre_training=2", "epochs=2", "steps_per_epoc
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (
+        *(
+            (f"epochs=5 pre_training=30 lr=2e-3 mechanism.c=0.5 backbone.key=mlp-wang data.scheme={scheme}", 0.85)
+            for scheme in ("single-training-set", "case-control")
+        ),
+        ("method.preset=quick mechanism.c=0.1 backbone.key=mlp-wang", 0.75),  # few labels, as in PU-Bench
+    )
+    by = "pa"
+    options = (
+        *("class_balance=true", "subset_of=unlabeled", "keep=1", "pre_training_batch_size=64"),
+        "steps_per_epoch=null subset=0.3",
+    )
+    stages = (("", ["pre-training"] * 2 + ["em"] * 2),)
+    unselected = "pre-training"
+    defaults = "official"
     extremes = tuple(
         f"mechanism.c=0.002 subset={subset} subset_of={rows} class_balance=true"
         for subset in (0.001, 1)
@@ -46,10 +60,6 @@ def test_lbe_learns_digits_and_chooses_no_epoch_of_the_pre_training(scheme: str)
     assert accuracy(result, "pa") > 0.85
 
 
-def test_lbe_learns_digits_from_few_labels_as_pu_bench_does() -> None:
-    assert accuracy(trained("method.preset=quick", "mechanism.c=0.1", "backbone.key=mlp-wang"), "pa") > 0.75
-
-
 def test_the_propensity_is_a_further_output() -> None:
     result = trained.shortly()
     eta = result.states[result.state_of["last"]].auxiliary["propensity"]
@@ -57,32 +67,9 @@ def test_the_propensity_is_a_further_output() -> None:
     assert eta.std() > 0
 
 
-def test_every_choice_of_steps_gives_another_result() -> None:
-    choices = ((), ("class_balance=true",), ("subset_of=unlabeled",), ("keep=1",), ("pre_training_batch_size=64",))
-    found = [trained.last(*sets) for sets in choices]
-    for i, first in enumerate(found):
-        for second in found[i + 1 :]:
-            assert not np.allclose(first, second)
-
-
 def test_the_rows_of_one_forward_pass_do_not_change_a_step() -> None:
     small, large = (trained.last(f"batch_size={size}") for size in (100, 5000))
     np.testing.assert_allclose(small, large, atol=1e-4)
-
-
-def test_without_a_number_of_steps_an_epoch_is_one_pass() -> None:
-    assert np.isfinite(trained.last("steps_per_epoch=null", "subset=0.3")).all()
-
-
-def test_the_official_preset_is_the_default_and_no_prior_is_needed() -> None:
-    info = trained.info
-    assert LBEPU.Config(**info.presets["official"].values) == LBEPU.Config()
-    assert LBEPU.requires(LBEPU.Config()) == frozenset() == info.needs
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_the_prior_changes_nothing(prior: float) -> None:
-    np.testing.assert_array_equal(trained.last(f"prior={prior}"), trained.last())
 
 
 @pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])

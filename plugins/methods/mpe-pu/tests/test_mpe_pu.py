@@ -27,6 +27,8 @@ trained = Trainer("mpe-pu", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
+    stages = (("warm_up=3", ["warm-up"] * 3 + ["train"] * 2), ("warm_up=0", ["train"] * 2))
+    unselected = "warm-up"
     options = (
         "hold_out=0.5",
         "unlabeled_batch=proportional",
@@ -105,20 +107,6 @@ def test_the_boundary_is_lower_while_it_separates_p_from_u(monkeypatch: pytest.M
     assert set(thresholds[2:]) == {0.0}
 
 
-def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained.shortly("warm_up=3")
-    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
-        ("train", True)
-    ] * 2
-    assert {event.stage for event in trained.shortly("warm_up=0").epochs} == {"train"}
-
-
-def test_the_class_prior_makes_no_difference() -> None:
-    assert MPEPU.requires(MPEPU.Config()) == frozenset()
-    one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
-    np.testing.assert_array_equal(one, two)
-
-
 def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
     paddings: list[str] = []
 
@@ -163,14 +151,6 @@ def test_what_is_refused_is_what_the_split_would_hold(n: int, hold_out: float) -
             method.check(data)
     else:
         method.check(data)
-
-
-def test_official_scripts_take_equal_mnist_batches_and_no_decay_on_imdb() -> None:
-    info = trained.info
-    official = info.presets["official"]
-    assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
-    assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)
-    assert (official.resolve("mnist")["weight_decay"], official.resolve("imdb")["weight_decay"]) == (5e-4, 0)
 
 
 def test_the_remedy_that_is_named_is_one() -> None:

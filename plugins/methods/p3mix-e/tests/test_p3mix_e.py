@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from pubench_p3mix_e.method import Config, P3MixE, mixup_losses
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, check_finite, pu_table, run_on
+from pubench_p3mix_e.method import P3MixE, mixup_losses
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite, fit_small
 from torch import nn
 
-from pubench.method import Backbone
 from pubench_core.errors import RequestError
 from pubench_formulas import averaging
 
@@ -23,6 +21,17 @@ trained = Trainer("p3mix-e", short=("epochs=3", "warm_up=1"), sets=("backbone.ke
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (("method.preset=quick steps_per_epoch=30 mechanism.c=0.3", 0.85),)
+    defaults = "pubench"
+    stages = (
+        ("epochs=2 warm_up=5", ["mixup"] * 2),
+        ("epochs=2 warm_up=0", ["heuristic mixup"] * 2),
+        # 2 passes of 71 batches over the 1,149 rows of U
+        (
+            "epochs=16 warm_up=2 counted_in=passes steps_per_epoch=10 batch_size=16",
+            ["mixup"] * 14 + ["heuristic mixup"] * 2,
+        ),
+    )
     options = (
         "mix_layer=0",
         "weight_early=0",
@@ -35,10 +44,6 @@ class TestFacts(MethodFacts):
     extremes = ("mechanism.c=0.002",)
 
 
-def test_p3mix_e_learns() -> None:
-    assert accuracy(trained("method.preset=quick", "steps_per_epoch=30", "mechanism.c=0.3", *LAST)) > 0.85
-
-
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:
     result = trained("epochs=30", "warm_up=6", "patience=2", "selection.criterion=pauc", "selection.criteria=[pauc]")
     stages = [event.stage for event in result.epochs]
@@ -48,13 +53,6 @@ def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> No
     assert set(heuristic) == {"heuristic mixup"}
 
 
-@pytest.mark.parametrize(("epochs", "warm_up", "stages"), [(2, 5, {"mixup"}), (2, 0, {"heuristic mixup"})])
-def test_all_epochs_may_be_of_one_stage(epochs: int, warm_up: int, stages: set[str]) -> None:
-    result = trained(f"epochs={epochs}", f"warm_up={warm_up}")
-    assert len(result.epochs) == epochs
-    assert {event.stage for event in result.epochs} == stages
-
-
 def test_a_layer_that_the_network_lacks_is_refused() -> None:
     with pytest.raises(RequestError, match="mix_layer 3: this backbone has stages 0 to 2; -1 mixes inputs"):
         trained("mix_layer=3", "backbone.key=mlp")
@@ -62,14 +60,7 @@ def test_a_layer_that_the_network_lacks_is_refused() -> None:
 
 # -------------------------------------------------------------------- the teacher, by hand
 
-FEATURES, ROWS, LABELED = 6, 40, 10
 Update = tuple[nn.Module, nn.Module, float]
-
-
-def normed(outputs: int) -> Backbone:
-    """A network whose outputs depend on whether it trains: batch norm."""
-    stage = nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.ReLU())
-    return Backbone([stage], nn.Identity(), 8, outputs)
 
 
 def fitted(monkeypatch: pytest.MonkeyPatch, buffers: str | None = None) -> tuple[nn.Module, list[Update]]:
@@ -84,14 +75,9 @@ def fitted(monkeypatch: pytest.MonkeyPatch, buffers: str | None = None) -> tuple
         assert all(module.training for module in teacher.modules())
         seen.append((copy.deepcopy(teacher), copy.deepcopy(student), decay))
 
-    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
-    data = pu_table(x, LABELED, "case-control", copied=True)
-    config = Config(epochs=3, steps_per_epoch=4, batch_size=8, warm_up=1)
-    run = run_on(data, config, normed)
-    method = P3MixE(config)
     with monkeypatch.context() as patch:
         patch.setattr(averaging, "update", noted)
-        method.fit(data, run)
+        method, _ = fit_small(P3MixE, epochs=3, steps_per_epoch=4, batch_size=8, warm_up=1)
     return method.net, seen
 
 
@@ -133,9 +119,7 @@ def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.Mon
     [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
 )
 def test_wang_et_als_lengths_are_passes_over_u(data: str, rows: int, batch_size: int) -> None:
-    info = trained.info
-    values = info.presets["wang"].resolve(data)
-    assert (values["batch_size"], values["epochs"] * values["steps_per_epoch"]) == (batch_size, 20_000)
+    values = trained.preset("wang", data)
     # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
     assert (values["counted_in"], values["warm_up"], values["milestones"]) == ("passes", 5, (19, 39, 59, 79, 99))
     u = rows * 7 // 10  # r = .3 of the rows are P
@@ -144,27 +128,6 @@ def test_wang_et_als_lengths_are_passes_over_u(data: str, rows: int, batch_size:
         assert values["teacher_decay"] == pytest.approx(0.997 ** (100 / steps), abs=1e-4)
     else:
         assert values["teacher_decay"] > 1 - 1 / values["epochs"]
-    Config(**values)
-
-
-@pytest.mark.parametrize("batch_size", [16, 64])
-def test_passes_are_longer_with_smaller_batches(batch_size: int) -> None:
-    result = trained("epochs=30", "warm_up=2", "counted_in=passes", f"batch_size={batch_size}", "steps_per_epoch=10")
-    stages = [event.stage for event in result.epochs]
-    assert stages.count("mixup") == round(
-        2 * (result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size) / 10
-    )
-
-
-def test_pu_benchs_values_are_the_defaults_and_no_prior_is_needed() -> None:
-    info = trained.info
-    assert Config(**info.presets["pubench"].values) == Config()
-    assert P3MixE.requires(Config()) == frozenset() == info.needs
-
-
-def test_few_labeled_positives_are_enough() -> None:
-    result = trained("mechanism.c=0.01", "validation.fraction=0.5", "epochs=3", "warm_up=1", "pool_size=100")
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])

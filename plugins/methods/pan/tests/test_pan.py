@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pubench_pan.method import PAN, Config, difference, separation
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
+from pubench_pan.method import PAN, difference, separation
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
 
 from pubench_core.engine.train import Trained
 from pubench_core.training.run import Run
@@ -18,6 +18,7 @@ trained = Trainer("pan", short=("epochs=2", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (("epochs=40 lr=1e-3 batch_size=128 mechanism.c=0.3", 0.8),)
     options = (
         "update_order=sequential",
         "unlabeled_batch=equal",
@@ -33,16 +34,6 @@ def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[
     """A run, and the rows of P and of U in each of its steps."""
     sizes = watch(monkeypatch, PAN, "_update", lambda method, p, u, *_: (len(p), len(u)))
     return trained.shortly(*sets), sizes
-
-
-def test_pan_learns() -> None:
-    assert accuracy(trained("epochs=40", "lr=1e-3", "batch_size=128", "mechanism.c=0.3")) > 0.8
-
-
-def test_pan_needs_no_prior() -> None:
-    assert PAN.requires(Config()) == frozenset()
-    one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
-    np.testing.assert_array_equal(one, two)
 
 
 def test_batches_have_p_and_u_in_proportion_and_an_epoch_passes_over_u(
@@ -80,13 +71,6 @@ def test_the_order_of_updates_decides_how_often_a_batch_passes(
     assert stepped == names * 4
     assert len(valued) == passes * 4
     assert all(event.values["loss"] != 0 for event in result.epochs)
-
-
-def test_the_official_preset_is_the_default_with_the_papers_batch_sizes() -> None:
-    info = trained.info
-    official = info.presets["official"]
-    assert Config.model_validate(official.resolve("cifar10")) == Config()
-    assert [official.resolve(data)["batch_size"] for data in ("mnist", "cifar10", "20news")] == [3000, 500, 300]
 
 
 def test_both_outputs_are_scored_and_the_discriminator_is_a_probability() -> None:

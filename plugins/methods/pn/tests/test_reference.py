@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pubench_pn.method import PN, pn_risk
+from pubench_pn.method import pn_risk
 from pubench_testkit.testing import Case, Vectors
 
 from pubench_core.metric import Scored
@@ -33,10 +33,6 @@ def test_two_outputs_are_the_same_risk_of_their_difference(case: Case) -> None:
 @VECTORS.cases()
 def test_the_decision_is_the_engines(case: Case) -> None:
     np.testing.assert_array_equal(Scored.of(case["logits"]).decisions, case["pred"])
-
-
-def test_the_method_needs_the_truth_and_nothing_else() -> None:
-    assert PN.requires(PN.Config()) == {"truth"}
 
 
 def test_every_array_is_read() -> None:

@@ -8,14 +8,13 @@ import torch
 from pubench_pubn import method as pubn
 from pubench_pubn.method import (
     SMALLEST_POSTERIOR,
-    Config,
     PUbN,
     single_stage_risk,
     squared_error,
     threshold,
     weighted_risk,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite, watch
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
 
 from pubench_core.training.run import Run
 
@@ -26,6 +25,12 @@ trained = Trainer("pubn", short=("epochs=2", "first_epochs=2", "mechanism.c=0.3"
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (
+        ("epochs=10 first_epochs=10 mechanism.c=0.3", 0.8),
+        ("epochs=10 variant=single-stage p_batch_size=null mechanism.c=0.3", 0.8),
+    )
+    stages = (("first_epochs=3", ["posterior"] * 3 + ["train"] * 2), ("variant=single-stage", ["train"] * 2))
+    unselected = "posterior"
     options = (
         "negative_share=0.5",
         "surrogate=sigmoid",
@@ -43,22 +48,6 @@ class TestFacts(MethodFacts):
 
 
 SINGLE = ("variant=single-stage", "epochs=2", "mechanism.c=0.3")
-
-
-def test_pubn_learns() -> None:
-    assert accuracy(trained("epochs=10", "first_epochs=10", "mechanism.c=0.3")) > 0.8
-
-
-def test_the_loss_of_one_stage_learns() -> None:
-    assert accuracy(trained("variant=single-stage", "epochs=10", "p_batch_size=null", "mechanism.c=0.3")) > 0.8
-
-
-def test_the_first_stage_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained.shortly("first_epochs=3")
-    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("posterior", False)] * 3 + [
-        ("train", True)
-    ] * 2
-    assert {event.stage for event in trained(*SINGLE).epochs} == {"train"}
 
 
 def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
@@ -180,7 +169,3 @@ def test_an_exact_posterior_gives_the_second_stage_the_risk_of_true_labels() -> 
     for eta in (0.05, 0.5, 0.95):
         risk = weighted_risk(z[positive], z, sigma[positive], sigma, eta, prior, "logistic")
         assert float(risk) == pytest.approx(float(supervised), rel=0.01)
-
-
-def test_pubn_needs_the_prior() -> None:
-    assert PUbN.requires(Config()) == PUbN.requires(Config(variant="single-stage")) == {"prior"}

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from pubench_pue.method import Correction, PUe, inverse_weights, propensity_loss, pue_risk, rows_without_copies
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, watch
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 
 from pubench_formulas.risks import pu_risk
 
@@ -18,6 +18,10 @@ trained = Trainer("pue", short=("epochs=2", "warm_up=2", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (("epochs=20 warm_up=10 lr=1e-3 mechanism.c=0.3", 0.85),)
+    by = "pa"
+    stages = (("", ["propensity"] * 2 + ["train"] * 2),)
+    unselected = "propensity"
     options = (
         "alpha=15",
         "normalization=batch",
@@ -27,10 +31,6 @@ class TestFacts(MethodFacts):
     )
     compared_in = ("epochs=15", "lr=3e-3")  # long enough for a negative part below zero
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
-
-
-def test_pue_learns() -> None:
-    assert accuracy(trained("epochs=20", "warm_up=10", "lr=1e-3", "mechanism.c=0.3"), "pa") > 0.85
 
 
 @pytest.mark.parametrize("batching", ["joint", "paired"])
@@ -50,13 +50,6 @@ def test_copies_of_p_in_u_train_the_classifier_not_the_propensity(
     apart = rows_without_copies(data)
     assert len(apart) == len(data) - data.n_labeled
     assert len(set(data.instance[apart].tolist())) == len(apart)
-
-
-def test_the_propensity_is_trained_first_in_epochs_that_are_not_selected() -> None:
-    result = trained.shortly()
-    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("propensity", False)] * 2 + [
-        ("train", True)
-    ] * 2
 
 
 @pytest.mark.parametrize(("normalization", "per_epoch"), [("set", False), ("batch", True)])
@@ -127,13 +120,10 @@ def test_a_batch_without_labeled_rows_has_finite_losses_and_gradients() -> None:
         assert gradient.isfinite().all()
 
 
-def test_the_steps_of_wang_et_al_are_2000_of_warm_up_and_20000() -> None:
-    info = trained.info
-    wang = info.presets["wang"].resolve("letter")
+def test_the_warm_up_of_wang_et_al_has_2000_steps() -> None:
+    wang = trained.preset("wang", "letter")
     assert wang["warm_up"] * wang["steps_per_epoch"] == 2_000
-    assert wang["epochs"] * wang["steps_per_epoch"] == 20_000
     assert (wang["correction"], wang["normalization"], wang["batching"]) == ("none", "batch", "paired")
-    assert (info.presets["official"].resolve("letter")["alpha"], PUe.Config().alpha) == (15, 0.1)
 
 
 def test_the_estimated_propensity_is_shown() -> None:

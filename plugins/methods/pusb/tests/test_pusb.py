@@ -9,8 +9,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite
+from pubench_pusb.method import pusb_risk, quantile_rank, quantile_threshold
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -19,15 +19,12 @@ trained = Trainer("pusb", short=("epochs=2", "mechanism.c=0.3"), sets=())
 
 class TestFacts(MethodFacts):
     trained = trained
+    learns = (("epochs=15 lr=1e-3 mechanism.c=0.3", 0.85),)
     presets_in = ("epochs=2", "steps_per_epoch=3")
     extremes = (
         *("mechanism.c=0.002 batch_size=64 batching=joint", "mechanism.c=0.002 batch_size=64 batching=paired"),
         *("prior=0.01", "prior=0.99"),
     )
-
-
-def test_pusb_learns() -> None:
-    assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
 @pytest.mark.parametrize("calibrate", ["auto", "off"])
@@ -84,7 +81,3 @@ def test_no_more_than_the_prior_says_are_positive(scores: list[float], prior: fl
     positive = int((values - float(quantile_threshold(values, prior)) > 0).sum())
     assert positive <= prior * len(values) + 1e-6
     assert positive == int((values > quantile_threshold(values, prior)).sum())
-
-
-def test_pusb_needs_the_prior() -> None:
-    assert PUSB.requires(PUSB.Config()) == {"prior"}

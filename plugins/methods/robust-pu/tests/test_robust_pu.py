@@ -16,33 +16,21 @@ from pubench_robust_pu.method import (
     SHARES,
     WEIGHTINGS,
     Config,
-    RobustPU,
     row_weights,
     threshold_after,
     weighted_cross_entropy,
 )
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, check_finite, watch
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, watch
 
 from pubench.method import Run
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas import averaging
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 trained = Trainer(
     "robust-pu",
-    short=("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2", "backbone.key=mlp-wang"),
-    sets=(),
+    short=("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2"),
 )
-
-
-def test_robust_pu_learns_and_chooses_no_epoch_of_the_pre_training() -> None:
-    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
-    stages = [event.stage for event in result.epochs]
-    assert stages == ["pre-training"] * 10 + ["self-paced"] * 3
-    assert all(track.epoch is None or track.epoch > 10 for track in result.selection.tracks.values())
-    assert accuracy(result, "pa") > 0.85
 
 
 def test_an_epoch_is_an_episode_with_new_weights_and_a_new_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,26 +139,6 @@ def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, s
     assert result.epochs[chosen - 1].stage == stage
 
 
-def test_without_pre_training_weights_come_from_the_first_network() -> None:
-    result = trained.shortly("pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
-    assert {event.stage for event in result.epochs} == {"self-paced"}
-    assert np.isfinite(result.scores["last"]["test"]).all()
-
-
-OPTIONS = (
-    "surrogate=logistic",
-    "batching=paired",
-    "pacing=concave",
-    "hardness=brier",
-    "weighting=cauchy",
-    "weight_momentum=0.5",
-    "temperature_unlabeled=1",
-    "threshold_positive=0.5",
-    "inner_epochs=3",
-    "steps_per_epoch=2",
-)
-
-
 def test_the_pre_training_correction_matters_below_0() -> None:
     long = ("pre_training=15", "pre_training_lr=3e-2")
     assert not np.allclose(trained.last(*long), trained.last(*long, "correction=clamp"))
@@ -181,8 +149,6 @@ def test_the_pre_training_correction_matters_below_0() -> None:
 
 def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
     assert Config(**trained.preset("pubench")) == Config(patience=None, pre_training_selectable=True)
-    assert trained.preset("official")["patience"] == Config().patience
-    assert RobustPU.requires(Config()) == {"prior"}
 
 
 def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
@@ -200,19 +166,15 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
     values = trained.preset("wang", data)
     u = rows * 7 // 10  # r = .3 of the rows are P
     steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
-    assert values["batch_size"] == values["pre_training_batch_size"] == batch_size
-    assert values["epochs"] * values["inner_epochs"] * values["steps_per_epoch"] == 20_000
+    assert values["pre_training_batch_size"] == batch_size
     assert values["pre_training"] * values["steps_per_epoch"] == 2_000
     # 10 growing steps, one every 5 passes
     assert values["growing_steps"] == round(10 * 5 * steps / 100)
-    Config(**values)
 
 
 def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
-    (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
-    for values in (nnpu.presets["wang"].resolve("letter"), trained.preset("wang", "letter")):
-        found = (values["surrogate"], values["correction"], values["batching"])
-        assert found == ("logistic", "clamp", "paired")
+    values, nnpu = (trainer.preset("wang", "letter") for trainer in (trained, Trainer("nnpu")))
+    assert all(values[name] == nnpu[name] for name in ("surrogate", "correction", "batching"))
 
 
 # -------------------------------------------------------------------- edges
@@ -261,6 +223,17 @@ def test_thresholds_go_one_way_and_stay_between_start_and_end(
 
 class TestFacts(MethodFacts):
     trained = trained
-    options = OPTIONS
+    learns = (("method.preset=quick mechanism.c=0.3", 0.85),)
+    by = "pa"
+    options = (
+        *("surrogate=logistic", "batching=paired", "pacing=concave", "hardness=brier", "weighting=cauchy"),
+        *("weight_momentum=0.5", "temperature_unlabeled=1", "threshold_positive=0.5", "inner_epochs=3"),
+        "steps_per_epoch=2",
+    )
+    stages = (
+        ("", ["pre-training"] * 2 + ["self-paced"] * 3),
+        ("pre_training=0 threshold_positive=2 threshold_unlabeled=2", ["self-paced"] * 3),
+    )
+    unselected = "pre-training"
     compared_in = ("threshold_unlabeled=0.5", "growing_steps=3", "lr=1e-3")
     presets_in = ("pre_training=1", "epochs=2", "inner_epochs=1", "steps_per_epoch=3")

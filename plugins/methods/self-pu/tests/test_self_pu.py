@@ -12,7 +12,7 @@ import torch
 from pubench_self_pu import method as self_pu
 from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
 from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, check_finite, watch
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, watch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -26,23 +26,10 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 trained = Trainer(
     "self-pu",
     short=(
-        *(
-            "epochs=4",
-            "paced_from=1",
-            "paced_until=4",
-            "choose_every=1",
-            "ramp_from=0",
-            "ramp_epochs=2",
-            "taught_from=2",
-        ),
-        *("backbone.key=mlp-wang", "batch_size=128"),
+        *("epochs=4", "paced_from=1", "paced_until=4", "choose_every=1", "ramp_from=0", "ramp_epochs=2"),
+        *("taught_from=2", "batch_size=128"),
     ),
-    sets=(),
 )
-
-
-def test_self_pu_learns() -> None:
-    assert accuracy(trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang"), "pa") > 0.85
 
 
 def test_teachers_are_there_from_the_start_and_candidates_when_they_teach() -> None:
@@ -189,27 +176,6 @@ def test_weights_are_those_of_a_derivative_through_the_virtual_step(surrogate: S
     z.sum().backward()  # the graph is still there
 
 
-OPTIONS = (
-    "schedule=cosine",
-    "choose_every=3",
-    "ramp_epochs=8",
-    "clean_share_second=0.9",
-    "clean_loss=pseudo-labels",
-    "calibrate_weights=false",
-    "virtual_entropy=derived",
-    "entropy_budget=0",
-    "taught_from=1",
-    "weight_consistency=50",
-    "mutual_gate=0",
-    "steps_per_epoch=3",
-)
-
-
-def test_pu_benchs_values_are_the_defaults() -> None:
-    assert Config(**trained.preset("pubench")) == Config()
-    assert SelfPU.requires(Config()) == {"prior"}
-
-
 def test_official_rows_are_chosen_four_times_before_teachers_start() -> None:
     c = Config(**trained.preset("official"))
     assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
@@ -251,10 +217,14 @@ def test_the_budget_of_entropy_is_passed_by_one_row_at_most() -> None:
 
 class TestFacts(MethodFacts):
     trained = trained
-    options = OPTIONS
-    compared_in = ("lr=5e-3", "mutual_gate=10")
-    presets_in = (
-        *("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3"),
-        *("backbone.key=mlp-wang",),
+    learns = (("method.preset=quick mechanism.c=0.3", 0.85),)
+    by = "pa"
+    options = (
+        *("schedule=cosine", "choose_every=3", "ramp_epochs=8", "clean_share_second=0.9", "clean_loss=pseudo-labels"),
+        *("calibrate_weights=false", "virtual_entropy=derived", "entropy_budget=0", "taught_from=1"),
+        *("weight_consistency=50", "mutual_gate=0", "steps_per_epoch=3"),
     )
+    defaults = "pubench"
+    compared_in = ("lr=5e-3", "mutual_gate=10")
+    presets_in = ("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3")
     extremes = ("prior=0.01", "prior=0.99", "mechanism.c=0.002", "batch_size=2 steps_per_epoch=4")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from pubench_testkit.testing import Case, Vectors, joined
-from pubench_upu.method import UPU
 from torch import Tensor
 
 from pubench_formulas.losses import SURROGATES
@@ -36,12 +35,6 @@ def test_the_risk_of_the_difference_of_two_outputs_is_that_of_wang_et_al(case: C
     objective = objective_of(case, p[:, 1] - p[:, 0], u[:, 1] - u[:, 0])
     case.expect(two_logit_loss=objective)
     case.expect_gradients(objective, two_logit_grad_p=p, two_logit_grad_u=u)
-
-
-def test_the_method_uses_the_sigmoid_loss_over_joint_batches_by_default() -> None:
-    config = UPU.Config()
-    assert (config.surrogate, config.batching) == ("sigmoid", "joint")
-    assert UPU.requires(config) == {"prior"}
 
 
 def test_every_array_is_read() -> None:

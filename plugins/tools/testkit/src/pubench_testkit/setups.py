@@ -6,10 +6,8 @@ A method's package states facts of its own next to those that hold for each::
 
     class TestFacts(MethodFacts):
         trained = trained
+        learns = (("epochs=20 lr=1e-3 mechanism.c=0.3", 0.85),)
         options = ("margin=3", "surrogate=logistic")
-
-    def test_it_learns() -> None:
-        assert accuracy(trained("epochs=20", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 """
 
 from __future__ import annotations
@@ -23,14 +21,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pubench.method import Backbone, MethodConfig
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained, train
+from pubench_core.method import AnyMethod
 from pubench_core.metric import FloatArray
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -39,6 +39,7 @@ from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
+MethodT = TypeVar("MethodT", bound=AnyMethod)
 
 #: The only criterion is the last epoch: no validation row need be labeled.
 LAST = ("selection.criterion=last", "selection.criteria=[last]")
@@ -95,43 +96,70 @@ def accuracy(result: Trained, criterion: str = "last") -> float:
 class MethodFacts:
     """Facts of every trained method, each a test of its own. The conformance checks have others.
 
-    ``options``: each gives another result, in trainings under ``compared_in``; ``presets_in``: what shortens a preset,
-    by default what shortens a training; ``extremes``: settings, with spaces between them, of problems at the edge, each
-    tried under every one of ``variants``.
+    Settings are written with spaces between them. ``learns``: settings, and the accuracy ``by`` a criterion that they
+    exceed; ``options``: each gives another result, in trainings under ``compared_in``; ``stages``: settings of a short
+    training, and the stages of its epochs, of which no epoch of the stage ``unselected`` is chosen; ``defaults``: the
+    preset that has the default values; ``presets_in``: what shortens a preset, by default what shortens a training;
+    ``extremes``: problems at the edge, each tried under every one of ``variants``.
     """
 
     trained: ClassVar[Trainer]
+    learns: ClassVar[Sequence[tuple[str, float]]] = ()
+    by: ClassVar[str] = "last"
     options: ClassVar[Sequence[str]] = ()
     compared_in: ClassVar[tuple[str, ...]] = ()
+    stages: ClassVar[Sequence[tuple[str, Sequence[str]]]] = ()
+    unselected: ClassVar[str] = ""
+    defaults: ClassVar[str] = ""
     presets_in: ClassVar[tuple[str, ...] | None] = None
     extremes: ClassVar[Sequence[str]] = ("mechanism.c=0.002", "prior=0.01", "prior=0.99")
     variants: ClassVar[Sequence[str]] = ("",)
 
     def __init_subclass__(cls) -> None:
         """Leaves out facts without a case."""
-        if not cls.options:
-            cls.test_an_option_gives_another_result = None  # type: ignore[assignment]
-        if not cls.extremes:
-            cls.test_an_extreme_problem_has_a_result = None  # type: ignore[assignment]
+        facts = {
+            "it_learns": cls.learns,
+            "an_option_gives_another_result": cls.options,
+            "epochs_are_of_their_stages_and_chosen_in_the_last": cls.stages,
+            "a_preset_has_the_default_values": cls.defaults,
+            "an_extreme_problem_has_a_result": cls.extremes,
+        }
+        for fact in (fact for fact, cases in facts.items() if not cases):
+            setattr(cls, f"test_{fact}", None)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        cases = {
+        cases: dict[str, Sequence[Any]] = {
             "preset": list(self.trained.info.presets),
-            "option": list(self.options),
+            "learning, floor": self.learns,
+            "option": self.options,
+            "staged, expected": self.stages,
             "extreme": [f"{extreme} {variant}".strip() for extreme, variant in product(self.extremes, self.variants)],
         }
-        for name in cases.keys() & set(metafunc.fixturenames):
-            metafunc.parametrize(name, cases[name])
+        for names, values in cases.items():
+            if names.split(",")[0] in metafunc.fixturenames:
+                metafunc.parametrize(names, values)
 
     def test_a_preset_has_a_result(self, preset: str) -> None:
         shorter = self.trained.short if self.presets_in is None else self.presets_in
         result = self.trained(f"method.preset={preset}", *shorter, *LAST)
         assert np.isfinite(result.scores["last"]["test"]).all()
 
+    def test_a_preset_has_the_default_values(self) -> None:
+        config = method_class(self.trained.info).Config
+        assert config.model_validate(self.trained.info.presets[self.defaults].values) == config()
+
+    def test_it_learns(self, learning: str, floor: float) -> None:
+        assert accuracy(self.trained(*learning.split()), self.by) > floor
+
     def test_an_option_gives_another_result(self, option: str) -> None:
-        plain, other = _compared(self.trained, self.compared_in), self.trained.last(*self.compared_in, option)
+        plain, other = _compared(self.trained, self.compared_in), self.trained.last(*self.compared_in, *option.split())
         assert np.isfinite(other).all()
         assert not np.allclose(plain, other)
+
+    def test_epochs_are_of_their_stages_and_chosen_in_the_last(self, staged: str, expected: Sequence[str]) -> None:
+        result = self.trained.shortly(*staged.split())
+        assert [event.stage for event in result.epochs] == list(expected)
+        assert {event.stage for event in result.epochs if event.criteria} == {*expected} - {self.unselected}
 
     def test_an_extreme_problem_has_a_result(self, extreme: str) -> None:
         result = self.trained.shortly(*LAST, *extreme.split())
@@ -173,6 +201,25 @@ def _noted(result: Iterator[Any], items: list[Any]) -> Iterator[Any]:
     for item in result:
         items.append(item)
         yield item
+
+
+def watch_state(patch: pytest.MonkeyPatch, owner: Any, name: str, network: Callable[..., nn.Module]) -> list[bool]:
+    """Whether each call of a function, from now on, leaves the state of a network as it was.
+
+    ``network`` gives it for the arguments of the call.
+    """
+    found: list[bool] = []
+    original = getattr(owner, name)
+
+    def watched(*args: Any, **options: Any) -> Any:
+        before = {name: value.clone() for name, value in network(*args, **options).state_dict().items()}
+        result = original(*args, **options)
+        after = network(*args, **options).state_dict()
+        found.append(all(torch.equal(value, after[name]) for name, value in before.items()))
+        return result
+
+    patch.setattr(owner, name, watched)
+    return found
 
 
 def check_finite(loss: Tensor, *inputs: Tensor) -> None:
@@ -227,3 +274,32 @@ def run_on(
 
 def _no_backbone(outputs: int) -> Backbone:
     raise AssertionError("this test has networks of its own")
+
+
+def fit(
+    kind: type[MethodT],
+    data: PUData,
+    build: Callable[[int], Backbone] | None = None,
+    *,
+    seed: int = 2,
+    threads: int = 1,
+    **config: Any,
+) -> tuple[MethodT, Run[Any]]:
+    """A method trained without an engine, see :func:`run_on`, and its run."""
+    method = kind(kind.Config(**config))
+    run = run_on(data, method.config, build, seed=seed, threads=threads)
+    method.fit(data, run)
+    return method, run
+
+
+def fit_small(kind: type[MethodT], **config: Any) -> tuple[MethodT, PUData]:
+    """A method trained on 40 rows of 6 features by a network with batch norm; 10 rows are labeled, and in U too."""
+    x = torch.randn(40, 6, generator=torch.Generator().manual_seed(0))
+    x[:20] += 1
+    data = pu_table(x, 10, "case-control", copied=True, prior=0.5)
+    return fit(kind, data, _normed, **config)[0], data
+
+
+def _normed(outputs: int) -> Backbone:
+    stage = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU())
+    return Backbone([stage], nn.Identity(), 8, outputs)

@@ -22,7 +22,20 @@ from torch import nn
 from .conformance import CHECKS, Subject
 from .conformance.report import check_one
 from .reference import Arrays, Case, Vectors, joined, linear, reference_arrays, reference_cases, reference_folder
-from .setups import LAST, Call, MethodFacts, Trainer, accuracy, check_finite, pu_table, run_on, watch
+from .setups import (
+    LAST,
+    Call,
+    MethodFacts,
+    Trainer,
+    accuracy,
+    check_finite,
+    fit,
+    fit_small,
+    pu_table,
+    run_on,
+    watch,
+    watch_state,
+)
 
 __all__ = [
     "LAST",
@@ -36,6 +49,8 @@ __all__ = [
     "ViewsAsked",
     "accuracy",
     "check_finite",
+    "fit",
+    "fit_small",
     "joined",
     "layer_names",
     "linear",
@@ -45,6 +60,7 @@ __all__ = [
     "reference_folder",
     "run_on",
     "watch",
+    "watch_state",
 ]
 
 
