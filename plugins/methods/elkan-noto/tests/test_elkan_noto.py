@@ -11,7 +11,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pubench_elkan_noto.method import (
-    Config,
     ElkanNoto,
     calibrated,
     calibration,
@@ -19,7 +18,7 @@ from pubench_elkan_noto.method import (
     population_posterior,
     unlabeled_posterior,
 )
-from pubench_testkit.testing import run_on
+from pubench_testkit.testing import fit
 
 from pubench_core.specs import Scheme
 from pubench_core.training.views import Features, PUData, PUPart
@@ -76,11 +75,9 @@ def test_calibration_recovers_the_probability_of_a_label(kind: Any) -> None:
 # ---------------------------------------------------------------- trained
 
 
-def gaussians(
-    scheme: Scheme, c: float = 0.3, n: int = 2000, prior: float | None = 0.5, seed: int = 0
-) -> tuple[PUData, Array]:
+def gaussians(scheme: Scheme, prior: float | None = 0.5, *, c: float = 0.3, n: int = 2000) -> tuple[PUData, Array]:
     """PU data of which positives have mean 2 and others 0, and the pool's features. Bayes cuts at 1."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     truth = rng.random(n) < 0.5
     x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
     labeled = truth & (rng.random(n) < c)
@@ -99,9 +96,7 @@ def gaussians(
 
 
 def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:
-    method = ElkanNoto(Config(**{"base": "logistic", **config}))
-    run = run_on(data, method.config)
-    method.fit(data, run)
+    method, run = fit(ElkanNoto, data, **{"base": "logistic", **config})
     if warned is not None:
         warned += run.warnings
     return method
@@ -115,7 +110,7 @@ def cut(method: ElkanNoto) -> float:
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("form", ["scaling", "weighting"])
 def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: Scheme, form: str) -> None:
-    data, _ = gaussians(scheme, prior=None)
+    data, _ = gaussians(scheme, None)
     near = 0.5 if form == "scaling" else 0.8  # labeled rows next to U make positives more frequent than they are
     assert cut(trained(data, form=form, base_config={"inverse_penalty": 1.0})) == pytest.approx(1.0, abs=near)
     assert cut(trained(data, threshold="half", base_config={"inverse_penalty": 1.0})) > 1.5
@@ -124,7 +119,7 @@ def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_the_label_frequency_is_that_of_rows_that_no_model_saw(scheme: Scheme) -> None:
     """e1 on training rows of full-grown trees would be 1."""
-    data, _ = gaussians(scheme, prior=None)
+    data, _ = gaussians(scheme, None)
     method = trained(data, base="trees", base_config={"min_samples_leaf": 1, "n_estimators": 10}, frequency="e1")
     assert method.c < 0.5
 

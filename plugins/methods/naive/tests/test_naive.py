@@ -8,30 +8,27 @@ import numpy as np
 import pytest
 import torch
 from pubench_bases.fitting import at_share
-from pubench_naive.method import Config, Naive
-from pubench_testkit.testing import pu_table, run_on
+from pubench_naive.method import Naive
+from pubench_testkit.testing import fit, pu_table
 
 from pubench_core.training.views import PUData
 
 Array = np.ndarray
 
 
-def gaussians(c: float, prior: float = 0.5, n: int = 3000, seed: int = 0) -> tuple[PUData, Array, Array]:
-    """A pool of which a share c of the positives is labeled; features of U and its truth. Positives have mean 2."""
-    rng = np.random.default_rng(seed)
-    truth = rng.random(n) < prior
+def gaussians(c: float, n: int = 3000) -> tuple[PUData, Array]:
+    """A pool of which a share c of the positives is labeled, and the features of U. Positives have mean 2."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(n) < 0.5
     x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
     labeled = truth & (rng.random(n) < c)
     order = np.r_[np.flatnonzero(labeled), np.flatnonzero(~labeled)]
-    share = float(truth[~labeled].mean())
-    data = pu_table(x[order], int(labeled.sum()), prior=prior, unlabeled_prior=share)
-    return data, x[~labeled], truth[~labeled]
+    data = pu_table(x[order], int(labeled.sum()), prior=0.5, unlabeled_prior=float(truth[~labeled].mean()))
+    return data, x[~labeled]
 
 
 def trained(data: PUData, **config: Any) -> Naive:
-    method = Naive(Config(base="logistic", **config))
-    method.fit(data, run_on(data, method.config))
-    return method
+    return fit(Naive, data, base="logistic", **config)[0]
 
 
 def cut(method: Naive) -> float:
@@ -42,7 +39,7 @@ def cut(method: Naive) -> float:
 
 def test_one_half_is_the_wrong_threshold_and_the_prior_places_it() -> None:
     """Equal variances and classes: positives of the pool are above 1, its middle."""
-    data, x, _ = gaussians(c=0.5)
+    data, x = gaussians(c=0.5)
     share = float((trained(data).decision_function(torch.from_numpy(x)) > 0).double().mean())
     assert share == pytest.approx(data.unlabeled_prior, abs=0.02)
     assert cut(trained(data, threshold="posterior")) == pytest.approx(1.0, abs=0.3)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_naive.method import Config as NaiveConfig
 from pubench_naive.method import Naive
 from pubench_pu_bagging.method import Config, PUBagging
-from pubench_testkit.testing import pu_table, run_on
+from pubench_testkit.testing import fit, pu_table
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
@@ -36,9 +35,7 @@ def blobs(n_p: int = 60, n_u: int = 400, seed: int = 0) -> tuple[Array, Array, A
 
 
 def trained(data: PUData, threads: int = 1, warned: list[str] | None = None, **config: Any) -> PUBagging:
-    method = PUBagging(Config(**{"n_estimators": 40, **config}))
-    run = run_on(data, method.config, seed=0, threads=threads)
-    method.fit(data, run)
+    method, run = fit(PUBagging, data, seed=0, threads=threads, **{"n_estimators": 40, **config})
     if warned is not None:
         warned += run.warnings
     return method
@@ -69,8 +66,7 @@ def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
     data = problem(positive, unlabeled)
     warned: list[str] = []
     bagging = unlabeled_scores(trained(data, warned=warned, n_estimators=200, sample_size=400), data)
-    naive = Naive(NaiveConfig(base_config={"n_estimators": 200, "min_samples_leaf": 1}))
-    naive.fit(data, run_on(data, naive.config))
+    naive, _ = fit(Naive, data, base_config={"n_estimators": 200, "min_samples_leaf": 1})
     assert stats.spearmanr(bagging, naive.out_of_fold[200:]).statistic > 0.9
     assert abs(roc_auc_score(truth, bagging) - roc_auc_score(truth, naive.out_of_fold[200:])) < 0.02
     assert warned == ["a draw of 400 of 400 unlabeled rows leaves few out of bag: 200 are drawn without replacement"]

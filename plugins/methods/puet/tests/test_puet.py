@@ -12,9 +12,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pubench_puet.method import PUET, Config, vote_score
+from pubench_puet.method import PUET, vote_score
 from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, node_risk, posterior
-from pubench_testkit.testing import pu_table, run_on
+from pubench_testkit.testing import fit, pu_table
 from safetensors.torch import load_file
 from scipy import stats
 
@@ -57,9 +57,7 @@ def fitted(
 ) -> PUET:
     """The method, trained on the table P ‖ U by the engine's calls alone."""
     data = pu_table(np.r_[positive, unlabeled], len(positive), "case-control", prior=prior)
-    method = PUET(Config(**config))
-    method.fit(data, run_on(data, method.config, seed=seed, threads=threads))
-    return method
+    return fit(PUET, data, seed=seed, threads=threads, **config)[0]
 
 
 def scores(method: PUET, x: Array) -> Array:
