@@ -1,4 +1,4 @@
-"""Every single alteration of a record's files: one leaf of its JSON or YAML, one array of its scores."""
+"""Changes of a record's files, and every single alteration of them: one leaf of its JSON or YAML, one array."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from pubench_study.export import SUMS
 from pydantic import BaseModel
 
 from pubench_core.data.cache import sha256_of
@@ -34,6 +35,43 @@ _PUT: dict[str, Any] = {
 }
 #: (file, path within it with dots) -> changes that file of a record in a folder.
 Alteration = tuple[str, str, Callable[[Path], None]]
+
+
+def edit_json(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Changes a file of JSON."""
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def put(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """Another value at a dotted path, for :func:`edit_json`."""
+    *above, name = path.split(".")
+
+    def change(content: dict[str, Any]) -> None:
+        inner = _at(content, tuple(above))
+        assert inner[name] != value
+        inner[name] = value
+
+    return change
+
+
+def edit_scores(folder: Path, change: Callable[[dict[str, Any]], Any], *, checksum: bool = True) -> None:
+    """Changes the arrays of a record and, as a forger would, their checksum in its result."""
+    with np.load(folder / "scores.npz") as stored:
+        arrays = dict(stored)
+    change(arrays)
+    np.savez(folder / "scores.npz", **arrays)
+    if checksum:
+        digest = sha256_of(folder / "scores.npz")[:16]
+        edit_json(folder / "result.json", lambda content: content.update(scores=digest))
+
+
+def list_checksums(folder: Path) -> Path:
+    """Writes the list of checksums of what is in a folder now."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SUMS]
+    (folder / SUMS).write_text("".join(f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n" for path in files))
+    return folder / SUMS
 
 
 def alterations(folder: Path) -> Iterator[Alteration]:
@@ -139,9 +177,6 @@ def _putting(name: str, path: tuple[Any, ...], value: Any) -> Callable[[Path], N
 
 def _storing(name: str, value: Any) -> Callable[[Path], None]:
     def store(folder: Path) -> None:
-        with np.load(folder / "scores.npz") as stored:
-            arrays = {**dict(stored), name: value}
-        np.savez(folder / "scores.npz", **{key: array for key, array in arrays.items() if array is not None})
-        _putting("result.json", ("scores",), sha256_of(folder / "scores.npz")[:16])(folder)  # as a forger would
+        edit_scores(folder, lambda a: a.pop(name) if value is None else a.update({name: value}))
 
     return store

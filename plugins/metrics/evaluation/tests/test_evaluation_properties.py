@@ -55,9 +55,9 @@ def gaussians(n: int, *, scheme: Any = "case-control", purity: float = 1.0, seed
 
 @pytest.mark.parametrize(("n", "t"), [(6, 1), (7, 3), (8, 6)])
 def test_pulp_over_every_ranking_of_a_few_rows(n: int, t: int) -> None:
-    values = {}
-    for chosen in combinations(range(n), t):
-        values[chosen] = pulp(-np.arange(float(n)), np.isin(np.arange(n), chosen)).value
+    values = {
+        chosen: pulp(-np.arange(float(n)), np.isin(np.arange(n), chosen)).value for chosen in combinations(range(n), t)
+    }
     assert max(values, key=values.__getitem__) == tuple(range(t))  # the perfect ranking, and no other is as good
     assert values[tuple(range(n - t, n))] == pytest.approx(0, abs=1e-15)  # the worst one
     assert max(values.values()) <= (n - 1) / (n + 1)
@@ -138,7 +138,7 @@ def test_over_every_labeling_the_direct_auc_is_the_true_one_in_expectation(
     assert np.mean(every) == pytest.approx(truth_of(f, y), abs=1e-12)
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "two-sample", "one-sample"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "one-sample"])
 @pytest.mark.parametrize("purity", [1.0, 0.8])
 def test_with_the_true_shares_recovered_values_converge_to_the_true_ones(scheme: Any, purity: float) -> None:
     """N(+1, 1) against N(-1, 1) at threshold 0: AUC Φ(√2), recall Φ(1), false positive rate Φ(-1)."""
@@ -147,13 +147,9 @@ def test_with_the_true_shares_recovered_values_converge_to_the_true_ones(scheme:
     knowledge = scored.knowledge
     assert knowledge.labeled is not None
     assert knowledge.unlabeled is not None
+    alpha = 0.3
     if scheme in ("single-training-set", "one-sample"):
         alpha = (0.3 * 300_000 - knowledge.positive_purity * len(knowledge.labeled)) / len(knowledge.unlabeled)
-    elif scheme == "case-control":
-        alpha = 0.3
-    else:  # the labeled rows were taken out of what is now U', which is then no draw from the population
-        scored = gaussians(300_000, purity=purity)
-        alpha = 0.3
     found = {key: value(key, scored) for key in RECOVERED}
     assert found["recovered-auc"].details["unlabeled_prior"] == pytest.approx(alpha)
     assert found["recovered-auc"].value == pytest.approx(norm.cdf(np.sqrt(2)), abs=0.01)
@@ -189,11 +185,7 @@ def test_the_recovered_average_precision_is_that_of_the_hidden_labels() -> None:
 
 def test_intervals_without_resampling_cover_the_true_values() -> None:
     """200 samples of 1,500 rows: the share of 95 % intervals that hold the truth (binomial error 1.5 %)."""
-    truth = {
-        "recovered-auc": norm.cdf(np.sqrt(2)),
-        "recovered-recall": norm.cdf(1),
-        "recovered-fpr": norm.cdf(-1),
-    }
+    truth = {"recovered-auc": norm.cdf(np.sqrt(2)), "recovered-recall": norm.cdf(1), "recovered-fpr": norm.cdf(-1)}
     held = dict.fromkeys(truth, 0)
     for seed in range(200):
         scored = gaussians(1500, scheme="single-training-set", seed=seed)
@@ -249,15 +241,9 @@ def test_a_measure_draws_from_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatc
     first = {key: value(key, scored).interval for key in INFOS}
     for kept in (resampling.redrawn_counts, resampling.redrawn_pu, recovery._redrawn):
         kept.cache_clear()
-    monkeypatch.setattr(np.random, "default_rng", _only_seeded(np.random.default_rng))
+    make = np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: make(seed))  # none without a seed
     assert {key: value(key, scored).interval for key in INFOS} == first
-
-
-def _only_seeded(make: Any) -> Any:
-    def seeded(seed: list[int]) -> Any:
-        return make(seed)
-
-    return seeded
 
 
 # -------------------------------------------------------------------- if there is no value, or a flag
@@ -347,13 +333,3 @@ def test_measures_against_labels_are_those_of_scikit_learn() -> None:
         assert found.interval is not None
         assert found.interval[0] < found.value < found.interval[1]
         assert 0 < found.details["mean_over_thresholds"] < 1
-
-
-def test_each_measure_says_what_must_hold_for_it() -> None:
-    assumed = {key: info.assumes for key, info in INFOS.items()}
-    assert assumed.pop("pulp") == frozenset()
-    against = {"pu-f1", "pu-correlation", "pu-mutual-information"}
-    assert {key for key, what in assumed.items() if what == {"SCAR"}} == {"lee-liu", "pu-auc", "pu-ap", *against}
-    assert {key for key, what in assumed.items() if what == {"SCAR", "prior"}} == {"pseudo-f", *RECOVERED}
-    assert not any(info.oracle or info.criterion or info.headline for info in INFOS.values())
-    assert {key for key, info in INFOS.items() if not info.higher_is_better} == {"recovered-fpr"}

@@ -63,14 +63,6 @@ def test_every_array_is_read() -> None:
     VECTORS.assert_every_array_is_read()
 
 
-def test_each_states_its_assumptions_and_one_reads_true_labels() -> None:
-    assumed = {key: info.assumes for key, info in INFOS.items()}
-    proxy = {"prior", "SCAR"}
-    assert assumed == {"pa": proxy, "pa-published": proxy, "pauc": {"SCAR"}, "oa": frozenset()}
-    assert {key for key, info in INFOS.items() if info.oracle} == {"oa"}
-    assert all(info.criterion and info.higher_is_better for info in INFOS.values())
-
-
 def test_the_share_of_positives_left_in_u_is_pi_bar_of_the_vectors() -> None:
     arrays = reference_arrays("measures")
     ours = [unlabeled_prior(pi, c * pi, 1) for pi, c in arrays["ils_pi_c"]]

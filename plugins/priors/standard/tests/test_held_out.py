@@ -29,74 +29,64 @@ def case_control(n: int = 1500, d: int = 128, c: float = 0.2, seed: int = 0) -> 
     return Samples(x[labeled], x, labeled, np.arange(n)), y
 
 
-class TestScores:
-    def test_a_labeled_positive_and_its_copy_in_u_get_one_score(self) -> None:
-        """By row, the regression that scores a copy was trained on the very same features with the label 1."""
-        samples, _ = case_control()
-        positive, unlabeled = held_out_scores(samples, np.random.default_rng(0))
-        np.testing.assert_array_equal(positive, unlabeled[samples.positive_instance])
-
-    def test_labeled_and_other_positives_are_scored_alike(self) -> None:
-        samples, y = case_control()
-        positive, unlabeled = held_out_scores(samples, np.random.default_rng(0))
-        y[samples.positive_instance] = False
-        assert positive.mean() == pytest.approx(unlabeled[y].mean(), abs=0.02)
-
-    def test_the_share_of_a_known_mixture_is_found(self) -> None:
-        """.50 is true; over these four seeds it is .50 folded by instance, .57 folded by row."""
-        found = []
-        for seed in range(4):
-            samples, _ = case_control(seed=seed)
-            found.append(best_bin(*held_out_scores(samples, np.random.default_rng(seed))).share)
-        assert 0.45 < np.mean(found) < 0.54
-
-    def test_held_out_scores_are_in_the_order_of_the_rows_and_follow_the_generator(self) -> None:
-        samples, _ = case_control(n=200, d=4)
-        scores = held_out_scores(samples, np.random.default_rng(0))
-        again = held_out_scores(samples, np.random.default_rng(0))
-        other = held_out_scores(samples, np.random.default_rng(1))
-        assert [len(part) for part in scores] == [len(samples.positive), len(samples.unlabeled)]
-        assert all(np.array_equal(a, b) for a, b in zip(scores, again, strict=True))
-        assert not np.array_equal(scores[1], other[1])
+@pytest.fixture(autouse=True)
+def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bagged_nets, "EPOCHS", 60)
+    torch.manual_seed(0)
 
 
-class TestBaggedNets:
-    """Scores out of the bags of small networks; fewer epochs than in a run."""
+BOTH = pytest.mark.parametrize(("scorer", "d", "rtol"), [("logistic", 128, 0), ("bagged-nets", 8, 1e-5)])
 
-    @pytest.fixture(autouse=True)
-    def few_epochs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bagged_nets, "EPOCHS", 60)
 
-    @staticmethod
-    def scores(samples: Samples, seed: int = 0) -> tuple[Array, Array]:
-        torch.manual_seed(0)
-        return held_out_scores(samples, np.random.default_rng(seed), "bagged-nets")
+@BOTH
+def test_a_labeled_positive_and_its_copy_in_u_get_one_score(scorer: Any, d: int, rtol: float) -> None:
+    """By row, the classifier that scores a copy was trained on the very same features with the label 1."""
+    samples, _ = case_control(n=300, d=d)
+    positive, unlabeled = held_out_scores(samples, np.random.default_rng(0), scorer)
+    np.testing.assert_allclose(positive, unlabeled[samples.positive_instance], rtol=rtol)
 
-    def test_a_labeled_positive_and_its_copy_in_u_get_one_score(self) -> None:
-        samples, _ = case_control(n=300, d=8)
-        positive, unlabeled = self.scores(samples)
-        np.testing.assert_allclose(positive, unlabeled[samples.positive_instance], rtol=1e-5)
 
-    def test_labeled_and_other_positives_are_scored_alike(self) -> None:
-        samples, y = case_control(d=8)
-        positive, unlabeled = self.scores(samples)
-        y[samples.positive_instance] = False
-        assert positive.mean() == pytest.approx(unlabeled[y].mean(), abs=0.02)
+@BOTH
+def test_labeled_and_other_positives_are_scored_alike(scorer: Any, d: int, rtol: float) -> None:
+    samples, y = case_control(d=d)
+    positive, unlabeled = held_out_scores(samples, np.random.default_rng(0), scorer)
+    y[samples.positive_instance] = False
+    assert positive.mean() == pytest.approx(unlabeled[y].mean(), abs=0.02)
 
-    def test_the_share_of_a_known_mixture_is_found(self) -> None:
-        samples, _ = case_control(d=8)
-        assert best_bin(*self.scores(samples), inclusive=True).share == pytest.approx(0.5, abs=0.05)
 
-    def test_a_bag_has_both_kinds_and_every_instance_is_outside_of_some_bag(self) -> None:
-        is_labeled = np.arange(200) < 15
-        bags = bagged_nets.draw_bags(is_labeled, np.random.default_rng(0))
-        assert bags.outside.any(0).all()
-        assert not ((bags.training > 0) & (bags.validation > 0)).any()
-        for part in (bags.training, bags.validation):
-            assert (part[:, is_labeled].sum(1) > 0).all()
-            assert (part[:, ~is_labeled].sum(1) > 0).all()
-        inside = (~bags.outside).mean()
-        assert inside == pytest.approx((1 - np.exp(-1)) * (1 - 1 / bagged_nets.NETWORKS), abs=0.03)
+def test_bagged_nets_find_the_share_of_a_known_mixture() -> None:
+    samples, _ = case_control(d=8)
+    scores = held_out_scores(samples, np.random.default_rng(0), "bagged-nets")
+    assert best_bin(*scores, inclusive=True).share == pytest.approx(0.5, abs=0.05)
+
+
+def test_logistic_regressions_find_the_share_of_a_known_mixture() -> None:
+    """.50 is true; over these four seeds it is .50 folded by instance, .57 folded by row."""
+    found = []
+    for seed in range(4):
+        samples, _ = case_control(seed=seed)
+        found.append(best_bin(*held_out_scores(samples, np.random.default_rng(seed))).share)
+    assert 0.45 < np.mean(found) < 0.54
+
+
+def test_held_out_scores_are_in_the_order_of_the_rows_and_follow_the_generator() -> None:
+    samples, _ = case_control(n=200, d=4)
+    scores, again, other = (held_out_scores(samples, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert [len(part) for part in scores] == [len(samples.positive), len(samples.unlabeled)]
+    assert all(np.array_equal(a, b) for a, b in zip(scores, again, strict=True))
+    assert not np.array_equal(scores[1], other[1])
+
+
+def test_a_bag_has_both_kinds_and_every_instance_is_outside_of_some_bag() -> None:
+    is_labeled = np.arange(200) < 15
+    bags = bagged_nets.draw_bags(is_labeled, np.random.default_rng(0))
+    assert bags.outside.any(0).all()
+    assert not ((bags.training > 0) & (bags.validation > 0)).any()
+    for part in (bags.training, bags.validation):
+        assert (part[:, is_labeled].sum(1) > 0).all()
+        assert (part[:, ~is_labeled].sum(1) > 0).all()
+    inside = (~bags.outside).mean()
+    assert inside == pytest.approx((1 - np.exp(-1)) * (1 - 1 / bagged_nets.NETWORKS), abs=0.03)
 
 
 class TestFolds:

@@ -186,8 +186,7 @@ def test_one_clear_line_where_there_is_no_answer(key: str, spoil: Any, said: str
     with pytest.raises(RequestError) as refused:
         asked(key, *spoil(*samples(key, 0.4, n=200)))
     text = str(refused.value)
-    if spoil(np.ones(2), np.ones(2))[0].any() or said != "all" or INFOS[key].inputs == "scores":
-        assert said in text or "the same" in text
+    assert said in text or "the same" in text
     assert text.startswith(f"prior estimated:{key}: ")
     assert "\n" not in text
     assert refused.value.field == "prior"
@@ -294,7 +293,3 @@ def test_each_info_has_the_error_that_the_benchmark_measured() -> None:
                 kinds[int(row["warnings"]) > 0].append(abs(float(row["error"])))
     measured = {key: round(float(np.mean(kinds[False] or kinds[True])), 3) for key, kinds in errors.items()}
     assert {info.key: info.error for info in pubench_priors() if info.error is not None} == measured
-
-
-def test_the_kernel_estimators_alone_are_slow() -> None:
-    assert {info.key for info in pubench_priors() if info.slow} == {"km1", "km2"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -116,14 +115,6 @@ def test_a_design_whose_arrays_do_not_fit_is_refused_in_one_line(tmp_path: Path,
         pubench.AuditSample.load(path)
 
 
-def test_a_design_that_names_more_rows_than_memory_holds_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "audit.design.npz"
-    with zipfile.ZipFile(path, "w") as archive, archive.open("scores.npy", "w") as member:
-        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
-    with pytest.raises(pubench.InvalidRequest, match=r"^design=\S+: must be a file that pubench audit wrote[^\n]+$"):
-        pubench.AuditSample.load(path)
-
-
 def test_a_column_of_the_table_replaces_none_of_the_sheet() -> None:
     scores, labeled, _ = table()
     sample = pubench.audit_sample(scores, labeled, n=40)
@@ -217,25 +208,20 @@ def test_intervals_cover_at_their_stated_rate_over_1000_simulations(
 # -------------------------------------------------------------------- SCAR
 
 
-def scar_rejections(shift: float, simulations: int = 60) -> int:
-    """How often SCAR is rejected where labeled positives score ``shift`` higher than positives do."""
+@pytest.mark.parametrize(("shift", "low", "high"), [(0.0, 0, 7), (1.0, 45, 60)])  # P(more than 7 | rate .05) = .01
+def test_scar_is_hardly_ever_rejected_where_it_holds_and_mostly_where_labeled_positives_score_higher(
+    shift: float, low: int, high: int
+) -> None:
+    """``shift``: in standard deviations; of 60 tables."""
     rejected = 0
-    for seed in range(simulations):
+    for seed in range(60):
         rng = np.random.default_rng([3, seed])
         truth = rng.random(1000) < 0.3
         scores = np.append(rng.normal(2 * truth), rng.normal(2 + shift, 1, 150))
         labeled = np.arange(1150) >= 1000
         sample = pubench.audit_sample(scores, labeled, n=60, threshold=1.2, scheme="two-sample", seed=seed)
         rejected += answered(sample, np.append(truth, np.ones(150, dtype=bool))).scar.rejected
-    return rejected
-
-
-def test_scar_is_hardly_ever_rejected_where_it_holds() -> None:
-    assert scar_rejections(0.0) <= 7  # P(more | rate .05) = .01
-
-
-def test_scar_is_rejected_where_labeled_positives_score_a_standard_deviation_higher() -> None:
-    assert scar_rejections(1.0) >= 45
+    assert low <= rejected <= high
 
 
 def test_scar_is_not_tested_without_a_positive_or_with_impure_labels() -> None:
@@ -251,11 +237,7 @@ def test_the_parts_of_the_test_are_corrected_for_their_number() -> None:
     melded = Melded.of(Side(500, 30, 20), Side(500, 30, 10), rng)
     same = rng.normal(size=40)
     found = scar_test(melded, (same + 1, same), (same[:20] + 1, same[:10]), rng)
-    assert [name for name, _ in found.parts] == [
-        "share above the threshold",
-        "scores above the threshold",
-        "scores below the threshold",
-    ]
+    assert len(found.parts) == 3  # the share above the threshold, the scores above and below it
     assert found.p_value == pytest.approx(min(1.0, 3 * min(p for _, p in found.parts)))
 
 
@@ -319,19 +301,15 @@ class TestCheckedRowsInCardAndPrior:
     """What 60 checked rows change in ``evaluate`` and ``prior``."""
 
     @staticmethod
-    def table(biased: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores, labels, truth; of a biased table, the highest positives are labeled."""
+    def result(biased: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, pubench.AuditResult]:
+        """Scores, labels, truth and 60 answers; of a biased table, the highest positives are labeled."""
         rng = np.random.default_rng(1)
         truth = np.arange(3000) < 600
         scores = rng.normal(1.5 * truth)
         rank = scores[:600].argsort().argsort() / 600
         known = rng.random(600) < (0.9 * (rank > 0.7) if biased else 0.3)
-        return scores, np.r_[known, np.zeros(2400, bool)], truth
-
-    def result(self, biased: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, pubench.AuditResult]:
-        scores, labeled, truth = self.table(biased)
-        sample = pubench.audit_sample(scores, labeled, n=60, budget=300)
-        return scores, labeled, truth, pubench.audit_answers(sample, truth[sample.to_check].astype(int))
+        labeled = np.r_[known, np.zeros(2400, bool)]
+        return scores, labeled, truth, answered(pubench.audit_sample(scores, labeled, n=60, budget=300), truth)
 
     def test_checked_rows_narrow_a_prior_and_replace_one_that_they_contradict(self) -> None:
         scores, labeled, truth, audited = self.result(biased=False)

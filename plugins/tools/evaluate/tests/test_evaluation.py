@@ -14,7 +14,7 @@ import pytest
 from pubench_evaluate.estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from pubench_evaluate.paired import Difference, _contradictions
 from pubench_evaluate.scored_rows import ScoredRows, scored_rows
-from pubench_evaluate.thresholds import Cuts, Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
+from pubench_evaluate.thresholds import Cuts, Shares, recall_of, threshold_of_budget, threshold_of_recall
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
@@ -32,21 +32,17 @@ def drawn(seed: int = 0, n: int = N, separation: float = 2.0) -> tuple[np.ndarra
     return rng.normal(separation * truth), truth & (rng.random(n) < FREQUENCY), truth
 
 
+def judged(scores: Any, labeled: Any, **given: Any) -> pubench.Evaluation:
+    """A report card without estimators and resamples, unless they are asked for."""
+    return pubench.evaluate(scores, labeled, **{"estimators": (), "resamples": 0, **given})
+
+
 @pytest.fixture(scope="module")
 def card() -> pubench.Evaluation:
     scores, labeled, truth = drawn()
+    given = {"prior": (0.25, 0.35), "truth": truth, "budget": 200, "estimators": ["bbe"], "resamples": 200}
     other = scores + np.random.default_rng(1).normal(size=N)
-    return pubench.evaluate(
-        scores,
-        labeled,
-        prior=(0.25, 0.35),
-        truth=truth,
-        budget=200,
-        compare=other,
-        estimators=["bbe"],
-        names=("a<script>.csv", "b.csv"),
-        resamples=200,
-    )
+    return judged(scores, labeled, compare=other, names=("a<script>.csv", "b.csv"), **given)
 
 
 # -------------------------------------------------------------------- thresholds
@@ -81,13 +77,17 @@ def test_recall_of_noisy_labels_inverts_the_mixture_identities() -> None:
     assert recall_of(gamma_pu, eta_pu, alpha, beta) == pytest.approx(gamma, abs=1e-12)
 
 
+def cuts_of(scores: np.ndarray, labeled: np.ndarray, seed: int, n_all: int | None = None) -> Cuts:
+    rows = scored_rows(scores, labeled)
+    return Cuts(rows, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), seed, n_all)
+
+
 def test_as_many_positives_lie_above_a_threshold_as_a_card_expects_in_19_of_20_tables() -> None:
     inside = []
     for seed in range(200):
         scores, labeled, truth = drawn(seed)
-        rows = scored_rows(scores, labeled)
-        cut = cut_at(rows, 1.5, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), np.random.default_rng(seed))
-        found = int(truth[~labeled][rows.of_unlabeled > 1.5].sum())
+        cut = cuts_of(scores, labeled, seed).chosen(1.5, None, None)
+        found = int(truth[~labeled & (scores > 1.5)].sum())
         assert cut.expected_interval is not None
         inside.append(cut.expected_interval[0] <= found <= cut.expected_interval[1])
     assert np.mean(inside) >= 0.91  # 0.95 less three standard errors of 200 tables
@@ -125,21 +125,17 @@ def test_the_recovered_auc_covers_the_true_one_and_the_raw_one_does_not(card: pu
 
 
 #: What must hold for each measure to mean what it says.
-ASSUMED = {
-    ("SCAR",): {
-        *("pauc", "lee-liu", "pu-auc", "pu-ap", "pu-f1", "pu-correlation", "pu-mutual-information"),
-    },
-    ("SCAR", "prior"): {
-        *("pa", "pa-published", "pseudo-f", "recovered-auc", "recovered-ap"),
-        *("recovered-precision", "recovered-recall", "recovered-fpr"),
-    },
-    (): {"pulp"},
+ASSUMED: dict[tuple[str, ...], str] = {
+    ("SCAR",): "pauc lee-liu pu-auc pu-ap pu-f1 pu-correlation pu-mutual-information",
+    ("SCAR", "prior"): "pa pa-published pseudo-f recovered-auc recovered-ap recovered-precision recovered-recall "
+    "recovered-fpr",
+    (): "pulp",
 }
 
 
 def test_every_measure_lists_what_it_assumes_and_whether_it_reads_the_truth(card: pubench.Evaluation) -> None:
     found = {key: measure.assumes for key, measure in card.measures.items() if not measure.oracle}
-    assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys}
+    assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys.split()}
     assert {measure.assumes for measure in card.measures.values() if measure.oracle} == {()}
     assert card.measures["auc"].oracle
     assert card.comparison is not None
@@ -157,7 +153,7 @@ def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:
 
 def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> None:
     scores, labeled, _ = drawn()
-    found = pubench.evaluate(scores, labeled, estimators=(), resamples=0)
+    found = judged(scores, labeled)
     assert "pauc" in found.measures
     assert not {"pa", "recovered-auc", "auc"} & set(found.measures)
     assert found.decision.expected_interval is None
@@ -166,7 +162,7 @@ def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> N
 
 def test_an_estimated_prior_is_what_the_estimator_says() -> None:
     scores, labeled, _ = drawn()
-    found = pubench.evaluate(scores, labeled, prior="estimated:bbe", estimators=(), resamples=0)
+    found = judged(scores, labeled, prior="estimated:bbe")
     assert found.estimates[0].key == "bbe"
     assert found.belief.prior == found.estimates[0].prior
     assert found.belief.interval == found.estimates[0].prior_interval
@@ -177,14 +173,14 @@ def test_a_card_is_the_same_twice_and_draws_from_no_global_stream() -> None:
     cards = []
     for seed in (0, 1):
         np.random.seed(seed)
-        cards.append(pubench.evaluate(scores, labeled, prior=0.3, estimators=(), resamples=20).to_dict())
+        cards.append(judged(scores, labeled, prior=0.3, resamples=20).to_dict())
     assert cards[0] == cards[1]
 
 
 def test_the_threshold_decides_and_shifts_nothing_else() -> None:
     scores, labeled, _ = drawn(n=400)
-    at_two = pubench.evaluate(scores, labeled, prior=0.3, threshold=2.0, estimators=(), resamples=0)
-    moved = pubench.evaluate(scores - 2.0, labeled, prior=0.3, estimators=(), resamples=0)
+    at_two = judged(scores, labeled, prior=0.3, threshold=2.0)
+    moved = judged(scores - 2.0, labeled, prior=0.3)
     for key in ("pa", "pauc", "recovered-precision", "lee-liu"):
         assert at_two[key] == pytest.approx(moved[key], abs=1e-9)
 
@@ -194,7 +190,7 @@ def test_the_threshold_decides_and_shifts_nothing_else() -> None:
 
 def test_a_monotone_transform_of_the_scores_makes_no_difference_to_a_ranking() -> None:
     scores, labeled, _ = drawn(n=400)
-    found = pubench.evaluate(scores, labeled, prior=0.3, budget=50, compare=np.exp(scores), estimators=(), resamples=50)
+    found = judged(scores, labeled, prior=0.3, budget=50, compare=np.exp(scores), resamples=50)
     assert found.comparison is not None
     for difference in found.comparison.differences:
         assert difference.interval == pytest.approx((0, 0), abs=1e-12)
@@ -209,17 +205,13 @@ def test_added_noise_makes_a_model_worse_by_every_measure_that_can_tell(card: pu
     assert card.comparison.warnings == ()
 
 
-def _difference(key: str, assumes: tuple[str, ...], first: float, second: float, better: str) -> Difference:
-    return Difference(key, key, assumes, False, first, second, None, better)
-
-
 def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> None:
-    needs = _difference("pauc", ("SCAR",), 0.8, 0.7, "first")
-    free = _difference("pulp", (), 0.7, 0.9, "second")
-    assert _contradictions(("a", "b"), [needs, _difference("pulp", (), 0.9, 0.8, "first")]) == []
+    needs = Difference("pauc", "PAUC", ("SCAR",), False, 0.8, 0.7, better="first")
+    free = Difference("pulp", "PULP", (), False, 0.7, 0.9, better="second")
+    assert _contradictions(("a", "b"), [needs, replace(free, first=0.9, second=0.8, better="first")]) == []
     (said,) = _contradictions(("a", "b"), [needs, free])
     assert said.startswith("measures that need SCAR (pauc) put a first, pulp, which does not, b;")
-    (unsure,) = _contradictions(("a", "b"), [needs, _difference("pulp", (), 0.7, 0.9, "")])
+    (unsure,) = _contradictions(("a", "b"), [needs, replace(free, better="")])
     assert "may be chance" in unsure
 
 
@@ -270,22 +262,22 @@ def test_a_wrong_argument_is_one_line_that_names_it(more: dict[str, Any], field:
 )
 def test_wrong_rows_are_one_line(scores: Any, labeled: Any, says: str) -> None:
     with pytest.raises(pubench.InvalidRequest) as error:
-        pubench.evaluate(scores, labeled, estimators=(), resamples=0)
+        judged(scores, labeled)
     assert says in str(error.value)
 
 
 def test_odd_rows_are_warned_of() -> None:
     labeled = np.arange(100) < 10
-    same = pubench.evaluate(np.full(100, 0.5), labeled, prior=0.3, estimators=(), resamples=0)
+    same = judged(np.full(100, 0.5), labeled, prior=0.3)
     assert "every row has the same score: nothing is ranked" in same.warnings
-    likely = pubench.evaluate(np.linspace(0.1, 0.9, 100), labeled, prior=0.3, estimators=(), resamples=0)
+    likely = judged(np.linspace(0.1, 0.9, 100), labeled, prior=0.3)
     assert any("0.5 is the usual threshold" in line for line in likely.warnings)
     assert any(line.startswith("only 10 labeled rows") for line in likely.warnings)
 
 
 def test_a_share_that_reaches_the_purity_leaves_measures_undefined_and_says_why() -> None:
     scores, labeled, _ = drawn(n=300)
-    found = pubench.evaluate(scores, labeled, prior=0.6, purity=0.5, scheme="two-sample", estimators=(), resamples=0)
+    found = judged(scores, labeled, prior=0.6, purity=0.5, scheme="two-sample")
     assert found["recovered-auc"] is None
     assert "nothing can be recovered" in found.measures["recovered-auc"].measure.undefined
     assert any("nothing can be recovered" in line for line in found.warnings)
@@ -293,36 +285,30 @@ def test_a_share_that_reaches_the_purity_leaves_measures_undefined_and_says_why(
 
 def test_a_prior_that_the_scores_contradict_leaves_no_number_to_expect() -> None:
     scores, labeled, truth = drawn(n=1000, separation=4.0)
-    found = pubench.evaluate(scores, labeled, prior=0.8, threshold=2.0, estimators=(), resamples=0)
+    found = judged(scores, labeled, prior=0.8, threshold=2.0)
     assert found.decision.contradicted
     assert "more than chance explains" in found.contradictions[0]
     assert "or it is chance" not in found.headline
     _gives_no_number(found)
-    right = pubench.evaluate(scores, labeled, prior=float(truth.mean()), threshold=1.0, estimators=(), resamples=0)
+    right = judged(scores, labeled, prior=float(truth.mean()), threshold=1.0)
     assert right.contradictions == ()
     assert right.headline.endswith("if labels are SCAR and the prior is right; SCAR is not tested here.")
 
 
 def test_labels_that_prefer_high_scores_leave_no_number_to_expect() -> None:
     """The trial's case: the prior is right, half of the positives score high and are labeled far more often."""
-    scores, labeled, truth = biased()
-    prior = float(truth.mean())
-    at_200 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=200, estimators=(), resamples=0)
-    assert at_200.decision.infeasible
-    assert at_200.measures["recovered-precision"].infeasible
-    _gives_no_number(at_200)
-    at_600 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=600, estimators=(), resamples=0)
-    assert not at_600.decision.infeasible
-    assert any(cut.contradicted for cut in at_600.budgets)
-    _gives_no_number(at_600)
-
-
-def biased() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores N(0, 1) of negatives, N(0.8, 1) of positives; labels: one in four of those above 1, one in 25 below."""
     rng = np.random.default_rng(0)
     truth = rng.random(3000) < 0.25
     scores = rng.normal(0.8 * truth)
-    return scores, truth & (rng.random(3000) < np.where(scores > 1.0, 0.6, 0.05)), truth
+    labeled = truth & (rng.random(3000) < np.where(scores > 1.0, 0.6, 0.05))
+    prior = float(truth.mean())
+    at_200, at_600 = (judged(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=n) for n in (200, 600))
+    assert at_200.decision.infeasible
+    assert at_200.measures["recovered-precision"].infeasible
+    _gives_no_number(at_200)
+    assert not at_600.decision.infeasible
+    assert any(cut.contradicted for cut in at_600.budgets)
+    _gives_no_number(at_600)
 
 
 def _gives_no_number(found: pubench.Evaluation) -> None:
@@ -343,9 +329,7 @@ def test_chance_contradicts_a_right_prior_under_scar_in_one_table_of_ten_at_most
     found = []
     for seed in range(200):
         scores, labeled, _ = drawn(seed)
-        rows = scored_rows(scores, labeled)
-        cuts = Cuts(rows, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), seed).budgets(None)
-        found.append(any(cut.contradicted for cut in cuts))
+        found.append(any(cut.contradicted for cut in cuts_of(scores, labeled, seed).budgets(None)))
     assert 0 < np.mean(found) <= 0.1
 
 
@@ -353,11 +337,11 @@ def test_labeled_rows_that_are_negative_by_the_truth_contradict_a_purity_of_1() 
     scores, labeled, truth = drawn(n=300)
     wrong = truth.copy()
     wrong[np.flatnonzero(labeled)[:3]] = False
-    said = pubench.evaluate(scores, labeled, truth=wrong, estimators=(), resamples=0).warnings
+    said = judged(scores, labeled, truth=wrong).warnings
     n = int(labeled.sum())
     assert any(line.startswith(f"3 of {n} labeled rows are negative by the true labels") for line in said)
     for more in ({"truth": truth}, {"truth": wrong, "purity": 0.9, "prior": 0.4}):
-        clean = pubench.evaluate(scores, labeled, estimators=(), resamples=0, **more).warnings
+        clean = judged(scores, labeled, **more).warnings
         assert not any("negative by the true labels" in line for line in clean)
 
 
@@ -369,9 +353,7 @@ def test_a_budget_of_all_rows_covers_in_19_of_20_tables_of_which_a_fifth_has_sco
     for seed in range(200):
         scores, labeled, truth = drawn(seed, n=3000)
         part = np.random.default_rng(seed + 1000).random(3000) < 0.2
-        rows = scored_rows(scores[part], labeled[part])
-        shares = Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR))
-        cut = Cuts(rows, shares, seed, int((~labeled).sum())).chosen(None, 300, None)
+        cut = cuts_of(scores[part], labeled[part], seed, int((~labeled).sum())).chosen(None, 300, None)
         unlabeled = np.flatnonzero(~labeled)
         top = unlabeled[np.argsort(-scores[unlabeled])[:300]]
         assert cut.expected_interval is not None
@@ -382,9 +364,7 @@ def test_a_budget_of_all_rows_covers_in_19_of_20_tables_of_which_a_fifth_has_sco
 def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estimated_from() -> None:
     scores, labeled, _ = drawn()
     n = int((~labeled).sum())
-    found = pubench.evaluate(
-        scores, labeled, prior=PRIOR, budget=500, n_unlabeled=5 * n, estimators=(), resamples=0, threshold=None
-    )
+    found = judged(scores, labeled, prior=PRIOR, budget=500, n_unlabeled=5 * n)
     assert (found.decision.rows, found.decision.all_rows) == (100, 500)
     assert found.rows["all_unlabeled"] == 5 * n
     says = (
@@ -392,7 +372,7 @@ def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estima
     )
     assert found.headline.startswith(says)
     assert any(f"a random part of all {5 * n:,}" in line for line in found.notes)
-    alone = pubench.evaluate(scores, labeled, prior=PRIOR, budget=100, estimators=(), resamples=0)
+    alone = judged(scores, labeled, prior=PRIOR, budget=100)
     assert found.decision.implied == pytest.approx(5 * (alone.decision.implied or 0))
 
 

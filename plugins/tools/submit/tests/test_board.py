@@ -8,40 +8,33 @@ import re
 import shutil
 import subprocess
 import tarfile
-import warnings
 from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
+from altered import edit_json, list_checksums, put
 from pubench_report.boards import COLUMNS, Board, problem_of, read_board
 from pubench_submit.building import build, problems_of
 
 import pubench
 from pubench_core.errors import RequestError
 
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[4]
 COMMITTED = ROOT / "benchmarks" / "results" / "study-spambase-raw.csv"
-CONFIG = {"epochs": 2}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``theirs``: two methods with two seeds on digits; ``mine``: another one; ``boards``: a board of the first."""
     place = tmp_path_factory.mktemp("boards")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)
-        for folder, methods in (("theirs", ["upu", "vpu", "pn"]), ("mine", ["pusb"])):
-            pubench.compare(
-                methods,
-                data="digits",
-                seeds=[2, 25],
-                config=CONFIG,
-                results=place / folder,
-                tracking=False,
-                progress=False,
-            )  # fmt: skip
+    given: Any = {"seeds": [2, 25], "config": {"epochs": 2}, "tracking": False, "progress": False}
+    for folder, methods in (("theirs", ["upu", "vpu", "pn"]), ("mine", ["pusb"])):
+        pubench.compare(methods, data="digits", results=place / folder, **given)
     build("2026.12", [place / "theirs"], place / "boards")
     return place
 
@@ -106,16 +99,13 @@ def test_every_change_of_a_board_is_found(place: Path, tmp_path: Path) -> None:
         read_board(copied)
 
     rows.drop(columns="problem").to_parquet(copied / "rows.parquet")
-    listed = [line.split("  ") for line in (copied / "SHA256SUMS").read_text().splitlines()]
-    sums = {name: hashlib.sha256((copied / name).read_bytes()).hexdigest() for _, name in listed}
-    (copied / "SHA256SUMS").write_text("".join(f"{value}  {name}\n" for name, value in sums.items()))
+    list_checksums(copied)
     with pytest.raises(RequestError, match="has no column problem"):
         read_board(copied)
 
     for format_, name in ((99, "2026.12"), (1, "2027.01")):
         other = Path(shutil.copytree(sound, tmp_path / f"{format_}" / "2026.12"))
-        facts = json.loads((other / "board.json").read_text()) | {"format": format_, "name": name}
-        (other / "board.json").write_text(json.dumps(facts))
+        edit_json(other / "board.json", methodcaller("update", format=format_, name=name))
         assert any("board.json is not the file" in problem for problem in problems_of(other))
     with pytest.raises(RequestError, match="board of format 99; expected format 1"):
         read_board(tmp_path / "99" / "2026.12")
@@ -173,14 +163,17 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     alone = run("compare-methods", "pusb", *options, "--with", "board@2026.12")
     assert alone.returncode == 0, alone.stderr
     assert f"pusb: rank {cell['rank']} of 3 on digits" in alone.stdout
-    for words in (("nope", "is not in boards"), ("2026.12", "must be a board (board@NAME)")):
-        name = f"board@{words[0]}" if words[0] == "nope" else words[0]
-        wrong = run("compare-methods", "pusb", *options, "--with", name)
-        assert (wrong.returncode, words[1] in wrong.stderr) == (2, True), wrong.stderr
-
     (tmp_path / "own.csv").write_text("x,labeled\n1,1\n2,0\n")
-    wrong = run("compare-methods", "pusb", "--data", "own.csv", "--label-col", "labeled", "--with", "board@2026.12")
-    assert (wrong.returncode, "has no runs on a table of a user" in wrong.stderr) == (2, True), wrong.stderr
+    for words, says in (
+        ((*options, "--with", "board@nope"), "is not in boards"),
+        ((*options, "--with", "2026.12"), "must be a board (board@NAME)"),
+        (
+            ("--data", "own.csv", "--label-col", "labeled", "--with", "board@2026.12"),
+            "has no runs on a table of a user",
+        ),
+    ):
+        wrong = run("compare-methods", "pusb", *words)
+        assert (wrong.returncode, says in wrong.stderr) == (2, True), wrong.stderr
 
     sent = run("submit", "results", "--name", "my-pusb", "--with", "board@2026.12", "--out", "sent")
     assert sent.returncode == 0, sent.stderr
@@ -190,9 +183,7 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     assert f"rank {cell['rank']} of 3 on digits" in issue
 
     result = next((tmp_path / "results").glob("*/result.json"))
-    content = json.loads(result.read_text())
-    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.99
-    result.write_text(json.dumps(content))
+    edit_json(result, put("criteria.pa.measures.test.accuracy.value", 0.99))
     forged = run("submit", "results", "--name", "forged", "--out", "forged")
     assert forged.returncode == 1
     assert "its scores give" in forged.stdout
@@ -201,10 +192,8 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
 
 def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:
     """The same table as of the records, and the rows for programs next to it."""
-    of_board, of_records = (
-        pubench.site(source, tmp_path / name)
-        for name, source in (("b", place / "boards" / "2026.12"), ("r", place / "theirs"))
-    )
+    of_board = pubench.site(place / "boards" / "2026.12", tmp_path / "b")
+    of_records = pubench.site(place / "theirs", tmp_path / "r")
     assert len(list((tmp_path / "b" / "rows").glob("*.parquet"))) == 1
     means = re.compile(r'title="(\w+ on [^"]*: [\d.]+ over 2 seeds[^"]*)"')
     assert means.findall(of_board.read_text()) == means.findall(of_records.read_text()) != []

@@ -10,21 +10,20 @@ import hashlib
 import io
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import tarfile
 import time
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from altered import edit_json, edit_scores, list_checksums, put
 from pubench_report.boards import Board, read_board
 from pubench_submit import duplicates, unpacking
 from pubench_submit.building import build
@@ -34,6 +33,10 @@ from pubench_submit.packing import PACKED, pack_records
 import pubench
 from pubench_core.errors import RecordError, RequestError
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
+    pytest.mark.filterwarnings("ignore:Duplicate name"),
+]
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "pages" / "submitting.md"
 #: Seconds that a forged archive may take, on a busy machine.
@@ -42,16 +45,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Change = Callable[[Path], None]
 UPU = ["run", "--method", "upu", "--set", "epochs=3", "--set", "lr=0.01", "--data", "digits", "--c", "0.1"]
 UPU += ["--threads", "1", "--no-tracking"]
-STUDY = """
-name: theirs
-methods: [vpu, pusb]
-presets: [quick]
-data: [digits]
-mechanisms: [scar]
-c: [0.1]
-schemes: [case-control]
-seeds: [2]
-"""
+STUDY = "name: theirs\nmethods: [vpu, pusb]\npresets: [quick]\ndata: [digits]\nc: [0.1]\nseeds: [2]\n"
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +78,16 @@ def honest(place: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    """``.ci/submission.py``."""
-    spec = spec_from_file_location("submission_script", ROOT / ".ci" / "submission.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script() -> dict[str, Any]:
+    """What ``.ci/submission.py`` defines."""
+    return runpy.run_path(str(ROOT / ".ci" / "submission.py"))
 
 
 # -------------------------------------------------------------------- an honest one
 
 
 def test_an_honest_submission_is_accepted_with_its_rank(
-    script: ModuleType, honest: Path, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    script: dict[str, Any], honest: Path, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What the workflow does: fields of the issue that ``submit`` wrote, then the check, which writes the comment."""
     sha256 = hashlib.sha256(honest.read_bytes()).hexdigest()
@@ -106,12 +95,12 @@ def test_an_honest_submission_is_accepted_with_its_rank(
     url = "https://github.com/user-attachments/files/123/my-upu.tar.gz"
     body = honest.with_name("my-upu.md").read_text().replace("(drop my-upu.tar.gz here)", f"[my-upu.tar.gz]({url})")
     event.write_text(json.dumps({"issue": {"body": re.sub(r"\(NAME==VERSION.*\)", "_No response_", body)}}))
-    assert script.main(["fields", str(event)]) == 0
+    assert script["main"](["fields", str(event)]) == 0
     assert capsys.readouterr().out == f"archive={url}\nsha256={sha256}\npackage=\n"
 
     comment = tmp_path / "comment.md"
     command = ["check", str(honest), "--sha256", sha256, "--with", str(board.folder), "--comment", str(comment)]
-    assert script.main(command) == 0
+    assert script["main"](command) == 0
     text = comment.read_text()
     assert text.startswith("**my-upu.tar.gz: sound.** 1 record")
     assert " of 3 | " in text  # rank among vpu, pusb and itself
@@ -130,28 +119,25 @@ def test_an_honest_submission_is_accepted_with_its_rank(
     ],
 )
 def test_a_field_of_another_form_is_refused_before_anything_is_fetched(
-    script: ModuleType, tmp_path: Path, title: str, text: str
+    script: dict[str, Any], tmp_path: Path, title: str, text: str
 ) -> None:
     values = {
         "Archive": "https://github.com/user-attachments/files/1/a.tar.gz",
         "SHA-256 of the archive": "0" * 64,
         "Package": "my-method==1.0",
+        title: text,
     }
     event = tmp_path / "event.json"
-    for given, refused in ((values, False), (values | {title: text}, True)):
-        body = "\n\n".join(f"### {name}\n\n{value}" for name, value in given.items())
-        event.write_text(json.dumps({"issue": {"body": body}}))
-        if refused:
-            with pytest.raises(SystemExit, match=f"error: the field {title}"):
-                script.main(["fields", str(event)])
-        else:
-            assert script.main(["fields", str(event)]) == 0
+    body = "\n\n".join(f"### {name}\n\n{value}" for name, value in values.items())
+    event.write_text(json.dumps({"issue": {"body": body}}))
+    with pytest.raises(SystemExit, match=f"error: the field {title}"):
+        script["main"](["fields", str(event)])
 
 
-def test_form_and_workflow_have_the_fields_that_the_script_reads(script: ModuleType) -> None:
+def test_form_and_workflow_have_the_fields_that_the_script_reads(script: dict[str, Any]) -> None:
     form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "submission.yml").read_text())
     labels = {part["attributes"].get("label") for part in form["body"]}
-    assert {title for title, _ in script.FIELDS.values()} <= labels
+    assert {title for title, _ in script["FIELDS"].values()} <= labels
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "submission.yml").read_text())
     assert workflow["jobs"]["check"]["permissions"] == {"contents": "read"}  # code of others runs here
     steps = workflow["jobs"]["check"]["steps"]
@@ -169,16 +155,12 @@ def test_the_same_records_make_the_same_bytes(place: Path, honest: Path, tmp_pat
 
 
 def test_a_user_table_is_refused_by_its_author_and_by_the_board(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(200, 2))
+    x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
     truth = x.sum(axis=1) > 0
-    table = tmp_path / "own.csv"
-    rows = [f"{a:.3f},{b:.3f},{int(t)},{int(t and k % 2)}" for k, ((a, b), t) in enumerate(zip(x, truth, strict=True))]
-    table.write_text("\n".join(["x,y,truth,labeled", *rows]) + "\n")
-    data = pubench.data(table, "labeled", truth="truth")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)
-        run = pubench.run("upu", data, config={"epochs": 1}, results=tmp_path / "results", prior=0.5, tracking=False)
+    rows = np.column_stack([x, truth, truth & (np.arange(200) % 2 == 1)])
+    np.savetxt(tmp_path / "own.csv", rows, "%g", ",", header="x,y,truth,labeled", comments="")
+    data = pubench.data(tmp_path / "own.csv", "labeled", truth="truth")
+    run = pubench.run("upu", data, config={"epochs": 1}, results=tmp_path / "results", prior=0.5, tracking=False)
     with pytest.raises(RequestError, match="nobody else can check"):
         pack_records(tmp_path / "results", "own", tmp_path)
 
@@ -198,38 +180,12 @@ def record_in(folder: Path) -> Path:
 
 def edited(change: Callable[[dict[str, Any]], Any]) -> Change:
     """A change of the result."""
-
-    def act(folder: Path) -> None:
-        path = record_in(folder) / "result.json"
-        content = json.loads(path.read_text())
-        change(content)
-        path.write_text(json.dumps(content))
-
-    return act
+    return lambda folder: edit_json(record_in(folder) / "result.json", change)
 
 
 def scores(change: Callable[[dict[str, Any]], Any], *, checksum: bool = True) -> Change:
     """A change of the arrays, and of their checksum in the result."""
-
-    def act(folder: Path) -> None:
-        path = record_in(folder) / "scores.npz"
-        with np.load(path) as stored:
-            arrays = dict(stored)
-        change(arrays)
-        np.savez_compressed(path, **arrays)
-        if checksum:
-            edited(lambda content: content.update(scores=hashlib.sha256(path.read_bytes()).hexdigest()[:16]))(folder)
-
-    return act
-
-
-def _undefined(content: dict[str, Any]) -> None:
-    content["criteria"]["pa"]["undefined"] = "x"
-    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.9987
-
-
-def _accuracy(content: dict[str, Any]) -> None:
-    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.99
+    return lambda folder: edit_scores(record_in(folder), change, checksum=checksum)
 
 
 def _perfect(arrays: dict[str, Any]) -> None:
@@ -270,16 +226,16 @@ def _second_record(folder: Path) -> None:
 
 #: Change of an honest submission whose checksums are made again; the page has the reasons.
 RECORDS: dict[str, Change] = {
-    "undefined, with measures": edited(_undefined),
-    "another accuracy": edited(_accuracy),
+    "undefined, with measures": edited(lambda content: content["criteria"]["pa"].update(undefined="x")),
+    "another accuracy": edited(put("criteria.pa.measures.test.accuracy.value", 0.99)),
     "perfect scores": scores(_perfect),
     "one bit of one score": scores(_nudged),
     "scores of another checksum": scores(_nudged, checksum=False),
     "an epoch that another criterion chose": _cherry_picked,
-    "another code": edited(lambda content: content["code"].update(hash="0" * 16)),
-    "another seed": edited(lambda content: content["spec"].update(seed=7)),
-    "another prior": edited(lambda content: content["data"]["prior"].update(given=0.9)),
-    "a format of the future": edited(lambda content: content.update(record_version=999)),
+    "another code": edited(put("code.hash", "0" * 16)),
+    "another seed": edited(put("spec.seed", 7)),
+    "another prior": edited(put("data.prior.given", 0.9)),
+    "a format of the future": edited(put("record_version", 999)),
     "a trillion rows": _huge_header,
     "a record that is not listed": _second_record,
     "no scores": lambda folder: (record_in(folder) / "scores.npz").unlink(),
@@ -299,9 +255,7 @@ def without_numbers(text: str) -> str:
 def packed(folder: Path, target: Path, *, sums: bool = True) -> Path:
     """An archive of a folder as ``pubench submit`` makes them; ``sums``: with checksums of what is there now."""
     if sums:
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "SHA256SUMS"]
-        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files]
-        (folder / "SHA256SUMS").write_text("".join(lines))
+        list_checksums(folder)
     with tarfile.open(target, "w:gz") as archive:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
@@ -321,7 +275,6 @@ def refused(found: CheckedSubmission, words: str) -> None:
     assert "refused: " in found.markdown()
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("forgery", RECORDS)
 def test_a_forged_record_is_refused_with_its_reason(unpacked: Path, board: Board, tmp_path: Path, forgery: str) -> None:
     RECORDS[forgery](unpacked)
@@ -362,18 +315,17 @@ def test_the_scores_of_another_method_are_refused_by_scores_and_by_digests(
 def test_nearly_identical_scores_are_named_for_a_person() -> None:
     rng = np.random.default_rng(0)
     first = rng.normal(size=400)
-    states = {
-        "the same order": (np.exp(first), True),
-        "a little noise": (first + 1e-3 * rng.normal(size=400), False),
-    }
-    mine = duplicates.RunScores("a" * 16, "mine", "p", 2, b"rows", {"test_scores_epoch-1": first})
-    for name, (theirs, identical) in states.items():
-        other = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": theirs})
-        (one,) = duplicates.alike(mine, [other], None)
-        assert (one.identical, one.correlation > duplicates.NEARLY) == (identical, True), name
-    elsewhere = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"others", {"test_scores_epoch-3": first})
-    unlike = duplicates.RunScores("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": rng.normal(size=400)})
-    constant = duplicates.RunScores("c" * 16, "constant", "p", 2, b"rows", {"test_scores_last": np.zeros(400)})
+
+    def run(method: str, scores: np.ndarray, rows: bytes = b"rows") -> duplicates.RunScores:
+        return duplicates.RunScores(method[0] * 16, method, "p", 2, rows, {"test_scores_epoch-1": scores})
+
+    mine = run("mine", first)
+    same_order, noisy = np.exp(first), first + 1e-3 * rng.normal(size=400)
+    for theirs, identical in ((same_order, True), (noisy, False)):
+        (one,) = duplicates.alike(mine, [run("theirs", theirs)], None)
+        assert (one.identical, one.correlation > duplicates.NEARLY) == (identical, True)
+    elsewhere, unlike = run("theirs", first, b"others"), run("theirs", rng.normal(size=400))
+    constant = run("constant", np.zeros(400))
     assert duplicates.alike(mine, [elsewhere, unlike], None) == []
     assert duplicates.alike(constant, [unlike, constant], None) == []
 
@@ -381,16 +333,17 @@ def test_nearly_identical_scores_are_named_for_a_person() -> None:
 # -------------------------------------------------------------------- archives that no pubench made
 
 
-def member(
-    name: str, kind: bytes = tarfile.REGTYPE, content: bytes = b"x", link: str = ""
-) -> tuple[tarfile.TarInfo, bytes]:
+Member = tuple[tarfile.TarInfo, bytes]
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, content: bytes = b"x", link: str = "") -> Member:
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, link, len(content) if kind == tarfile.REGTYPE else 0
     return info, content
 
 
 RUN = "my/" + "0" * 16
-ARCHIVES: dict[str, tuple[list[tuple[tarfile.TarInfo, bytes]], str]] = {
+ARCHIVES: dict[str, tuple[list[Member], str]] = {
     "a link": ([member(f"{RUN}/result.json", tarfile.SYMTYPE, link="/etc/passwd")], "is no plain file but a link"),
     "a hard link": ([member(f"{RUN}/spec.yaml", tarfile.LNKTYPE, link="my/x")], "is no plain file but a link"),
     "a device": ([member(f"{RUN}/scores.npz", tarfile.CHRTYPE)], "is no plain file but a device"),

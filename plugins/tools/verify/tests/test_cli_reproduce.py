@@ -8,11 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from altered import edit_json, edit_scores, put
 from pubench_verify.reproduction import Changed, compared
 
 import pubench
@@ -50,13 +52,6 @@ def reproduced(pubench: Run, *words: Any) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
-def change_result(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    path = folder / "result.json"
-    plain = json.loads(path.read_text())
-    change(plain)
-    path.write_text(json.dumps(plain))
-
-
 def test_the_same_run_again_is_the_same_bits_and_changes_no_record(home: Path, record: Path, pubench_in: Any) -> None:
     before = {path: path.read_bytes() for path in record.iterdir()}
     done = pubench_in(home)("reproduce", record.name[:6])
@@ -74,17 +69,18 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
     """Three test scores of the epoch that names the result are moved by .5 across 0, in the record."""
     result, arrays = read_record(copy).result, read_scores(copy)
     name = f"test_scores_{result.chosen.snapshot}"
-    moved = arrays[name].copy()
-    near = np.argsort(np.abs(moved))[:3]
-    moved[near] -= np.where(moved[near] > 0, 0.5, -0.5).astype(moved.dtype)
-    changed: dict[str, Any] = {**arrays, name: moved}
-    np.savez(copy / "scores.npz", **changed)
+
+    def moved(stored: dict[str, Any]) -> None:
+        near = np.argsort(np.abs(stored[name]))[:3]
+        stored[name][near] -= np.where(stored[name][near] > 0, 0.5, -0.5).astype(stored[name].dtype)
+
+    edit_scores(copy, moved)
     code, found = reproduced(pubench, copy)
     assert code == 1
     assert not found["identical"]
     assert found["arrays_apart"] == [name]
     (test,) = [one for one in found["scores"] if (one["criterion"], one["part"]) == (result.selected, "test")]
-    assert (test["different"], test["decisions"], test["rows"]) == (3, 3, len(moved))
+    assert (test["different"], test["decisions"], test["rows"]) == (3, 3, len(arrays[name]))
     assert test["largest"] == pytest.approx(0.5, abs=1e-6)
     assert all(one["different"] == 0 for one in found["scores"] if one["part"] == "validation")
     shown = pubench("reproduce", copy)
@@ -96,28 +92,31 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
 
 def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, pubench: Run) -> None:
     def otherwise(plain: dict[str, Any]) -> None:
-        plain["code"]["parts"]["method nnpu"] = "0" * 16
-        plain["code"]["parts"]["data digits"] = "1" * 16
+        plain["code"]["parts"] |= {"method nnpu": "0" * 16, "data digits": "1" * 16}
         plain["metrics"]["accuracy"] = "2" * 16
 
-    change_result(copy, otherwise)
-    environment = json.loads((copy / "environment.json").read_text())
-    environment["packages"]["torch"] = "1.0"
-    environment["packages"]["long-gone"] = "1.0"
-    environment["variables"] = environment.get("variables", {}) | {"MKL_CBWR": "COMPATIBLE"}
-    (copy / "environment.json").write_text(json.dumps({**environment, "cpu": "an abacus", "threads": 7}))
+    def elsewhere(environment: dict[str, Any]) -> None:
+        environment["packages"] |= {"torch": "1.0", "long-gone": "1.0"}
+        environment["variables"] = environment.get("variables", {}) | {"MKL_CBWR": "COMPATIBLE"}
+        environment |= {"cpu": "an abacus", "threads": 7}
+
+    edit_json(copy / "result.json", otherwise)
+    edit_json(copy / "environment.json", elsewhere)
     code, found = reproduced(pubench, copy)
     assert (code, found["identical"]) == (0, True)
     changed = {(one["kind"], one["name"]): (one["recorded"], one["now"]) for one in found["changed"]}
-    assert changed["code", "method nnpu"][0] == "0" * 16
-    assert changed["data", "data digits"][0] == "1" * 16
-    assert changed["metric", "accuracy"][0] == "2" * 16
-    assert changed["versions", "torch"][0] == "1.0"
-    assert changed["versions", "long-gone"] == ("1.0", "none")
-    assert changed["hardware", "processor"][0] == "an abacus"
-    assert changed["threads", "CPU threads"] == ("7", "1")
-    assert changed["system", "MKL_CBWR"] == ("COMPATIBLE", "none")
-    assert len(changed) == 8
+    assert {thing: recorded for thing, (recorded, _) in changed.items()} == {
+        ("code", "method nnpu"): "0" * 16,
+        ("data", "data digits"): "1" * 16,
+        ("metric", "accuracy"): "2" * 16,
+        ("versions", "torch"): "1.0",
+        ("versions", "long-gone"): "1.0",
+        ("hardware", "processor"): "an abacus",
+        ("threads", "CPU threads"): "7",
+        ("system", "MKL_CBWR"): "COMPATIBLE",
+    }
+    assert changed["versions", "long-gone"][1] == changed["system", "MKL_CBWR"][1] == "none"
+    assert changed["threads", "CPU threads"][1] == "1"
     assert "otherwise than when the record was made:" in pubench("reproduce", copy).stdout
 
 
@@ -125,19 +124,14 @@ def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path, 
     result = read_record(copy).result
     accuracy = result.test["accuracy"]
     assert accuracy is not None
-
-    def lower(plain: dict[str, Any]) -> None:
-        plain["criteria"][result.selected]["measures"]["test"]["accuracy"]["value"] = accuracy - 0.25
-
-    change_result(copy, lower)
+    field = f"criteria.{result.selected}.measures.test.accuracy.value"
+    edit_json(copy / "result.json", put(field, accuracy - 0.25))
     code, found = reproduced(pubench, copy)
     (mine,) = [o for o in found["measures"] if (o["criterion"], o["metric"]) == (result.selected, "accuracy")]
     assert mine["difference"] == pytest.approx(0.25)
     assert (code, found["identical"]) == (1, True)  # of the scores, which are what a run computes
     said = pubench("reproduce", copy).stdout.splitlines()
-    field = f"criteria.{result.selected}.measures.test.accuracy.value"
-    given = f"{field} is {accuracy - 0.25:.6g}; another run gives {accuracy:.6g}"
-    assert given in said
+    assert f"{field} is {accuracy - 0.25:.6g}; another run gives {accuracy:.6g}" in said
 
 
 def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench: Run) -> None:
@@ -146,7 +140,7 @@ def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench
     assert done.returncode == 0, done.stderr
     same = "identical: every field is the same; the record kept no scores to compare"
     assert same in done.stdout.splitlines()
-    change_result(copy, lambda plain: plain["criteria"]["last"].update(epoch=1))
+    edit_json(copy / "result.json", put("criteria.last.epoch", 1))
     code, found = reproduced(pubench, copy)
     assert (code, found["identical"], found["kept_scores"], found["arrays"]) == (1, False, False, 0)
 
@@ -157,9 +151,8 @@ def test_another_number_of_threads_is_used_where_it_is_asked_for_and_said(copy: 
 
 
 def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path, pubench: Run) -> None:
-    change_result(copy, lambda plain: plain.update(threads=2))
-    environment = json.loads((copy / "environment.json").read_text())
-    (copy / "environment.json").write_text(json.dumps({**environment, "threads": 2}))
+    for name in ("result.json", "environment.json"):
+        edit_json(copy / name, put("threads", 2))
     _, found = reproduced(pubench, copy)
     assert [one["name"] for one in found["changed"]] == []
     _, alone = reproduced(pubench, copy, "--threads", "1")
@@ -172,19 +165,16 @@ def test_a_score_of_0_is_a_negative_decision(record: Path) -> None:
     zero, below, above = ({**arrays, name: np.full_like(arrays[name], value)} for value in (0.0, -1.0, 1.0))
     for other, decisions in ((below, 0), (above, len(arrays[name]))):
         apart = compared(found, found, zero, other).scores
-        assert {one.decisions for one in apart if (one.criterion, one.part) == (found.result.selected, "test")} == {
-            decisions
-        }
+        (test,) = [one for one in apart if (one.criterion, one.part) == (found.result.selected, "test")]
+        assert test.decisions == decisions
 
 
 def test_a_commit_with_changes_is_another_source_than_the_commit(copy: Path) -> None:
-    environment = json.loads((copy / "environment.json").read_text())
-    for folder, dirty in ((copy, False), (copy.parent / "other", True)):
-        folder.mkdir(exist_ok=True)
-        changed = {**environment, "git_commit": "a" * 40, "git_dirty": dirty}
-        (folder / "environment.json").write_text(json.dumps(changed))
+    other = Path(shutil.copytree(copy, copy.parent / "other"))
+    for folder, dirty in ((copy, False), (other, True)):
+        edit_json(folder / "environment.json", methodcaller("update", git_commit="a" * 40, git_dirty=dirty))
     found, arrays = read_record(copy), read_scores(copy)
-    apart = compared(found, replace(found, folder=copy.parent / "other"), arrays, arrays)
+    apart = compared(found, replace(found, folder=other), arrays, arrays)
     assert apart.changed == (Changed("source", "git commit", "a" * 12, f"{'a' * 12}, with changes"),)
 
 
@@ -230,7 +220,7 @@ def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
     missing = pubench("reproduce", "zzzz")
     assert (missing.returncode, missing.stdout) == (2, "")
     assert missing.stderr.startswith("error: no finished run 'zzzz' in results")
-    change_result(copy, lambda plain: plain["spec"]["method"].update(key="gone"))
+    edit_json(copy / "result.json", put("spec.method.key", "gone"))
     gone = pubench("reproduce", copy)
     assert gone.returncode == 2
     assert "unknown method 'gone'" in gone.stderr

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from altered import Alteration, alterations
 
 import pubench
 
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
 #: What a run ran on, and how long it took, only the one who ran it knows; no other figure is derived from it.
 HOW_IT_RAN = {
     r"result\.json seconds\..*": "how long it took",
@@ -33,17 +34,9 @@ SCORES_ALONE = {
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)
-        return pubench.run(
-            "upu",
-            "digits",
-            config={"epochs": 3, "lr": 0.01},
-            results=tmp_path_factory.mktemp("altered") / "results",
-            threads=1,
-            tracking=False,
-            settings={"selection.criteria": ["pa", "f1", "last"], "evaluation.metrics": ["accuracy", "auc", "pa"]},
-        ).folder
+    settings = {"selection.criteria": ["pa", "f1", "last"], "evaluation.metrics": ["accuracy", "auc", "pa"]}
+    given: Any = {"config": {"epochs": 3, "lr": 0.01}, "threads": 1, "tracking": False, "settings": settings}
+    return pubench.run("upu", "digits", results=tmp_path_factory.mktemp("altered") / "results", **given).folder
 
 
 @pytest.fixture(scope="module")

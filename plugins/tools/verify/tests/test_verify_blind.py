@@ -10,6 +10,7 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
+RUN = ("--data", "breast-cancer", "--threads", 1, "--no-tracking")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
 )
 def test_a_thief_gives_other_scores_with_other_hidden_labels(pubench: Run, site: str, method: str) -> None:
     env = {"PYTHONPATH": site}
-    run = ("run", "--method", method, "--data", "breast-cancer", "--threads", 1, "--no-tracking", "--select", "f1")
-    assert pubench(*run, env=env).returncode == 0
+    assert pubench("run", "--method", method, *RUN, "--select", "f1", env=env).returncode == 0
     again = pubench("verify", "results", "--rerun", 1, env=env)
     assert again.returncode == 0, again.stdout  # the same code steals the same labels
     blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
@@ -40,19 +40,14 @@ def test_a_thief_gives_other_scores_with_other_hidden_labels(pubench: Run, site:
 
 @pytest.mark.parametrize(
     ("method", "file"),
-    [
-        ("schemer-recorded", "scores.npz"),
-        ("schemer-left", "pubench-left"),
-        ("imports", "digits.csv.gz"),
-    ],
+    [("schemer-recorded", "scores.npz"), ("schemer-left", "pubench-left"), ("imports", "digits.csv.gz")],
 )
 def test_files_that_show_labels_are_named(tmp_path: Path, pubench: Run, site: str, method: str, file: str) -> None:
     env = {"PYTHONPATH": site, "TMPDIR": str(tmp_path)}
     (tmp_path / "pubench-left").write_bytes(b"\0\1\1")
-    run = ("--data", "breast-cancer", "--threads", 1, "--no-tracking", "--set", "epochs=1")
-    if method == "schemer-recorded":
-        assert pubench("run", "--method", "pn", *run, env=env).returncode == 0
-    assert pubench("run", "--method", method, *run, "--results", "mine", env=env).returncode == 0
+    for key, results in (("pn", "results"), (method, "mine")):  # the first leaves scores that the other may find
+        words = ("run", "--method", key, *RUN, "--set", "epochs=1", "--results", results)
+        assert pubench(*words, env=env).returncode == 0
     again = pubench("verify", "mine", "--rerun", 1, env=env)
     assert again.returncode == 0, again.stdout
     blind = pubench("verify", "mine", "--rerun", 0, "--blind", 1, env=env)
@@ -66,8 +61,8 @@ def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(
 ) -> None:
     """It cheats in a run and in a rerun, and not in a process of its own: the record tells."""
     env, left = {"PYTHONPATH": site}, {"PYTHONPATH": site, "PUBENCH_LEFT": "a7z"}
-    run = ("--data", "breast-cancer", "--threads", 1, "--no-tracking", "--set", "epochs=1")
-    assert pubench("run", "--method", "schemer-environment", *run, env=left).returncode == 0
+    words = ("run", "--method", "schemer-environment", *RUN, "--set", "epochs=1")
+    assert pubench(*words, env=left).returncode == 0
     blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
     assert blind.returncode == 1
     assert "of the rows otherwise than its record" in blind.stdout
@@ -76,20 +71,9 @@ def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(
 @pytest.mark.parametrize("scheme", ["case-control", "one-sample"])
 def test_an_honest_method_gives_the_same_scores(pubench: Run, scheme: str) -> None:
     rate = ("--positive-rate", 0.3) if scheme == "one-sample" else ("--c", 0.3)
-    words = (
-        "--data",
-        "breast-cancer",
-        "--scheme",
-        scheme,
-        *rate,
-        "--set",
-        "epochs=3",
-        "--no-tracking",
-        "--select",
-        "f1",
-    )
     for method in ("nnpu", "pn"):
-        assert pubench("run", "--method", method, *words).returncode == 0
+        words = ("run", "--method", method, *RUN, "--scheme", scheme, *rate, "--set", "epochs=3", "--select", "f1")
+        assert pubench(*words).returncode == 0
     done = pubench("verify", "results", "--rerun", 0, "--blind", 2)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("with other hidden labels the same ") == 1, "an oracle is granted them"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import time
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from altered import edit_json, put
 from pubench_study.export import SUMS
 
 import pubench
@@ -21,6 +20,10 @@ from pubench_core.errors import RecordError
 from pubench_core.records import files
 from pubench_core.records.files import read_scores
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
+    pytest.mark.filterwarnings("ignore:Duplicate name"),
+]
 #: Seconds that a record of a stranger may take, on a busy machine; one of these took minutes, or never ended.
 SECONDS = 30.0
 ALIASES = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -30,10 +33,8 @@ ALIASES = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pubench.PubenchWarning)
-        results = tmp_path_factory.mktemp("strangers") / "results"
-        return pubench.run("upu", "digits", config={"epochs": 1}, results=results, threads=1, tracking=False).folder
+    results = tmp_path_factory.mktemp("strangers") / "results"
+    return pubench.run("upu", "digits", config={"epochs": 1}, results=results, threads=1, tracking=False).folder
 
 
 @pytest.fixture
@@ -48,42 +49,28 @@ def _sums(line: str) -> Callable[[Path], None]:
     return write
 
 
-def _linked(target: str) -> Callable[[Path], None]:
-    def link(record: Path) -> None:
-        (record.parent / "z").symlink_to(target)
-        _sums("z")(record)
+def _listed(make: Callable[[Path], object], line: str = "z") -> Callable[[Path], None]:
+    """A file ``z`` next to the record, and a line of the list of checksums."""
 
-    return link
+    def act(record: Path) -> None:
+        make(record.parent / "z")
+        _sums(line)(record)
 
-
-def _pipe(record: Path) -> None:
-    os.mkfifo(record.parent / "z")
-    _sums("z")(record)
+    return act
 
 
-def _folder_elsewhere(record: Path) -> None:
-    (record.parent / "z").symlink_to("/etc")
-    _sums("z/passwd")(record)
+def _grown(size: int) -> Callable[[Path], None]:
+    def grow(path: Path) -> None:
+        with path.open("ab") as file:
+            file.truncate(size)  # of holes
 
-
-def _huge(record: Path) -> None:
-    with (record.parent / "z").open("wb") as file:
-        file.truncate(1 << 40)  # of holes
-    _sums("z")(record)
+    return grow
 
 
 def _as_pipe(name: str) -> Callable[[Path], None]:
     def make(record: Path) -> None:
         (record / name).unlink()
         os.mkfifo(record / name)
-
-    return make
-
-
-def _long(name: str) -> Callable[[Path], None]:
-    def make(record: Path) -> None:
-        with (record / name).open("ab") as file:
-            file.truncate(1 << 36)
 
     return make
 
@@ -102,32 +89,32 @@ def _with_array(shape: str, dtype: str = "<f8", content: bytes = b"") -> Callabl
 
 def _device(record: Path) -> None:
     for name in ("result.json", "environment.json"):
-        content = json.loads((record / name).read_text())
-        (record / name).write_text(json.dumps(content | {"device": "rubbish"}))
+        edit_json(record / name, put("device", "rubbish"))
 
 
-ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "aliases of aliases": (
-        lambda f: (f / "spec.yaml").write_text(ALIASES) and None,
-        "by aliases, which pubench never writes",
+LARGE = "it has more than 67,108,864 bytes"
+ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "aliases of aliases": (lambda f: (f / "spec.yaml").write_text(ALIASES), "by aliases, which pubench never writes"),
+    "a tag": (lambda f: (f / "spec.yaml").write_text("!!python/object/apply:os.system [ls]"), "cannot be read"),
+    "an endless device": (_listed(lambda z: z.symlink_to("/dev/zero")), "z is listed in SHA256SUMS and a link"),
+    "a pipe": (_listed(os.mkfifo), "z is listed in SHA256SUMS and not there (it is not a regular file)"),
+    "a file elsewhere": (
+        _listed(lambda z: z.symlink_to("/etc"), "z/passwd"),
+        "passwd is listed in SHA256SUMS and a link",
     ),
-    "a tag": (
-        lambda f: (f / "spec.yaml").write_text("!!python/object/apply:os.system [ls]") and None,
-        "cannot be read",
+    "a file of a terabyte": (
+        _listed(_grown(1 << 40)),
+        "z is listed in SHA256SUMS and larger than 4,294,967,296 bytes",
     ),
-    "an endless device": (_linked("/dev/zero"), "z is listed in SHA256SUMS and a link"),
-    "a pipe": (_pipe, "z is listed in SHA256SUMS and not there (it is not a regular file)"),
-    "a file elsewhere": (_folder_elsewhere, "passwd is listed in SHA256SUMS and a link"),
-    "a file of a terabyte": (_huge, "z is listed in SHA256SUMS and larger than 4,294,967,296 bytes"),
     "NUL in a path": (_sums("z\0z"), "line 1 is not a checksum and a path in this folder"),
     "a path without end": (_sums("z" * 5000), "line 1 is not a checksum and a path in this folder"),
     "scores as a pipe": (_as_pipe("scores.npz"), "scores.npz is missing"),
     "a result as a pipe": (_as_pipe("result.json"), "result.json is missing"),
     "a spec as a pipe": (_as_pipe("spec.yaml"), "spec.yaml is missing"),
     "an environment as a pipe": (_as_pipe("environment.json"), "environment.json is missing"),
-    "a result of 64 GiB": (_long("result.json"), "it has more than 67,108,864 bytes"),
-    "an environment of 64 GiB": (_long("environment.json"), "it has more than 67,108,864 bytes"),
-    "a spec of 64 GiB": (_long("spec.yaml"), "it has more than 67,108,864 bytes"),
+    "a result of 64 GiB": (lambda f: _grown(1 << 36)(f / "result.json"), LARGE),
+    "an environment of 64 GiB": (lambda f: _grown(1 << 36)(f / "environment.json"), LARGE),
+    "a spec of 64 GiB": (lambda f: _grown(1 << 36)(f / "spec.yaml"), LARGE),
     "a trillion rows": (_with_array("(1000000000000,)"), "it is damaged"),
     "fewer rows than bytes": (_with_array("(1,)", content=b"x" * 80), "it is damaged"),
     "a table of scores": (_with_array("(2, 5)", content=b"x" * 80), "more is not a column of numbers"),
@@ -136,7 +123,6 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_every_attack_is_a_line_in_bounded_time(record: Path, attack: str) -> None:
     act, words = ATTACKS[attack]
