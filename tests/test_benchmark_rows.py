@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +10,8 @@ from types import ModuleType
 
 import pytest
 from pubench_submit.building import problems_of
+from repository import ROOT, script
 
-ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 #: Rows of uncommitted trees when the list was closed. Lower it with the counts in ``uncommitted.toml``.
 MOST = 1252
@@ -21,9 +20,8 @@ FIGURES_BY_HAND = 12
 
 
 @pytest.fixture
-def raw_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    module = importlib.import_module("raw_rows")
+def raw_rows() -> Iterator[ModuleType]:
+    module = script("benchmarks/raw_rows.py")
     yield module
     module.commit.cache_clear()
 
@@ -82,9 +80,8 @@ def test_a_row_of_an_uncommitted_tree_does_not_go_into_the_results(
 
 
 def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
-    raw_rows: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = importlib.import_module("superseded")
     known = rows_of(RESULTS / "study-conventional-13.csv")[0]
     again, alone = {**known, "commit": "abc-dirty", "seed": "2"}, {**known, "commit": "abc-dirty", "seed": "3"}
     clean = {**known, "commit": "abc", "seed": "2"}
@@ -93,7 +90,7 @@ def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
             writer = csv.DictWriter(file, list(known))
             writer.writeheader()
             writer.writerows(rows)
-    module.main(tmp_path)
+    script("benchmarks/superseded.py").main(tmp_path)
     assert rows_of(tmp_path / "study-old.csv") == [alone]
     assert rows_of(tmp_path / "study-new.csv") == [clean]
     assert "study-old.csv: 1 rows removed, 1 left" in capsys.readouterr().out

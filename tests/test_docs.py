@@ -12,19 +12,18 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from repository import ROOT, script
 
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted((DOCS / "pages").glob("*.md"))]
 #: What these pages make must be installed on the way: ``test_scaffold_pages.py`` does what they say.
@@ -251,28 +250,9 @@ def test_the_page_of_data_has_every_published_mechanism() -> None:
 # -------------------------------------------------------------------- pages that are generated
 
 
-@pytest.fixture(scope="module")
-def hook() -> Iterator[Callable[[str], ModuleType]]:
-    """``hook(name)``: a script of ``docs/`` as a module."""
-    sys.path.insert(0, str(DOCS))
-
-    def loaded(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    yield loaded
-    sys.path.remove(str(DOCS))
-
-
 @pytest.mark.parametrize("info", registry().infos(DatasetInfo), ids=lambda info: info.key)
-def test_the_page_of_a_data_set_has_classes_binarizations_source_and_terms(
-    hook: Callable[[str], ModuleType], info: DatasetInfo
-) -> None:
-    page = hook("plugin_pages").data_set_page(info)
+def test_the_page_of_a_data_set_has_classes_binarizations_source_and_terms(info: DatasetInfo) -> None:
+    page = script("docs/plugin_pages.py").data_set_page(info)
     assert page.startswith(f"# {info.name}\n")
     for index, name in enumerate(info.classes):
         assert f"| {index} | {name} |" in page
@@ -283,10 +263,10 @@ def test_the_page_of_a_data_set_has_classes_binarizations_source_and_terms(
     assert "\n## Files\n" in page
 
 
-def test_the_counts_of_packaged_data_sets_are_those_of_the_data(hook: Callable[[str], ModuleType]) -> None:
+def test_the_counts_of_packaged_data_sets_are_those_of_the_data() -> None:
     from sklearn.datasets import load_breast_cancer, load_digits
 
-    pages = hook("plugin_pages")
+    pages = script("docs/plugin_pages.py")
     index = pages.data_set_index(registry().infos(DatasetInfo))
     for key, loader in (("digits", load_digits), ("breast-cancer", load_breast_cancer)):
         target = loader().target
@@ -296,21 +276,21 @@ def test_the_counts_of_packaged_data_sets_are_those_of_the_data(hook: Callable[[
         assert f"| {len(target):,} |" in index
 
 
-def test_every_field_of_a_run_is_on_its_page(hook: Callable[[str], ModuleType]) -> None:
+def test_every_field_of_a_run_is_on_its_page() -> None:
     from pubench_core.specs import RunSpec
 
-    page = hook("record_pages").run_page()
+    page = script("docs/record_pages.py").run_page()
     for name, field in RunSpec.model_fields.items():
         assert f"| `{name}` |" in page
         for inner in getattr(field.annotation, "model_fields", {}):
             assert f"| `{inner}` |" in page
 
 
-def test_every_field_of_a_study_is_on_its_page(hook: Callable[[str], ModuleType]) -> None:
+def test_every_field_of_a_study_is_on_its_page() -> None:
     from pubench_study.plan import FrozenPlan, PlannedRun
     from pubench_study.spec import Draws, MechanismEntry, MethodEntry, StudySpec
 
-    page = hook("record_pages").study_page()
+    page = script("docs/record_pages.py").study_page()
     for model in (StudySpec, MethodEntry, MechanismEntry, Draws, FrozenPlan, PlannedRun):
         section = page.partition(f"## {model.__name__}\n")[2].partition("\n## ")[0]
         for name, field in model.model_fields.items():
@@ -379,12 +359,12 @@ def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> No
         ("Text.\n\n>>> 1 + 1\n2\n\nMore.", "Text.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."),
     ],
 )
-def test_docstrings_become_markdown(hook: Callable[[str], ModuleType], docstring: str, markdown: str) -> None:
-    assert hook("page_parts").markdown_of(docstring) == markdown
+def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
+    assert script("docs/page_parts.py").markdown_of(docstring) == markdown
 
 
-def test_tables_of_evidence_are_means_of_their_rows(hook: Callable[[str], ModuleType]) -> None:
-    evidence = hook("evidence_tables")
+def test_tables_of_evidence_are_means_of_their_rows() -> None:
+    evidence = script("docs/evidence_tables.py")
     row = {"data": "spambase", "beta": "1.0", "supervised_auc": "0.9", "pu_auc": "0.8", "real_indirect": "0.91"}
     row |= {"real_direct": "0.88", "estimated_indirect": "", "estimated_direct": ""}
     row |= {"supervised_ap": "0.9", "pu_ap": "0.5", "real_ap": "0.8", "estimated_ap": ""}
@@ -404,10 +384,10 @@ def test_tables_of_evidence_are_means_of_their_rows(hook: Callable[[str], Module
 
 
 def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:
-    for script, picture in (("schemes.py", "schemes.svg"), ("rooms.py", "rooms.svg")):
-        drawn = tmp_path / picture
-        subprocess.run([sys.executable, DOCS / script, drawn], check=True)
-        assert drawn.read_text() == (DOCS / "pages" / "images" / picture).read_text(), f"python docs/{script} again"
+    for name in ("schemes", "rooms"):
+        drawn = tmp_path / f"{name}.svg"
+        subprocess.run([sys.executable, DOCS / f"{name}.py", drawn], check=True)
+        assert drawn.read_text() == (DOCS / "pages" / "images" / drawn.name).read_text(), f"python docs/{name}.py again"
 
 
 def test_the_contact_sheets_are_those_that_their_script_draws(tmp_path: Path) -> None:
@@ -435,8 +415,8 @@ def test_the_figure_of_losses_and_priors_is_that_of_its_rows(tmp_path: Path) -> 
 
 @pytest.mark.skipif(importlib.util.find_spec("mkdocstrings") is None, reason="the group docs is not installed")
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    config = ("-f", DOCS / "mkdocs.yml", "-d", tmp_path)
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", *config]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command += ["-f", str(DOCS / "mkdocs.yml"), "-d", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     built = (tmp_path / "reference" / "pubench" / "index.html").read_text(encoding="utf-8")

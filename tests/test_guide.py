@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-SCRIPTS = Path(__file__).parents[1] / "benchmarks"
+from repository import script
 
 
 @pytest.fixture
-def guide(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("guide")
+def guide() -> ModuleType:
+    return script("benchmarks/guide.py")
 
 
 def test_the_page_shows_the_numbers_of_the_rows(guide: ModuleType) -> None:

@@ -52,6 +52,7 @@ def test_methods_are_listed(folder: Path) -> None:
     [
         ("evaluate", "scores.csv", "--label-col", "labeled", "--prior", "0.4", "--format", "json"),
         ("prior", "scores.csv", "--label-col", "labeled", "--format", "json"),
+        ("audit", "scores.csv", "--label-col", "labeled", "--out", "audit.csv", "--format", "json"),
         ("data", "info", "scores.csv", "--label-col", "labeled", "--format", "json"),
     ],
     ids=lambda words: words[0],

@@ -10,16 +10,16 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import repository
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[1]
+ROOT = repository.ROOT
 SCRIPT = ROOT / ".ci" / "metadata.py"
 MANIFESTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("pubench_*/pyproject.toml"))]
 MANIFESTS += sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
@@ -29,12 +29,7 @@ ALL, NNPU = "pyproject.toml", "plugins/methods/nnpu/pyproject.toml"
 
 @pytest.fixture(scope="module")
 def metadata() -> ModuleType:
-    spec = spec_from_file_location("metadata_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return repository.script(".ci/metadata.py")
 
 
 @pytest.fixture

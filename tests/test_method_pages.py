@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from repository import ROOT, script
 
 from pubench_cli.describe import describe
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.registry import Entry, registry
 
-ROOT = Path(__file__).parents[1]
-HOOK = ROOT / "docs" / "method_pages.py"
 RESULTS = ROOT / "benchmarks" / "results"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]
 #: Columns of a study's rows, and what they hold under PU-Bench's main comparison.
@@ -32,15 +29,8 @@ MEASURED = [entry for entry in METHODS if any(f"\n{entry.key}," in text for text
 
 
 @pytest.fixture(scope="module")
-def pages() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(HOOK.parent))  # as mkdocs does
-    spec = importlib.util.spec_from_file_location("method_pages", HOOK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(HOOK.parent))
+def pages() -> ModuleType:
+    return script("docs/method_pages.py")
 
 
 @pytest.fixture(scope="module")

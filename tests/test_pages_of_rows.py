@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import pytest
+from repository import script
 
 
 @pytest.mark.parametrize("name", ["label_ratio", "classics_table"])
-def test_the_page_shows_the_numbers_of_the_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-    script = importlib.import_module(name)
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), f"run python benchmarks/{name}.py"
+def test_the_page_shows_the_numbers_of_the_rows(name: str) -> None:
+    module = script(f"benchmarks/{name}.py")
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), f"run python benchmarks/{name}.py"

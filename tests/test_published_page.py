@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from pubench_report.published import source
-
-ROOT = Path(__file__).parents[1]
+from repository import ROOT, script
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "docs"))
-    spec = importlib.util.spec_from_file_location("published_page", ROOT / "docs" / "published_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(ROOT / "docs"))
+def page() -> ModuleType:
+    return script("docs/published_page.py")
 
 
 def write(folder: Path, rows: list[dict[str, object]]) -> None:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 from copy import deepcopy
 from itertools import islice
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
+from repository import script
 from torch import nn
 from torch.nn import functional as F
-
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "released_recipes.py"
 
 
 @pytest.fixture(scope="module")
 def recipes() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("released_recipes", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/released_recipes.py")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
@@ -11,24 +10,11 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from repository import ROOT, script
 
-ROOT = Path(__file__).parents[1]
-
-
-def _rooms() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["rooms"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-rooms = _rooms()
+rooms = script("docs/rooms.py")
 PACKAGES = [
     p for p in sorted(ROOT.glob("*/src/*")) + sorted(ROOT.glob("plugins/*/*/src/*")) if (p / "__init__.py").exists()
 ]

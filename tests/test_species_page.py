@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from repository import script
 
 
 @pytest.fixture(scope="module")
 def species() -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    spec = importlib.util.spec_from_file_location("species", BENCHMARKS / "species.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/species.py")
 
 
 def test_the_tables_are_those_of_the_rows(species: ModuleType) -> None:

@@ -181,6 +181,8 @@ class TestWithoutTruth:
             (("--mech", "scar"), ("--mech: my.csv comes with its own labels",)),
             (("--c", "0.3"), ("--c: my.csv comes with its own labels",)),
             (("--positive", "1,2"), ("--positive: my.csv comes with its own labels",)),
+            (("--negative", "1"), ("--negative: my.csv comes with its own labels",)),
+            (("--set", "data.binarization=a"), ("data.binarization=a: my.csv comes with its own labels",)),
             (("--scheme", "case-control"), ("--scheme must be one-sample (all rows of", "two-sample (the unlabeled")),
             (("--label-col", "labelled"), ("(--label-col) 'labelled'", "did you mean 'labeled'?")),
             (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, true and false, or two texts")),

@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from repository import script
 
-ROOT = Path(__file__).parents[1]
 COLUMNS = (
     "method", "data", "positive_rate", "scheme", "seed", "draw", "settings", "criterion", "criterion_value", "epoch",
     "accuracy", "run_id", "commit", "machine",
 )  # fmt: skip
 
 
-def imported(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def page() -> ModuleType:
+    return script("docs/wang_page.py")
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "docs"))
-    yield imported("wang_page")
-    sys.path.remove(str(ROOT / "docs"))
-
-
-@pytest.fixture(scope="module")
-def picture(page: ModuleType) -> Iterator[ModuleType]:
-    yield imported("label_shift")
-    sys.path.remove(str(ROOT / "docs"))
+def picture() -> ModuleType:
+    return script("docs/label_shift.py")
 
 
 def run(

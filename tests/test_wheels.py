@@ -5,33 +5,20 @@
 
 from __future__ import annotations
 
-import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
+from repository import ROOT, script
 
 pytest.importorskip("hatchling", reason="hatchling, of the group dev, is not installed: make setup")
 
 
 @pytest.fixture(scope="module")
-def wheels() -> Iterator[ModuleType]:
-    """``.ci/wheels.py``, which imports its neighbor."""
-    spec = spec_from_file_location("wheels_script", ROOT / ".ci" / "wheels.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.path.insert(0, str(ROOT / ".ci"))
-    spec.loader.exec_module(module)
-    sys.path.remove(str(ROOT / ".ci"))
-    yield module
-    del sys.modules["metadata"]
+def wheels() -> ModuleType:
+    return script(".ci/wheels.py")
 
 
 @pytest.fixture(scope="module")

@@ -221,10 +221,13 @@ def failure_in(results: Path) -> Failure:
 def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     ask: Ask, tmp_path: Path, fails: str, cause: Cause, reason: str
 ) -> None:
-    plan = ask(f"fails='{fails}'", "method.key=failing")
+    plan, heard = ask(f"fails='{fails}'", "method.key=failing"), Events()
     with pytest.raises(RunFailed) as failed:
-        execute(plan)
+        execute(plan, listeners=[heard])
     failure = failure_in(tmp_path / "results")
+    finished = heard.events[-1]
+    assert isinstance(finished, RunFinished)
+    assert (finished.status, finished.failure, finished.result) == ("failed", failure, None)
     assert (failed.value.cause, failure.cause, failure.run_id) == (cause, cause, plan.run_id)
     assert reason in failure.reason
     assert str(tmp_path / "results" / "failed") in str(failed.value)

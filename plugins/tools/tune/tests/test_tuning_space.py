@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +14,7 @@ from pubench_tune.result import Tuned
 from pubench_tune.sampler import JOURNAL, Kept, Proposals
 from pubench_tune.space import Dimension, Options, Range, TunedMethod, _holding, default_space, space_of
 from pubench_tune.state import Search
+from repository import script
 
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
@@ -395,16 +394,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path, monkeypa
 def test_the_page_counts_searches_that_were_better_equal_and_worse() -> None:
     row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
     rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
-    docs = str(Path(__file__).parents[4] / "docs")
-    sys.path.insert(0, docs)
-    try:
-        spec = importlib.util.spec_from_file_location("evidence_tables", Path(docs, "evidence_tables.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        evidence = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(evidence)
-    finally:
-        sys.path.remove(docs)
+    evidence = script("docs/evidence_tables.py")
     lines = evidence.searches(rows).splitlines()
     assert "| digits | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
     assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
