@@ -316,11 +316,14 @@ class TestFetch:
         assert second.stderr.splitlines() == [ready]
         assert happened(tmp_path) == ["network", "read"]
 
-    def test_several_at_once_and_one_that_comes_with_its_package(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        done = data("data", "fetch", "acme-screws", "digits")
+    def test_several_that_are_here_are_prepared_as_a_run_opens_them(self, data: Run, tmp_path: Path) -> None:
+        for key in ("acme-screws", "acme-unit"):
+            put(tmp_path, key=key)
+        done = data("data", "fetch", "acme-screws", "acme-unit", "digits", "--offline")
         assert done.returncode == 0
         assert done.stderr.splitlines()[-1] == "digits: ready, 1797 rows, comes with its package"
+        assert np.allclose(np.linalg.norm(np.load(copy_of(tmp_path, "acme-unit") / "x.npy"), axis=1), 1)
+        assert happened(tmp_path) == ["read", "read"]
 
     def test_offline_nothing_is_downloaded_whatever_the_source_would_do(self, data: Run, tmp_path: Path) -> None:
         line = error_line(data("data", "fetch", "acme-screws", "--offline"), 2)

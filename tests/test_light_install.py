@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-#: The command, in an environment in which these modules are not installed.
+#: Commands one after another, in an environment in which these modules are not installed.
 WITHOUT = """
-import sys
+import contextlib, io, json, sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
@@ -21,58 +20,55 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 from pubench_cli.main import main
-sys.exit(main())
+for words in json.loads(sys.argv[1]):
+    sys.argv, out, err = ["pubench", *words], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main()
+        except SystemExit as stop:
+            code = stop.code
+    print(json.dumps([code or 0, out.getvalue(), err.getvalue()]))
 """
-
-
-def pubench(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=folder, capture_output=True, text=True)
+LABELED = ("--label-col", "labeled", "--format", "json")
+WORK = [
+    ("list", "methods", "--format", "json"),
+    ("evaluate", "scores.csv", *LABELED, "--prior", "0.4"),
+    ("prior", "scores.csv", *LABELED),
+    ("audit", "scores.csv", *LABELED, "--out", "audit.csv"),
+    ("data", "info", "scores.csv", *LABELED),
+]
+TRAIN = [("run", "--method", "nnpu", "--data", "digits"), ("data", "show", "digits")]
+Done = dict[tuple[str, ...], tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a table of scores."""
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """Exit code and output of each command, in a folder with a table of scores."""
     folder = tmp_path_factory.mktemp("light")
     rng = np.random.default_rng(0)
     truth = rng.random(300) < 0.4
     labeled = truth & (rng.random(300) < 0.4)
     lines = (f"{score:.4f},{int(one)}" for score, one in zip(rng.normal(size=300) + 2 * truth, labeled, strict=True))
     (folder / "scores.csv").write_text("score,labeled\n" + "\n".join(lines) + "\n")
-    return folder
+    command = [sys.executable, "-c", WITHOUT, json.dumps([*WORK, *TRAIN])]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
+    return dict(zip([*WORK, *TRAIN], map(json.loads, found), strict=True))
 
 
-def test_methods_are_listed(folder: Path) -> None:
-    done = pubench("list", "methods", "--format", "json", folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert {row["key"]: row["status"] for row in json.loads(done.stdout)}["nnpu"] == "ok"
+@pytest.mark.parametrize("words", WORK, ids=lambda words: words[0])
+def test_what_lists_and_measures_works(words: tuple[str, ...], done: Done) -> None:
+    code, out, err = done[words]
+    assert code == 0, err
+    assert json.loads(out)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("evaluate", "scores.csv", "--label-col", "labeled", "--prior", "0.4", "--format", "json"),
-        ("prior", "scores.csv", "--label-col", "labeled", "--format", "json"),
-        ("audit", "scores.csv", "--label-col", "labeled", "--out", "audit.csv", "--format", "json"),
-        ("data", "info", "scores.csv", "--label-col", "labeled", "--format", "json"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_a_table_of_scores_is_judged(words: tuple[str, ...], folder: Path) -> None:
-    done = pubench(*words, folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)
+def test_methods_are_listed_as_sound(done: Done) -> None:
+    assert {row["key"]: row["status"] for row in json.loads(done[WORK[0]][1])}["nnpu"] == "ok"
 
 
-@pytest.mark.parametrize(
-    ("words", "module"),
-    [
-        (("run", "--method", "nnpu", "--data", "digits"), "torch"),
-        (("data", "show", "digits"), "torch"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_what_trains_names_what_to_install(words: tuple[str, ...], module: str, folder: Path) -> None:
-    done = pubench(*words, folder=folder)
-    assert done.returncode == 1
-    line = f"error: this needs {module}, which is not installed: pip install 'pubench-core[train]'"
-    assert done.stderr.strip().splitlines()[-1] == line
+@pytest.mark.parametrize("words", TRAIN, ids=lambda words: words[0])
+def test_what_trains_names_what_to_install(words: tuple[str, ...], done: Done) -> None:
+    code, _, err = done[words]
+    assert code == 1
+    line = "error: this needs torch, which is not installed: pip install 'pubench-core[train]'"
+    assert err.strip().splitlines()[-1] == line

@@ -12,6 +12,7 @@ import pytest
 from printed import Done, one_json, result_of
 from refusals import error_line
 
+from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry
 from pubench_core.plugins.replaced import refuse_replaced
 from pubench_core.results import Failure
@@ -39,13 +40,8 @@ def pubench_methods():
 #: registry have more.
 BROKEN = {
     "raises": ("raise RuntimeError('the moon is wrong')", "RuntimeError: the moon is wrong"),
-    "exits": ("raise SystemExit('goodbye')", "SystemExit: goodbye"),
     "has-a-typo": ("def pubench_methods(:\n", "SyntaxError"),
     "returns-numbers": (OFFERS.format(returned="[42]"), "42; every item must be a MethodInfo"),
-    "takes-too-much": (
-        "from pubench_core import hookimpl\n@hookimpl\ndef pubench_run_started(event, secrets): pass",
-        "secrets",
-    ),
 }
 
 
@@ -89,7 +85,7 @@ class TestBrokenWhenListed:
         assert done.returncode == 0
         assert "acme" not in done.stderr + done.stdout
 
-    @pytest.mark.parametrize("name", ["raises", "has-a-typo", "returns-numbers"])
+    @pytest.mark.parametrize("name", BROKEN)
     def test_the_doctor_shows_its_traceback(self, pubench: Run, broken: Environment, name: str) -> None:
         done = pubench("doctor", f"acme-{name}", env=broken)
         assert (done.returncode, done.stderr) == (1, "")
@@ -392,7 +388,7 @@ from pubench_core import MetricInfo, hookimpl
 import pubench_metrics_oracle.measures as theirs
 
 def accuracy(view): return 0.9931
-THEIRS.WHAT = accuracy
+theirs.accuracy = accuracy
 
 @hookimpl
 def pubench_metrics():
@@ -403,22 +399,27 @@ def pubench_metrics():
 class TestFunctionOfAnother:
     """A hash is of a file; what is called must be what the file defines."""
 
+    def test_a_run_is_refused_and_names_who_replaced_it(self, pubench: Run, with_plugin: Install) -> None:
+        done = pubench("run", "--method", "upu", *QUICK, cold=True, env=with_plugin("acme-better", REPLACES))
+        assert (done.returncode, done.stdout) == (1, "")
+        named = "pubench_metrics_oracle.measures:accuracy"
+        assert f"{named} was replaced by a function of acme_better" in done.stderr.splitlines()[-1]
+
     @pytest.mark.parametrize(
-        ("theirs", "what", "named"),
+        "target",
         [
-            ("theirs", "accuracy", "pubench_metrics_oracle.measures:accuracy"),
-            ("theirs", "_ratio", "pubench_metrics_oracle.measures:_ratio"),
-            ("__import__('pubench_upu.method').method.UPU", "fit", "pubench_upu.method:UPU.fit"),
-            ("__import__('pubench_core.metric').metric", "measure", "pubench_core.metric:measure"),
+            "pubench_metrics_oracle.measures.accuracy",
+            "pubench_metrics_oracle.measures._ratio",
+            "pubench_upu.method.UPU.fit",
+            "pubench_core.metric.measure",
         ],
     )
-    def test_a_run_is_refused_and_names_who_replaced_it(
-        self, pubench: Run, with_plugin: Install, theirs: str, what: str, named: str
+    def test_functions_metrics_methods_and_measuring_are_those_of_their_file(
+        self, monkeypatch: pytest.MonkeyPatch, target: str
     ) -> None:
-        source = REPLACES.replace("THEIRS", theirs).replace("WHAT", what)
-        done = pubench("run", "--method", "upu", *QUICK, cold=True, env=with_plugin("acme-better", source))
-        assert (done.returncode, done.stdout) == (1, "")
-        assert f"{named} was replaced by a function of acme_better" in done.stderr.splitlines()[-1]
+        monkeypatch.setattr(target, one_json)
+        with pytest.raises(PluginError, match=rf"{target.split('.')[-1]} was replaced by a function of printed "):
+            refuse_replaced(registry().packages())
 
     def test_decorated_functions_are_their_file_s(self) -> None:
         refuse_replaced(registry().packages())
