@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -408,15 +407,6 @@ class TestUnderstood:
         assert said[start : start + len(facts["notes"])] == facts["notes"]
         assert (facts["labeled"], facts["unlabeled"]) == (N_LABELED, N - N_LABELED)
         assert len(facts["columns"]) == 14
-
-    def test_data_check_imports_no_torch(self, home: Path) -> None:
-        code = (
-            "import sys; sys.argv = ['pubench', 'data', 'check', 'my.csv', '--label-col', 's']\n"
-            "from pubench_cli.main import main\n"
-            "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"
-        )
-        done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, check=True)
-        assert done.stdout.splitlines()[-1] == "False"
 
     def test_data_check_refuses_what_a_run_refuses(self, here: Run, home: Path) -> None:
         table = pd.read_parquet(home / "plain.parquet").assign(copy=lambda frame: frame.s * 5)

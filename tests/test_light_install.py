@@ -36,6 +36,7 @@ WORK = [
     ("prior", "scores.csv", *LABELED),
     ("audit", "scores.csv", *LABELED, "--out", "audit.csv"),
     ("data", "info", "scores.csv", *LABELED),
+    ("data", "check", "scores.csv", *LABELED),
 ]
 TRAIN = [("run", "--method", "nnpu", "--data", "digits"), ("data", "show", "digits")]
 Done = dict[tuple[str, ...], tuple[int, str, str]]
@@ -55,7 +56,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return dict(zip([*WORK, *TRAIN], map(json.loads, found), strict=True))
 
 
-@pytest.mark.parametrize("words", WORK, ids=lambda words: words[0])
+@pytest.mark.parametrize("words", WORK, ids=lambda words: " ".join(words[:2]))
 def test_what_lists_and_measures_works(words: tuple[str, ...], done: Done) -> None:
     code, out, err = done[words]
     assert code == 0, err
