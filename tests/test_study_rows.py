@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from pubench_report.site import write
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
+from repository import ROOT, script
 
 from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.engine.execute import execute
@@ -25,7 +24,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
-ROOT = Path(__file__).parents[1]
+study_rows, summary = script("benchmarks/study_rows.py"), script("benchmarks/summary.py")
+results_page, evidence_tables = script("docs/results_page.py"), script("docs/evidence_tables.py")
 STUDY = """
 name: two-seeds
 methods: [{key: upu, preset: pubench, config: {epochs: 2}}]
@@ -42,16 +42,7 @@ COLUMNS = (
     "method", "data", "mechanism", "c", "scheme", "prior", "seed", "preset", "settings", "criterion", "selected",
     "epoch", "accuracy", "precision", "recall", "f1", "macro-f1", "auc", "run_id", "commit", "machine", "study",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[object]:
-    """``script(name)``: a module of ``benchmarks/`` or ``docs/``."""
-    places = [str(ROOT / "benchmarks"), str(ROOT / "docs")]
-    sys.path[:0] = places
-    yield importlib.import_module
-    for place in places:
-        sys.path.remove(place)
+Rows = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +63,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results
 
 
-def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(script: object, recorded: Path) -> None:
-    rows = script("study_rows").rows(recorded, None)  # type: ignore[operator]
+def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(recorded: Path) -> None:
+    rows = study_rows.rows(recorded, None)
     results = {record.result.run_id: record.result for record in RecordStore(recorded).all().readable}
     assert len(results) == 3
     assert {row["seed"] for row in rows} == {2, 25}
@@ -88,67 +79,61 @@ def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(script: object,
             assert (row["epoch"], row["criterion_oracle"]) == (criterion.epoch, criterion.oracle)
 
 
-def test_rows_say_what_was_set_beyond_preset_and_data_set(script: object, recorded: Path) -> None:
-    rows = script("study_rows").rows(recorded, "two-seeds")  # type: ignore[operator]
+def test_rows_say_what_was_set_beyond_preset_and_data_set(recorded: Path) -> None:
+    rows = study_rows.rows(recorded, "two-seeds")
     assert {row["settings"] for row in rows} == {"epochs=2 validation.fraction=0.05"}
     assert {row["preset"] for row in rows} == {"pubench"}
 
 
-def test_rows_have_the_engine_revision_unless_their_tree_was_uncommitted(script: object, recorded: Path) -> None:
-    module: ModuleType = script("study_rows")  # type: ignore[operator]
+def test_rows_have_the_engine_revision_unless_their_tree_was_uncommitted(recorded: Path) -> None:
     for record in RecordStore(recorded).all().readable:
-        assert module.revision_of(record.result) == str(ENGINE_REVISION)
-    for row in module.rows(recorded, None):
+        assert study_rows.revision_of(record.result) == str(ENGINE_REVISION)
+    for row in study_rows.rows(recorded, None):
         assert row["revision"] == ("" if row["commit"].endswith("-dirty") else str(ENGINE_REVISION))
 
 
-def test_rows_are_in_the_same_order_whenever_they_are_made(script: object, recorded: Path, tmp_path: Path) -> None:
-    command = ["study_rows.py", str(recorded), str(tmp_path / "a.csv")]
-    module: ModuleType = script("study_rows")  # type: ignore[operator]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", command)
-        module.main()
-    with (tmp_path / "a.csv").open(newline="") as file:
-        found = [(row["method"], int(row["seed"]), row["criterion"]) for row in csv.DictReader(file)]
+@pytest.fixture
+def written(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Rows]:
+    """``written(*options)``: what ``study_rows.py`` writes of these records to ``a.csv``."""
+
+    def write(*options: str) -> Rows:
+        monkeypatch.setattr(sys, "argv", ["study_rows.py", str(recorded), str(tmp_path / "a.csv"), *options])
+        study_rows.main()
+        with (tmp_path / "a.csv").open(newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    return write
+
+
+def store(file: Path, columns: Sequence[str], rows: Rows) -> None:
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, columns, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_rows_are_in_the_same_order_whenever_they_are_made(written: Callable[..., Rows], tmp_path: Path) -> None:
+    found = [(row["method"], int(row["seed"]), row["criterion"]) for row in written()]
     assert found == sorted(found)
-    summary = script("summary")  # type: ignore[operator]
     read = list(summary.read_accuracy([tmp_path / "a.csv"]))
     assert [row.seed for row in read] == [2, 25]
     assert read[0].protocol.sets == ("epochs=2", "validation.fraction=0.05")
 
 
-def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(
-    script: object, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module: ModuleType = script("study_rows")  # type: ignore[operator]
-    file = tmp_path / "a.csv"
-
-    def write(*options: str) -> list[dict[str, str]]:
-        monkeypatch.setattr(sys, "argv", ["study_rows.py", str(recorded), str(file), *options])
-        module.main()
-        with file.open(newline="") as lines:
-            return list(csv.DictReader(lines))
-
-    written = write()
-    elsewhere = {**written[0], "run_id": "elsewhere", "seed": "3"}
-    with file.open("w", newline="") as lines:
-        writer = csv.DictWriter(lines, module.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([{**written[0], "code": "another", "run_id": "older"}, elsewhere])
-    both = write("--add")
-    assert [row for row in both if row != elsewhere] == written
+def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(written: Callable[..., Rows], tmp_path: Path) -> None:
+    file, columns, mine = tmp_path / "a.csv", study_rows.COLUMNS, written()
+    elsewhere = {**mine[0], "run_id": "elsewhere", "seed": "3"}
+    store(file, columns, [{**mine[0], "code": "another", "run_id": "older"}, elsewhere])
+    both = written("--add")
+    assert [row for row in both if row != elsewhere] == mine
     assert [row["seed"] for row in both] == sorted((row["seed"] for row in both), key=int)
-    assert write("--add") == both
-    assert write() == written
-    with file.open("w", newline="") as lines:
-        before = [name for name in module.COLUMNS if name != "average-precision"]
-        writer = csv.DictWriter(lines, before, lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerow(elsewhere)
-    assert {**elsewhere, "average-precision": ""} in write("--add")
+    assert written("--add") == both
+    assert written() == mine
+    store(file, [name for name in columns if name != "average-precision"], [elsewhere])
+    assert {**elsewhere, "average-precision": ""} in written("--add")
     file.write_text("method,data\n")
     with pytest.raises(SystemExit, match=r"a\.csv has other columns"):
-        write("--add")
+        written("--add")
 
 
 # -------------------------------------------------------------------- next to the older rows
@@ -172,8 +157,7 @@ def rows(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: Path) -> None:
-    summary = script("summary")  # type: ignore[operator]
+def test_the_row_of_a_study_counts_where_both_have_a_run(rows: Path) -> None:
     found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
     assert {seed: (row.measures["accuracy"], row.file) for seed, row in found.items()} == {
         2: (80.0, "a-study.csv"),
@@ -185,20 +169,18 @@ def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: P
     assert found[25].undefined == {"pa"}
 
 
-def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(script: object, rows: Path) -> None:
+def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(rows: Path) -> None:
     text = (rows / "a-study.csv").read_text()
     for was, now in ((",f1,True,", ",f1,no,"), (",pa,False,", ",pa,True,"), (",f1,no,", ",f1,False,")):
         text = text.replace(was, now)
     (rows / "a-study.csv").write_text(text)
-    summary = script("summary")  # type: ignore[operator]
     found = {row.seed: row for row in summary.read_accuracy([rows / "a-study.csv"])}
     assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
     assert (found[2].measures["accuracy"], found[2].measures["accuracy_by_pa"]) == (80.0, 75.0)
 
 
-def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: object, rows: Path) -> None:
+def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(rows: Path) -> None:
     """Files are read in the order of their names; what a page shows of older rows is marked."""
-    summary = script("summary")  # type: ignore[operator]
     header, *lines = (rows / "a-study.csv").read_text().splitlines()
     for name, revision, accuracy in (("z-study.csv", "1", "81"), ("a-study.csv", summary.ENGINE_REVISION, "80")):
         text = [f"{header},revision", *(f"{line.replace(',80,', f',{accuracy},')},{revision}" for line in lines)]
@@ -206,13 +188,13 @@ def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: 
     found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
     assert (found[2].measures["accuracy"], found[2].older) == (80.0, False)
     assert found[42].older  # of the files with a command per run
-    page = script("results_page").conventional(rows)  # type: ignore[operator]
+    page = results_page.conventional(rows)
     assert "| `upu` † | 3 |" in page
     assert "†: 1 of 3 runs are of an older engine revision" in page
 
 
-def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(script: object, rows: Path) -> None:
-    page = script("results_page").conventional(rows)  # type: ignore[operator]
+def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(rows: Path) -> None:
+    page = results_page.conventional(rows)
     section = page.partition("### Digits")[2]
     accuracy, f1, by_pa = [80, 90, 92], [70, 85, 60], [75, 40]
     expected = [
@@ -231,22 +213,31 @@ def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(script: o
     assert "`nnpu`" in page.partition("Missing on every data set, since not run yet: ")[2]
 
 
-def test_a_criterion_without_a_value_in_any_run_is_undefined(script: object, rows: Path) -> None:
+def test_a_criterion_without_a_value_in_any_run_is_undefined(rows: Path) -> None:
     (rows / "older.csv").unlink()
     text = (rows / "a-study.csv").read_text().replace(study_row(2, "pa", "75", "65"), study_row(2, "pa", "", "", ""))
     (rows / "a-study.csv").write_text(text)
-    page = script("results_page").conventional(rows)  # type: ignore[operator]
+    page = results_page.conventional(rows)
     assert "| `upu` † | 2 | undefined | undefined | 85.00 ± 7.07 | 77.50 ± 10.61 |" in page
 
 
-def test_published_figures_are_of_methods_and_data_sets_by_their_keys(script: object) -> None:
-    published = script("summary").published()  # type: ignore[operator]
+def test_the_page_of_searches_counts_those_that_were_better_equal_and_worse() -> None:
+    row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
+    rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
+    lines = evidence_tables.searches(rows).splitlines()
+    assert "| digits | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
+    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
+    assert "in all" not in evidence_tables.searches([])
+
+
+def test_published_figures_are_of_methods_and_data_sets_by_their_keys() -> None:
+    published = summary.published()
     assert published["nnpu", "spambase"] == "81.66 ± 2.73"
     assert len(published) == 19 * 8
 
 
-def test_the_page_of_results_has_a_place_for_the_tables(script: object) -> None:
-    marker = script("results_page").MARKER  # type: ignore[operator]
+def test_the_page_of_results_has_a_place_for_the_tables() -> None:
+    marker = results_page.MARKER
     assert (ROOT / "docs" / "pages" / "results.md").read_text(encoding="utf-8").count(marker) == 1
 
 
@@ -259,19 +250,13 @@ def test_every_study_file_is_readable_and_says_its_purpose() -> None:
         assert spec.description
 
 
-def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(
-    script: object, recorded: Path, tmp_path: Path
-) -> None:
+def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(recorded: Path, tmp_path: Path) -> None:
     """Rows do not say which arrays were read, and their measures are rounded: neither is a contradiction."""
-    module: ModuleType = script("study_rows")  # type: ignore[operator]
-    mine = module.rows(recorded, None)
+    mine = study_rows.rows(recorded, None)
     others = [
         row | {"method": "pn", "settings": "validation.fraction=0.05", "run_id": f"{row['seed']:016x}"} for row in mine
     ]
-    with (tmp_path / "rows.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, module.COLUMNS)
-        writer.writeheader()
-        writer.writerows([*mine, *others])
+    store(tmp_path / "rows.csv", study_rows.COLUMNS, [*mine, *others])
     said: list[str] = []
     asked = write.SiteOptions((recorded, tmp_path / "rows.csv"), tmp_path / "site", study="two-seeds")
     assert write.write_site(asked, said.append).records == 4

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -25,6 +25,7 @@ from pubench_track.sending import Sent, send_missing
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RunFailed, without_password
 from pubench_core.plugins.events import RunFinished
@@ -93,13 +94,12 @@ def results(new: Path, tracking_database: Path) -> Path:
     return new
 
 
-def sent(results: Path) -> list[Any]:
+def sent(results: Path) -> list[tuple[str, str]]:
+    """(run id, how its MLflow run ended) of every one."""
     client = MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
-    found = client.get_experiment_by_name("pubench/toy")
-    assert found is not None
-    runs = client.search_runs([found.experiment_id])
-    assert {run.info.status for run in runs} == {"FINISHED"}
-    return sorted(run.data.tags["pubench.run_id"] for run in runs)
+    (experiment,) = client.search_experiments(filter_string="name = 'pubench/toy'")
+    runs = client.search_runs([experiment.experiment_id])
+    return sorted((run.data.tags["pubench.run_id"], run.info.status) for run in runs)
 
 
 def test_four_first_runs_at_once_are_all_tracked(new: Path) -> None:
@@ -107,7 +107,7 @@ def test_four_first_runs_at_once_are_all_tracked(new: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", SEND, *map(str, folders)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert sent(new) == [folder.name for folder in folders]
+    assert sent(new) == [(folder.name, "FINISHED") for folder in folders]
     assert {path.name for path in new.iterdir()} >= {"mlflow.db", *(folder.name for folder in folders)}
     assert not list(new.glob("*.new*"))
 
@@ -126,7 +126,7 @@ def test_a_database_that_was_half_made_is_none(new: Path, monkeypatch: pytest.Mo
             send_record(folder)
     assert not (new / "mlflow.db").exists()
     send_record(folder)
-    assert sent(new) == [folder.name]
+    assert sent(new) == [(folder.name, "FINISHED")]
 
 
 @pytest.mark.parametrize("damage", ["no environment", "bad environment", "bad trace", "no files"])
@@ -154,34 +154,23 @@ def test_a_bad_record_is_named_and_the_others_are_sent(
     assert (done.sent, done.already_there, len(done.left_out)) == (2, 0, 1)
     assert (str(folders[1]) in str(done.left_out[0])) == (damage != "no files")
     assert "\n" not in str(done.left_out[0])
-    assert {folders[0].name, folders[2].name} <= set(self_finished(results))
-
-
-def self_finished(results: Path) -> Iterator[str]:
-    client = MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
-    found = client.get_experiment_by_name("pubench/toy")
-    assert found is not None
-    for run in client.search_runs([found.experiment_id]):
-        if run.info.status == "FINISHED":
-            yield run.data.tags["pubench.run_id"]
+    assert {(folder.name, "FINISHED") for folder in (folders[0], folders[2])} <= set(sent(results))
 
 
 class TestATrackerThatCannotBeOpened:
-    def uri(self, kind: str, tmp_path: Path) -> str:
-        match kind:
-            case "no folder":
-                return f"sqlite:///{tmp_path / 'nowhere' / 'mlflow.db'}"
-            case "no database":
-                (tmp_path / "text.db").write_text("text")
-                return f"sqlite:///{tmp_path / 'text.db'}"
-            case "no driver":
-                return f"nosuch://ann:{SECRET}@127.0.0.1/db"
-            case _:
-                return f"http://ann:{SECRET}@127.0.0.1:9"
-
-    @pytest.mark.parametrize("kind", ["no folder", "no database", "no driver", "no server"])
-    def test_is_one_line_without_the_password_and_soon(self, results: Path, tmp_path: Path, kind: str) -> None:
-        folder, uri, started = make_record(results, 1), self.uri(kind, tmp_path), time.perf_counter()
+    @pytest.mark.parametrize(
+        "uri",
+        [
+            "sqlite:///{folder}/nowhere/mlflow.db",
+            "sqlite:///{folder}/text.db",
+            f"nosuch://ann:{SECRET}@127.0.0.1/db",
+            f"http://ann:{SECRET}@127.0.0.1:9",
+        ],
+        ids=["no folder", "no database", "no driver", "no server"],
+    )
+    def test_is_one_line_without_the_password_and_soon(self, results: Path, tmp_path: Path, uri: str) -> None:
+        (tmp_path / "text.db").write_text("text")
+        folder, uri, started = make_record(results, 1), uri.format(folder=tmp_path), time.perf_counter()
         for send in (lambda: send_record(folder, uri), lambda: track(results, uri)):
             with pytest.raises(SinkUnavailable) as error:
                 send()
@@ -206,16 +195,20 @@ class TestATrackerThatCannotBeOpened:
             assert time.perf_counter() - started < 5
 
     def test_a_locked_database_is_not_waited_for(self, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        folder = make_record(results, 1)
-        send_record(folder)
+        send_record(make_record(results, 1))
         monkeypatch.setattr(sink, "LOCKED", 0.2)
-        blocker = sqlite3.connect(results / "mlflow.db")
-        blocker.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(SinkUnavailable, match="database is locked"):
-            send_record(make_record(results, 2))
-        blocker.rollback()
+        with sqlite3.connect(results / "mlflow.db") as blocker:
+            blocker.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(SinkUnavailable, match="database is locked"):
+                send_record(make_record(results, 2))
         blocker.close()
         assert track(results).sent == 1
+
+
+def plan_of_worst(results: Path, *sets: str) -> Plan:
+    plugins = Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)])
+    given = ("data.key=digits", "method.key=worst", f"execution.results={results}", "execution.threads=1")
+    return resolve([assigned(*given, *sets)], plugins)
 
 
 def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> None:
@@ -229,11 +222,7 @@ def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> N
         assert (outcome.folder / RESULT).exists()
         order.append("shown")
 
-    plan = resolve(
-        [assigned("data.key=digits", "method.key=worst", f"execution.results={tmp_path}", "execution.threads=1")],
-        Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]),
-    )
-    execute(plan, listeners=[Tracker()], stored=shown)
+    execute(plan_of_worst(tmp_path), listeners=[Tracker()], stored=shown)
     assert order == ["shown", "tracker"]
 
 
@@ -268,9 +257,7 @@ def test_a_password_reaches_the_tracker_and_no_file(tmp_path: Path, does: str) -
             heard.append(spec.execution.tracking_uri)
 
     uri = f"postgresql://ann:{SECRET}@host/db"
-    given = ("data.key=digits", "method.key=worst", f"does={does}", "execution.save_model=true", "execution.threads=1")
-    layer = assigned(*given, f"execution.results={tmp_path}", f"execution.tracking_uri={uri}")
-    plan = resolve([layer], Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]))
+    plan = plan_of_worst(tmp_path, f"does={does}", "execution.save_model=true", f"execution.tracking_uri={uri}")
     with nullcontext() if does == "nothing" else pytest.raises(RunFailed):
         execute(plan, listeners=[Tracker()])
     assert heard == [uri]
@@ -327,25 +314,23 @@ class TestThePage:
         (tmp_path / "results").mkdir()
         return tmp_path
 
-    def command(self, port: int) -> list[str]:
+    def page(self, folder: Path, port: int) -> subprocess.Popen[str]:
         heed = (
             "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
         )
         script = str(Path(sys.executable).with_name("pubench"))
         words = ["ui", "--tracking-uri", f"postgresql://ann:{SECRET}@host/db", "--port", str(port)]
-        return [sys.executable, "-c", heed, script, *words]
+        command, env = [sys.executable, "-c", heed, script, *words], {**os.environ, "PYTHONPATH": str(folder / "fake")}
+        return subprocess.Popen(command, cwd=folder, env=env, stdout=-1, stderr=-1, text=True)
 
-    def port(self) -> int:
+    def free_port(self) -> int:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             return int(free.getsockname()[1])
 
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0), (signal.SIGHUP, 129)])
     def test_a_signal_ends_it_and_everything_that_it_started(self, folder: Path, number: int, code: int) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(folder / "fake")}
-        with subprocess.Popen(
-            self.command(self.port()), cwd=folder, env=environment, stdout=-1, stderr=-1, text=True
-        ) as page:
+        with self.page(folder, self.free_port()) as page:
             deadline = time.monotonic() + 60
             while not (folder / "words").exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -363,13 +348,13 @@ class TestThePage:
             used.bind(("127.0.0.1", 0))
             used.listen()
             port = used.getsockname()[1]
-            done = subprocess.run(self.command(port), cwd=folder, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"error: port {port} cannot be used (Address already in use); name another with --port\n"
+            page = self.page(folder, port)
+            out, err = page.communicate()
+        assert (page.returncode, out) == (2, "")
+        assert err == f"error: port {port} cannot be used (Address already in use); name another with --port\n"
 
     def test_a_server_that_ends_by_itself_is_an_error(self, folder: Path) -> None:
         (folder / "fake" / "mlflow" / "__main__.py").write_text("")
-        environment = {**os.environ, "PYTHONPATH": str(folder / "fake")}
-        done = subprocess.run(self.command(self.port()), cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 1
-        assert done.stderr == "error: mlflow server exited with code 0; see its output above\n"
+        page = self.page(folder, self.free_port())
+        _, err = page.communicate()
+        assert (page.returncode, err) == (1, "error: mlflow server exited with code 0; see its output above\n")

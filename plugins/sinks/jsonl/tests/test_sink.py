@@ -13,11 +13,9 @@ from made_results import made_result
 from pubench_jsonl.sink import JsonLines
 from pubench_track.sending import send_missing
 
-from pubench_core.plugins.info import SinkInfo
-from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT, result_text
 from pubench_core.records.record import Record
-from pubench_core.sinks import SinkUnavailable, open_sink
+from pubench_core.sinks import SinkUnavailable
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -90,19 +88,17 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         JsonLines(tmp_path, str(tmp_path / "text" / "x.jsonl")).send(record)
 
 
-def test_the_jsonl_sink_gets_no_run_that_does_not_name_it() -> None:
-    assert not registry().find(SinkInfo, "jsonl").automatic
-    assert isinstance(open_sink("jsonl", Path("results")), JsonLines)
-
-
 def test_a_run_that_names_the_jsonl_sink_is_sent_and_track_completes_it(
     pubench_in: Callable[[Path], Run], tmp_path: Path
 ) -> None:
     pubench = pubench_in(tmp_path)
-    run = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=1", "--threads", "1")
-    done = pubench(*run, "--sinks", "jsonl=runs.jsonl", "--tracking-uri", "sqlite:///nowhere/x.db")
+    no_server = ("--tracking-uri", "sqlite:///nowhere/x.db")
+    run = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=1", "--threads", "1", *no_server)
+    done = pubench(*run, "--sinks", "jsonl=runs.jsonl")
     assert done.returncode == 0, done.stderr
     (line,) = lines(tmp_path / "runs.jsonl")
     assert (tmp_path / "results" / str(line["run_id"])).is_dir()
     assert pubench("track", "--to", "jsonl=runs.jsonl").stdout == "0 sent, 1 already there, 0 left out: runs.jsonl\n"
     assert pubench("track", "--to", "jsonl").stdout == "1 sent, 0 already there, 0 left out: results/records.jsonl\n"
+    assert pubench(*run, "--seed", "3").returncode == 0
+    assert len(lines(tmp_path / "results" / "records.jsonl")) == 1  # the sink was not named

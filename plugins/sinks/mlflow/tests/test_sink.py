@@ -9,44 +9,25 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow.sink import MlflowSink
 from pubench_track.sending import Sent, send_missing
 
-from pubench_core.errors import RecordError
 from pubench_core.plugins.events import Listeners, RunFinished
 from pubench_core.records.files import RESULT
-from pubench_core.records.record import OtherFormat, Record, read_record
-from pubench_core.records.store import RecordStore
+from pubench_core.records.record import read_record
 from pubench_core.results import RECORD_VERSION
 from pubench_core.sinks import listeners_of
 from pubench_core.specs import ExecutionSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 #: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
-RUN = [
-    "run",
-    "--method",
-    "nnpu",
-    "--data",
-    "digits",
-    "--set",
-    "epochs=2",
-    "--set",
-    "steps_per_epoch=60",
-    "--threads",
-    "1",
-]
-
-
+SHORT = ("--set", "epochs=2", "--set", "steps_per_epoch=60")
+RUN = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", *SHORT)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def track(results: Path, uri: str | None = None) -> Sent:
-    return send_missing(MlflowSink(results, uri), results)
 
 
 def send_record(folder: Path, uri: str | None = None) -> None:
@@ -77,19 +58,19 @@ def client(results: Path) -> MlflowClient:
     return MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
 
 
-def tracked(results: Path) -> list[object]:
-    found = client(results).get_experiment_by_name("pubench/digits")
-    return list(client(results).search_runs([found.experiment_id])) if found is not None else []
+def tracked(client: MlflowClient) -> list[Any]:
+    (experiment,) = client.search_experiments(filter_string="name = 'pubench/digits'")
+    return list(client.search_runs([experiment.experiment_id]))
 
 
-def records(results: Path) -> tuple[Record, ...]:
-    return RecordStore(results).all().readable
+def record_in(results: Path) -> Path:
+    (folder,) = (path.parent for path in results.glob(f"*/{RESULT}"))
+    return folder
 
 
 def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
-    (run,) = client(results).search_runs([client(results).get_experiment_by_name("pubench/digits").experiment_id])
-    (record,) = records(results)
-    result = record.result
+    (run,) = tracked(client(results))
+    result = read_record(record_in(results)).result
     assert run.data.metrics["test/accuracy"] == result.test["accuracy"]
     for name, criterion in result.criteria.items():
         for part, measures in criterion.measures.items():
@@ -112,16 +93,15 @@ def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
 
 
 def test_tracking_again_adds_nothing(results: Path) -> None:
-    before = len(tracked(results))
     for _ in range(2):
-        assert track(results) == Sent(sent=0, already_there=1)
-    assert len(tracked(results)) == before == 1
+        assert send_missing(MlflowSink(results, None), results) == Sent(sent=0, already_there=1)
+    assert len(tracked(client(results))) == 1
 
 
 def test_a_send_that_was_cut_off_is_replaced(
     results: Path, tmp_path: Path, tracking_database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder,) = [p.parent for p in results.glob(f"*/{RESULT}")]
+    folder = record_in(results)
     uri = f"sqlite:///{shutil.copy(tracking_database, tmp_path / 'other.db')}"
 
     def killed(*_: object) -> None:
@@ -135,8 +115,7 @@ def test_a_send_that_was_cut_off_is_replaced(
     send_record(folder, uri)
     assert MlflowSink(results, uri).has(read_record(folder))
     send_record(folder, uri)
-    other = MlflowClient(tracking_uri=uri)
-    (run,) = other.search_runs([other.get_experiment_by_name("pubench/digits").experiment_id])
+    (run,) = tracked(MlflowClient(tracking_uri=uri))
     assert run.info.status == "FINISHED"
 
 
@@ -213,7 +192,7 @@ class TestRecordsThatCannotBeRead:
     @pytest.fixture
     def mixed(self, results: Path, tmp_path: Path) -> Path:
         folder = tmp_path / "results"
-        source = records(results)[0].folder
+        source = next(results.glob(f"*/{RESULT}")).parent
         for name in ("sound", "older", "damaged"):
             shutil.copytree(source, folder / name)
         plain = json.loads((folder / "older" / RESULT).read_text())
@@ -228,21 +207,10 @@ class TestRecordsThatCannotBeRead:
             done = pubench(mixed, "track")
             assert done.returncode == 0, done.stderr
             assert done.stdout == f"{sent} sent, {there} already there, 2 left out: {uri}\n"
-            assert done.stderr.splitlines() == [
-                f"left out: {mixed / 'damaged' / RESULT} cannot be read (Expecting property name enclosed in double "
-                "quotes: line 1 column 2 (char 1)); move it away (--force runs it again)",
-                f"left out: {mixed / 'older' / RESULT} is a record of format 3; this version of pubench reads format "
-                "4. It is kept as it is, and its run can be run again",
-            ]
-        assert len(tracked(mixed)) == 1
-
-    def test_why_each_was_left_out_is_part_of_the_answer(self, mixed: Path) -> None:
-        done = track(mixed)
-        assert (done.sent, done.already_there) == (1, 0)
-        assert {(type(error), getattr(error, "version", None)) for error in done.left_out} == {
-            (RecordError, None),
-            (OtherFormat, 3),
-        }
+            damaged, older = done.stderr.splitlines()
+            assert damaged.startswith(f"left out: {mixed / 'damaged' / RESULT} cannot be read (")
+            assert older.startswith(f"left out: {mixed / 'older' / RESULT} is a record of format 3; this version")
+        assert len(tracked(client(mixed))) == 1
 
     def test_where_none_can_be_read_nothing_is_created(self, pubench: Run, mixed: Path) -> None:
         shutil.rmtree(mixed / "sound")

@@ -14,11 +14,13 @@ import pandas as pd
 import pytest
 from pubench_crossfit.plans import folds_of, refit_of
 from pubench_predict.saved_model import models_in
+from sklearn.datasets import load_breast_cancer
 
 import pubench
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.generator import Part, Split, cut
 from pubench_core.engine import execute as execution
+from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -26,6 +28,7 @@ from pubench_core.errors import RequestError, RunFailed
 from pubench_core.plugins import registry
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores, state_model
+from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Result
@@ -35,6 +38,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 NNPU = ("data.key=breast-cancer", "method.key=nnpu", "epochs=4", "batch_size=64", "execution.threads=1")
 DOUBLES = ("data.key=breast-cancer", "execution.threads=1")
 Ask = Callable[..., Plan]
+Stored = Callable[[str], Record]
+INSTALLED = Registry([*entry_points(group=GROUP)])
 
 
 @pytest.fixture
@@ -47,6 +52,32 @@ def ask(tmp_path: Path) -> Ask:
         return resolve([assigned(*of, f"execution.results={tmp_path / 'results'}", *cut_into, *sets)], plugins)
 
     return ask
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Stored:
+    def record_of(run_id: str) -> Record:
+        found = RecordStore(tmp_path / "results").find(run_id)
+        assert found is not None
+        return found
+
+    return record_of
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """``failing(2)``: from now on, training of that fold fails."""
+    compute = execution.compute
+
+    def replace(fold: int) -> None:
+        def fails(plan: Plan, *given: Any) -> Any:
+            if plan.spec.validation.fold == fold:
+                raise RunFailed("the loss is nan", cause="non-finite")
+            return compute(plan, *given)
+
+        monkeypatch.setattr(execution, "compute", fails)
+
+    return replace
 
 
 @pytest.fixture
@@ -77,16 +108,6 @@ def test_parts_are_disjoint_and_hold_every_row_once(folds: int) -> None:
         assert labeled[part.validation.rows - 100].tolist() == part.validation.labeled.tolist()
     for counts in ([p.validation.n_labeled for p in parts], [len(p.validation.rows) for p in parts]):
         assert max(counts) - min(counts) <= 2
-
-
-def test_rows_that_are_one_instance_are_in_one_part() -> None:
-    rows, labeled = np.arange(60), np.arange(60) < 12
-    whole = Split(Part(rows, labeled), Part(rows[:0], labeled[:0]), rows[:0])
-    equal = np.r_[np.arange(12), np.arange(48)]  # each labeled row is there a second time, unlabeled
-    parts = [cut(whole, 3, number, seed=2, equal=equal) for number in (1, 2, 3)]
-    held = [set(equal[part.validation.rows]) for part in parts]
-    assert sorted(value for values in held for value in values) == list(range(48))
-    assert [part.validation.n_labeled for part in parts] == [4, 4, 4]
 
 
 def test_a_labeled_row_of_a_table_and_its_copy_are_held_out_together(ask: Ask, table: tuple[str, ...]) -> None:
@@ -138,8 +159,6 @@ def test_no_row_is_scored_by_a_model_that_saw_it(ask: Ask, scheme: str) -> None:
 
 def test_nothing_of_a_held_out_fold_reaches_its_model(ask: Ask) -> None:
     """The training rows and the validation rows of a fold are those of the cut, preprocessing included."""
-    from pubench_core.engine.build import build_problem
-
     whole = build_problem(ask())
     folds = [build_problem(one) for one in folds_of(ask())]
     rows = whole.split.train.rows
@@ -154,12 +173,9 @@ def test_nothing_of_a_held_out_fold_reaches_its_model(ask: Ask) -> None:
 # -------------------------------------------------------------------- the joint record
 
 
-def test_a_criterion_is_the_mean_over_the_folds_epoch_by_epoch(ask: Ask) -> None:
-    plan = ask()
-    done = execute(plan)
-    store = RecordStore(plan.spec.execution.results)
-    folds = [store.find(run_id) for run_id in done.result.folds]
-    traces = [pd.read_csv(one.folder / "trace.csv") for one in folds if one is not None]
+def test_a_criterion_is_the_mean_over_the_folds_epoch_by_epoch(ask: Ask, stored: Stored) -> None:
+    done = execute(ask())
+    traces = [pd.read_csv(stored(run_id).folder / "trace.csv") for run_id in done.result.folds]
     for name in ("pauc", "oa", "f1"):
         means = {epoch: statistics.fmean(t[f"criterion-{name}"][epoch - 1] for t in traces) for epoch in (1, 2, 3, 4)}
         chosen = done.result.criteria[name]
@@ -167,16 +183,12 @@ def test_a_criterion_is_the_mean_over_the_folds_epoch_by_epoch(ask: Ask) -> None
         assert means[chosen.epoch or 0] == chosen.value
 
 
-def test_out_of_fold_scores_and_mean_test_scores_are_those_of_the_folds(ask: Ask) -> None:
-    plan = ask()
-    done = execute(plan)
-    arrays, store = read_scores(done.folder), RecordStore(plan.spec.execution.results)
-    chosen = done.result.criteria["pauc"]
+def test_out_of_fold_scores_and_mean_test_scores_are_those_of_the_folds(ask: Ask, stored: Stored) -> None:
+    done = execute(ask())
+    arrays, chosen = read_scores(done.folder), done.result.criteria["pauc"]
     of_test, place = [], {row: k for k, row in enumerate(arrays["validation_rows"])}
     for number, run_id in enumerate(done.result.folds, start=1):
-        record = store.find(run_id)
-        assert record is not None
-        mine, state = read_scores(record.folder), f"epoch-{chosen.epoch}"
+        mine, state = read_scores(stored(run_id).folder), f"epoch-{chosen.epoch}"
         at = [place[row] for row in mine["validation_rows"]]
         assert (arrays["validation_fold"][at] == number).all()
         assert np.array_equal(
@@ -243,15 +255,8 @@ def test_folds_that_were_killed_and_resumed_give_the_same_bits(
     assert resumed.result.criteria == whole.result.criteria
 
 
-def test_a_fold_that_fails_fails_the_run(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    compute = execution.compute
-
-    def failing(plan: Plan, *given: Any) -> Any:
-        if plan.spec.validation.fold == 2:
-            raise RunFailed("the loss is nan", cause="non-finite")
-        return compute(plan, *given)
-
-    monkeypatch.setattr(execution, "compute", failing)
+def test_a_fold_that_fails_fails_the_run(ask: Ask, failing: Callable[[int], None]) -> None:
+    failing(2)
     with pytest.raises(RunFailed, match=r"fold 2 of 3: .*the loss is nan"):
         execute(ask())
 
@@ -282,7 +287,7 @@ def test_the_mean_of_the_models_scores_new_rows(ask: Ask, table: tuple[str, ...]
     """Each model gives the rows that it did not see the scores of the record."""
     plan = ask("execution.save_model=true", of=table)
     done = execute(plan)
-    models = models_in(done.folder, Registry([*entry_points(group=GROUP)]))
+    models = models_in(done.folder, INSTALLED)
     arrays, state = read_scores(done.folder), done.result.chosen.snapshot
     assert plan.data.table is not None
     for number, model in enumerate(models, start=1):
@@ -304,7 +309,9 @@ def test_a_drawn_test_part_is_scored_by_all_models(ask: Ask, table: tuple[str, .
 # -------------------------------------------------------------------- one more model of all rows
 
 
-def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(ask: Ask, table: tuple[str, ...]) -> None:
+def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(
+    ask: Ask, table: tuple[str, ...], stored: Stored
+) -> None:
     mean = execute(ask("execution.save_model=true", of=table))
     plan = ask("execution.save_model=true", "validation.refit=all", of=table)
     trained: list[str] = []
@@ -315,50 +322,36 @@ def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(ask: Ask,
     chosen = done.result.chosen
     assert chosen.epoch == mean.result.chosen.epoch
     assert (chosen.value, chosen.threshold) == (mean.result.chosen.value, mean.result.chosen.threshold)
-    (model,) = models_in(done.folder, Registry([*entry_points(group=GROUP)]))
+    (model,) = models_in(done.folder, INSTALLED)
     refit = refit_of(plan)
     assert refit is not None
-    store = RecordStore(plan.spec.execution.results)
-    record = store.find(refit.run_id)
-    assert record is not None
+    record = stored(refit.run_id)
     assert record.result.data.train.rows == done.result.data.train.rows == 240
     assert record.result.data.validation.rows == 0
     kept = (record.folder / state_model(f"epoch-{chosen.epoch}")).read_bytes()
     assert (done.folder / MODEL).read_bytes() == kept
     assert plan.data.table is not None
-    before = np.mean(
-        [m.scores(plan.data.table.x) for m in models_in(mean.folder, Registry([*entry_points(group=GROUP)]))], 0
-    )
+    before = np.mean([one.scores(plan.data.table.x) for one in models_in(mean.folder, INSTALLED)], 0)
     assert not np.allclose(model.scores(plan.data.table.x), before)
     assert pubench.verify(done.folder.parent).ok
 
 
-def test_test_scores_are_those_of_the_model_of_all_rows(ask: Ask) -> None:
+def test_test_scores_are_those_of_the_model_of_all_rows(ask: Ask, stored: Stored) -> None:
     plan = ask("validation.refit=all")
-    done = execute(plan)
-    refit = refit_of(plan)
+    done, refit = execute(plan), refit_of(plan)
     assert refit is not None
-    record = RecordStore(plan.spec.execution.results).find(refit.run_id)
-    assert record is not None
-    state = f"epoch-{done.result.criteria['pauc'].epoch}"
-    mine, theirs = read_scores(done.folder), read_scores(record.folder)
-    found = mine[scores_name("test", done.result.criteria["pauc"].snapshot)]
-    assert np.array_equal(found, theirs[scores_name("test", state)])
-    assert done.result.refit == record.result.run_id
+    assert done.result.refit == refit.run_id
+    chosen = done.result.criteria["pauc"]
+    mine, theirs = read_scores(done.folder), read_scores(stored(refit.run_id).folder)
+    theirs_chosen = theirs[scores_name("test", f"epoch-{chosen.epoch}")]
+    assert np.array_equal(mine[scores_name("test", chosen.snapshot)], theirs_chosen)
     assert execute(plan).reused
 
 
-def test_it_is_refused_without_folds_and_named_if_it_fails(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_refused_without_folds_and_named_if_it_fails(ask: Ask, failing: Callable[[int], None]) -> None:
     with pytest.raises(RequestError, match=r"validation.refit all needs validation.folds"):
         ask("validation.refit=all", folds=None)
-    compute = execution.compute
-
-    def failing(plan: Plan, *given: Any) -> Any:
-        if plan.spec.validation.fold == 0:
-            raise RunFailed("the loss is nan", cause="non-finite")
-        return compute(plan, *given)
-
-    monkeypatch.setattr(execution, "compute", failing)
+    failing(0)
     with pytest.raises(RunFailed, match=r"model of all rows: .*the loss is nan"):
         execute(ask("validation.refit=all"))
 
@@ -373,11 +366,15 @@ def test_a_run_of_python_has_folds(tmp_path: Path) -> None:
     assert [run.run_id for run in pubench.load_results(tmp_path)] == [done.run_id]
 
 
-def test_an_estimator_has_folds() -> None:
-    from sklearn.datasets import load_breast_cancer
-
+@pytest.fixture
+def tumors() -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and which are labeled: every third malignant one."""
     x, y = load_breast_cancer(return_X_y=True)
-    labeled = (y == 0) & (np.arange(len(y)) % 3 == 0)
+    return x, (y == 0) & (np.arange(len(y)) % 3 == 0)
+
+
+def test_an_estimator_has_folds(tumors: tuple[np.ndarray, np.ndarray]) -> None:
+    x, labeled = tumors
     model = pubench.PUClassifier("upu", prior=0.37, cv=3, decision="prior", epochs=5, threads=1).fit(x, labeled)
     scores = model.out_of_fold_scores_
     assert scores is not None
@@ -389,11 +386,8 @@ def test_an_estimator_has_folds() -> None:
     assert np.corrcoef(scores, model.decision_function(x))[0, 1] > 0.8
 
 
-def test_an_estimator_scores_new_rows_with_one_model_of_all_rows() -> None:
-    from sklearn.datasets import load_breast_cancer
-
-    x, y = load_breast_cancer(return_X_y=True)
-    labeled = (y == 0) & (np.arange(len(y)) % 3 == 0)
+def test_an_estimator_scores_new_rows_with_one_model_of_all_rows(tumors: tuple[np.ndarray, np.ndarray]) -> None:
+    x, labeled = tumors
     of = {"prior": 0.37, "cv": 3, "epochs": 4, "threads": 1}
     mean, one = (pubench.PUClassifier("upu", refit=refit, **of).fit(x, labeled) for refit in ("mean", "all"))
     assert (len(mean._saved()), len(one._saved())) == (3, 1)

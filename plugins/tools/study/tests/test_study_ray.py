@@ -18,7 +18,6 @@ from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Ended, Orders, Progressed
 
 from pubench_core.data.dataset import data_root
-from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
@@ -93,11 +92,3 @@ def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path:
         assert arrays.keys() == on_ray[run_id].keys()
         assert all(np.array_equal(arrays[name], on_ray[run_id][name]) for name in arrays)
     assert not (tmp_path / "ray" / "superseded").exists()
-
-
-def test_an_address_that_does_not_answer_is_one_line() -> None:
-    from pubench_study.on_ray import RayPool
-
-    for address, said in (("127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"), ("nonsense", "HOST:PORT")):
-        with pytest.raises(RequestError, match=said):
-            RayPool.connect(address, 1, Orders(results=Path("unused")))

@@ -19,6 +19,7 @@ from made_results import made_failure
 from pubench_study.task import Ended, Orders, Progressed, RunTask, carry_out
 from pubench_tune import curves, driver, sampler
 from pubench_tune.sampler import JOURNAL
+from refusals import error_line
 
 import pubench
 from pubench_core.plugins.info import MetricInfo
@@ -387,12 +388,6 @@ def test_a_search_that_another_process_carries_out_is_refused() -> None:
         tuned(2)
 
 
-def test_two_runs_at_once_give_valid_trials() -> None:
-    found = tuned(6, jobs=2)
-    assert [trial.number for trial in found.trials] == list(range(6))
-    assert {trial.state for trial in found.trials} <= {"done", "pruned"}
-
-
 # -------------------------------------------------------------------- the command
 
 
@@ -422,28 +417,23 @@ def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
     ("words", "said"),
     [
         (("tune", "nnpu"), "no data given"),
-        (("tune", "nnpuu", "--data", "digits"), "did you mean 'nnpu'"),
         ((*WORDS, "--criterion", "last"), "criterion last has no value to compare trials by"),
         ((*WORDS, "--space", "gama=0..1"), "--space gama=0..1: unknown hyper-parameter of nnpu 'gama'"),
         ((*WORDS, "--out", "no/best.yaml"), "there is no folder no"),
-        ((*WORDS, "--out", "."), "--out . names no file"),
+        ((*WORDS, "--out", "/dev/null"), "--out /dev/null is not a regular file"),
         ((*WORDS, "--set", "seed=3"), "--set seed: a search takes --seeds"),
         (("tune", "puet", "--data", "digits"), "declares no ranges to tune"),
         ((*WORDS, "--max-time", "soon"), "--max-time must be a time such as 90s, 10m or 1h30m, got 'soon'"),
     ],
 )
 def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ...], said: str) -> None:
-    done = pubench(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert said in error_line(pubench(*words))
 
 
 def test_a_refusal_names_no_criterion_that_cannot_be_tuned_by(pubench: Run) -> None:
-    done = pubench(*WORDS, "--trials", "1", "--set", "validation.fraction=0")
-    assert done.returncode == 2
-    assert "selection criterion 'pa' is undefined on this split: there is no validation part" in done.stderr
-    assert done.stderr.strip().endswith("would do")
+    line = error_line(pubench(*WORDS, "--trials", "1", "--set", "validation.fraction=0"))
+    assert "selection criterion 'pa' is undefined on this split: there is no validation part" in line
+    assert line.endswith("would do")
 
 
 def test_the_seed_of_a_file_counts_and_what_it_sets_can_be_tuned_from_there(pubench: Run, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from pubench_tune.result import Tuned
 from pubench_tune.sampler import JOURNAL, Kept, Proposals
 from pubench_tune.space import Dimension, Options, Range, TunedMethod, _holding, default_space, space_of
 from pubench_tune.state import Search
-from repository import script
 
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
@@ -143,25 +142,21 @@ def test_a_method_without_ranges_or_hyper_parameters_says_so() -> None:
 # -------------------------------------------------------------------- bars
 
 
-def test_no_bar_before_enough_runs_have_finished_nor_in_the_first_half_of_their_epochs() -> None:
-    course = (0.5, 0.6, 0.7, 0.8)
-    assert bar_of([course] * (STARTUP - 1), "pa", higher_is_better=True) is None
-    bar = bar_of([course] * STARTUP, "pa", higher_is_better=True)
-    assert bar == Bar("pa", True, (None, None, 0.7, 0.8))
+COURSE = (0.5, 0.6, 0.7, 0.8)
 
 
-def test_the_bar_is_the_median_and_a_run_that_ended_early_keeps_its_last_value() -> None:
-    courses = [(0.1, 0.9), (0.2, 0.2, 0.2), (0.3, 0.3, 0.3), (None, 0.4, 0.4), (0.5, 0.5, 0.5)]
-    bar = bar_of(courses, "pa", higher_is_better=True)
-    assert bar is not None
-    assert bar.at == (None, 0.4, 0.4)
-
-
-def test_at_an_epoch_without_enough_values_there_is_no_bar() -> None:
-    courses = [*[(None, None, 0.5)] * 3, *[(0.1, 0.2, 0.5)] * (STARTUP - 3)]
-    bar = bar_of(courses, "pa", higher_is_better=True)
-    assert bar is not None
-    assert bar.at == (None, None, 0.5)
+@pytest.mark.parametrize(
+    ("courses", "at"),
+    [
+        ([COURSE] * STARTUP, (None, None, 0.7, 0.8)),  # none in the first half of the epochs
+        # the median; a run that ended early keeps its last value
+        ([(0.1, 0.9), (0.2, 0.2, 0.2), (0.3, 0.3, 0.3), (None, 0.4, 0.4), (0.5, 0.5, 0.5)], (None, 0.4, 0.4)),
+        ([*[(None, None, 0.5)] * 3, *[(0.1, 0.2, 0.5)] * (STARTUP - 3)], (None, None, 0.5)),  # enough values
+    ],
+)
+def test_the_bar_of_a_later_run(courses: list[tuple[float | None, ...]], at: tuple[float | None, ...]) -> None:
+    assert bar_of(courses, "pa", higher_is_better=True) == Bar("pa", True, at)
+    assert bar_of(courses[: STARTUP - 1], "pa", higher_is_better=True) is None
 
 
 @pytest.mark.parametrize(
@@ -184,6 +179,7 @@ def test_a_course_is_the_best_value_so_far(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("epoch,criterion-pa\n1,\n2,0.5\n3,0.4\n4,0.6\n")
     assert course_in(tmp_path, "pa", higher_is_better=True) == (None, 0.5, 0.5, 0.6)
     assert course_in(tmp_path, "pa", higher_is_better=False) == (None, 0.5, 0.4, 0.4)
+    assert course_in(tmp_path, "pa", higher_is_better=True, stopped_at=3) == (None, 0.5, 0.5)
     assert course_in(tmp_path / "nowhere", "pa", higher_is_better=True) == ()
 
 
@@ -198,7 +194,11 @@ SPACE: dict[str, Dimension] = {
 
 def proposed(folder: Path, until: int, seed: int = 0) -> list[Kept]:
     """The search carried on to so many trials by a formula; every fourth is pruned, every fifth fails."""
+    folder.mkdir(exist_ok=True)
     proposals = Proposals(folder, SPACE, seed, higher_is_better=True)
+    for kept in proposals.kept():
+        if kept.state == "running":
+            proposals.end(kept.key, "done", -abs(kept.facts["chosen"]["lr"] - 1e-3), {}, None)
     for number in range(len(proposals.kept()), until):
         key, chosen = proposals.ask(number, {"lr": 3e-4})
         proposals.begin(key, {"chosen": chosen})
@@ -214,8 +214,6 @@ def proposed(folder: Path, until: int, seed: int = 0) -> list[Kept]:
 
 def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    for folder in (whole, parts):
-        folder.mkdir()
     expected = proposed(whole, 16)
     proposed(parts, 3)
     with (parts / JOURNAL).open("ab") as journal:
@@ -227,10 +225,20 @@ def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Pa
     assert [trial.state for trial in found][:5] == ["done", "done", "done", "pruned", "failed"]
     assert found[0].facts["chosen"] == {"lr": 3e-4}
     assert found[3].facts["reason"] == "slow"
-    (tmp_path / "other").mkdir()
     assert [t.facts["chosen"] for t in proposed(tmp_path / "other", 4, seed=1)] != [
         t.facts["chosen"] for t in expected[:4]
     ]
+
+
+def test_a_search_goes_on_whatever_line_of_the_journal_was_the_last(tmp_path: Path) -> None:
+    whole = [(trial.state, trial.value) for trial in proposed(tmp_path / "whole", 2)]
+    lines = (tmp_path / "whole" / JOURNAL).read_text().splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        (folder / JOURNAL).write_text("".join(lines[:kept]))
+        found = [(trial.state, trial.value) for trial in proposed(folder, 2)]
+        assert found == whole, f"after {lines[kept - 1]}"
 
 
 @pytest.mark.parametrize(("higher", "direction"), [(True, "MAXIMIZE"), (False, "MINIMIZE")])
@@ -293,57 +301,11 @@ def test_the_first_of_equal_trials_is_the_best() -> None:
         assert Tuned(**usual, higher_is_better=higher_is_better, trials=values).best.number == best
 
 
-def test_what_a_criterion_traced_after_its_patience_sets_no_bar(tmp_path: Path) -> None:
-    (tmp_path / "trace.csv").write_text("criterion-pa\n0.1\n0.3\n0.2\n0.9\n")
-    assert course_in(tmp_path, "pa", higher_is_better=True) == (0.1, 0.3, 0.3, 0.9)
-    assert course_in(tmp_path, "pa", higher_is_better=True, stopped_at=3) == (0.1, 0.3, 0.3)
-
-
-def test_a_first_trial_that_waits_is_taken_up(tmp_path: Path) -> None:
-    """Whatever line of the journal was the last one, the same search goes on."""
-    lines = _journal_of_two(tmp_path / "whole")
-    whole = _two_trials(tmp_path / "again")
-    for kept in range(1, len(lines)):
-        folder = tmp_path / str(kept)
-        folder.mkdir()
-        (folder / JOURNAL).write_text("".join(lines[:kept]))
-        assert _two_trials(folder) == whole, f"after {lines[kept - 1]}"
-
-
-def _two_trials(folder: Path) -> list[tuple[str, float | None]]:
-    folder.mkdir(exist_ok=True)
-    proposals = Proposals(folder, SPACE, 0, higher_is_better=True)
-    for kept in proposals.kept():
-        if kept.state == "running":
-            proposals.end(kept.key, "done", kept.facts["chosen"]["lr"], {}, None)
-    for number in range(len(proposals.kept()), 2):
-        key, chosen = proposals.ask(number, {"lr": 3e-4})
-        proposals.begin(key, {"chosen": chosen})
-        proposals.end(key, "done", chosen["lr"], {}, None)
-    return [(kept.state, kept.value) for kept in proposals.kept()]
-
-
-def _journal_of_two(folder: Path) -> list[str]:
-    _two_trials(folder)
-    return (folder / JOURNAL).read_text().splitlines(keepends=True)
-
-
-@pytest.mark.parametrize(
-    ("space", "config", "of_files", "expected"),
-    [
-        (None, {}, (), "share"),
-        (["lr=0.1..1"], {}, ("lr",), "lr"),
-        (["default"], {}, ("share",), "share"),
-    ],
-)
-def test_what_a_file_sets_is_tuned_where_it_is_named(
-    space: list[str] | None, config: dict[str, Any], of_files: tuple[str, ...], expected: str
-) -> None:
-    assert expected in space_of(space, TunedMethod("mine", Config(**config), of_files=of_files))
-
-
-def test_what_a_file_sets_is_not_tuned_by_itself() -> None:
+def test_what_a_file_sets_is_tuned_where_it_is_named_and_not_by_itself() -> None:
     names = set(space_of(None, TunedMethod("mine", Config())))
+    assert "share" in names
+    assert "lr" in space_of(["lr=0.1..1"], TunedMethod("mine", Config(), of_files=("lr",)))
+    assert "share" in space_of(["default"], TunedMethod("mine", Config(), of_files=("share",)))
     assert "share" not in space_of(None, TunedMethod("mine", Config(), of_files=("share",)))
     with pytest.raises(RequestError, match=r"nothing is left to tune: .* of mine are set; space default tunes"):
         space_of(None, TunedMethod("mine", Config(), of_files=names))
@@ -386,16 +348,3 @@ def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path, monkeypa
         with pytest.raises(RecordError, match=r"journal.log cannot be read or written: No space left on device"):
             proposals.ask(3, {})
     assert len(proposed(tmp_path, 5)) == 5
-
-
-# -------------------------------------------------------------------- how often it helps
-
-
-def test_the_page_counts_searches_that_were_better_equal_and_worse() -> None:
-    row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
-    rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
-    evidence = script("docs/evidence_tables.py")
-    lines = evidence.searches(rows).splitlines()
-    assert "| digits | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
-    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
-    assert "in all" not in evidence.searches([])
