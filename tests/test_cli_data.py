@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,12 @@ import numpy as np
 import pytest
 from printed import Done, one_json
 from refusals import error_line
+from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 
 Run = Callable[..., Done]
 Make = Callable[..., Path]
@@ -601,8 +601,7 @@ class TestSharing:
     @pytest.fixture
     def registry(self, site: Path) -> Iterator[Registry]:
         sys.path.insert(0, str(site))
-        theirs = EntryPoint("acme-screws", "acme_screws", GROUP)
-        yield Registry([*entry_points(group=GROUP), theirs])
+        yield registry_with("acme_screws")
         sys.path.remove(str(site))
         for name in ("acme_screws", "acme_screws_source"):
             sys.modules.pop(name, None)

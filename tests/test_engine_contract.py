@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from registries import registry_with
 from safetensors import safe_open
 
 from pubench_cli.yaml_layers import assigned
@@ -19,7 +19,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import read_scores
 
 CPU = torch.device("cpu")
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
     """The installed plugins and the doubles."""
-    return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
+    return registry_with("pubench_doubles")
 
 
 def plan_of(plugins: Registry, method: str, *sets: str) -> Plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import torch
 from pubench_holding import Holds
 from pubench_testkit.conformance.subject import SAMPLES
+from registries import registry_with
 from torch import Tensor
 
 from pubench_cli.yaml_layers import assigned
@@ -24,7 +24,7 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.engine.score import Evaluator
 from pubench_core.engine.train import Monitor, train
 from pubench_core.plugins.events import EpochFinished, RunStarted
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 
 
 class Noisy:
@@ -40,7 +40,7 @@ class Noisy:
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), SAMPLES, EntryPoint("holding", "pubench_holding", GROUP)])
+    return registry_with(SAMPLES.value, "pubench_holding")
 
 
 def plan_of(plugins: Registry, *sets: str, method: str = "holds") -> Plan:

@@ -17,6 +17,7 @@ import torch
 from pubench_cgenpu.method import CGenPU
 from pubench_testkit.conformance import Subject
 from pubench_testkit.conformance.fake_device import pretended_device
+from pubench_testkit.testing import pu_table, run_on
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -28,7 +29,6 @@ from pubench_core.errors import RunFailed
 from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas import averaging
 from pubench_formulas.augmentation import strong_view, weak_view
 from pubench_formulas.entropy import binary_entropy
@@ -81,7 +81,7 @@ def test_the_network_of_a_finished_phase_is_freed(monkeypatch: pytest.MonkeyPatc
 # ---------------------------------------------------------------- what the hooks promise
 
 CPU = torch.device("cpu")
-FEATURES, ROWS, LABELED = 6, 40, 10
+FEATURES = 6
 
 
 def normed(outputs: int = 1) -> Backbone:
@@ -90,29 +90,10 @@ def normed(outputs: int = 1) -> Backbone:
     return Backbone([stage], nn.Identity(), 8, outputs)
 
 
-def table(device: torch.device) -> PUData:
-    """Random rows, the first of which are labeled, and again the first of U."""
-    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0)).to(device)
-    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)]).to(device)
-    labeled = torch.cat([torch.ones(LABELED), torch.zeros(ROWS)]).bool().to(device)
-    part = PUPart(Features(x), instance, labeled, "case-control")
-    granted = frozenset({"prior"})
-    return PUData(
-        Features(x), instance, labeled, "case-control", validation=part, granted=granted, prior=0.4, truth=None
-    )
-
-
-def run_of(
-    *, seed: int = 2, device: torch.device = CPU, config: TrainingConfig | None = None, **values: Any
-) -> Run[Any]:
-    return Run(
-        config=config or TrainingConfig(**values),
-        data=table(device),
-        seed=seed,
-        device=device,
-        threads=1,
-        build=normed,
-    )
+def run_of(*, seed: int = 2, device: torch.device = CPU, **config: Any) -> Run[Any]:
+    """A run on random rows, ten of which are labeled and in U too."""
+    x = torch.randn(40, FEATURES, generator=torch.Generator().manual_seed(0)).to(device)
+    return run_on(pu_table(x, 10, "case-control", copied=True), TrainingConfig(**config), normed, seed=seed)
 
 
 @pytest.fixture
@@ -127,10 +108,6 @@ def copied(state: dict[str, Tensor]) -> dict[str, Tensor]:
 def changed(before: dict[str, Tensor], after: dict[str, Tensor]) -> list[str]:
     assert before.keys() == after.keys()
     return [name for name in before if not torch.equal(before[name], after[name])]
-
-
-def gradients(value: Tensor, network: nn.Module) -> list[Tensor]:
-    return list(torch.autograd.grad(value, list(network.parameters()), retain_graph=True))
 
 
 def test_a_virtual_step_uses_batch_statistics_and_leaves_the_running_ones(x: Tensor) -> None:

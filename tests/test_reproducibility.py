@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 import pubench_nnpu
 import pytest
 import torch
+from registries import registry_with
 from scipy.stats import rankdata
 
 from pubench_cli.yaml_layers import assigned
@@ -29,7 +29,6 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import read_scores
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -43,8 +42,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def plan_of(method: str, *sets: str) -> Plan:
     layer = assigned("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
-    doubles = EntryPoint("doubles", "pubench_doubles", GROUP)
-    return resolve([layer], Registry([*entry_points(group=GROUP), doubles]))
+    return resolve([layer], registry_with("pubench_doubles"))
 
 
 class TestTwoProcesses:

@@ -12,7 +12,6 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from pubench_mechanisms.posterior import auxiliary_logit
 from pubench_predict.model_file import model_bytes
 from pubench_predict.saved_model import model_of
 from refusals import error_line
+from registries import registry_with
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
@@ -43,7 +43,7 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import PubenchError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
-from pubench_core.plugins.registry import GROUP, Registry, registry
+from pubench_core.plugins.registry import Registry, registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import UserTableSpec
 
@@ -201,7 +201,7 @@ class TestDocuments:
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
+    return registry_with("pubench_doubles")
 
 
 @pytest.fixture(scope="module")

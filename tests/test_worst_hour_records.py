@@ -12,7 +12,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import pytest
 import torch
 from made_results import RUN, made_failure, made_result
 from printed import Done
+from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import interrupts, machine
@@ -32,7 +32,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.events import RunFinished, RunStarted
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, result_text
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
@@ -48,7 +48,7 @@ WORST = ("run", "--method", "worst", "--data", "digits", "--threads", 1, "--no-t
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)])
+    return registry_with("pubench_worst")
 
 
 @pytest.fixture

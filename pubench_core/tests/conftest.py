@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 
 
 @pytest.fixture(scope="module")
 def plugins(request: pytest.FixtureRequest) -> Registry:
     """The installed plugins, the doubles, and what the test's module offers."""
     modules = ["pubench_doubles", *([request.module.__name__] if hasattr(request.module, "hookimpl") else [])]
-    return Registry([*entry_points(group=GROUP), *(EntryPoint(name, name, GROUP) for name in modules)])
+    return registry_with(*modules)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pubench_backbones.networks import mlp_wang
+from pubench_testkit.testing import pu_table, run_on
 from torch import Tensor, nn
 
 from pubench_core.errors import PluginError, RunFailed
@@ -18,7 +19,7 @@ from pubench_core.training.batches import Batch
 from pubench_core.training.epochs import ending_epochs_with
 from pubench_core.training.losses import READ_EVERY
 from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 
 class Listening:
@@ -41,26 +42,13 @@ class Listening:
 
 def table(n_labeled: int, n_unlabeled: int) -> PUData:
     """A case-control table: the labeled positives are also the first rows of U. The feature is the instance."""
-    instance = torch.cat([torch.arange(n_labeled), torch.arange(n_unlabeled)])
-    labeled = torch.arange(len(instance)) < n_labeled
-    features = Features(torch.arange(n_unlabeled, dtype=torch.float32)[:, None])
-    part = PUPart(features, instance, labeled, "case-control")
-    return PUData(
-        features, instance, labeled, "case-control", validation=part, granted=frozenset(), prior=0.5, truth=None
-    )
+    return pu_table(torch.arange(n_unlabeled)[:, None], n_labeled, "case-control", copied=True)
 
 
 def run_of(
     n_labeled: int, n_unlabeled: int, *, seed: int = 2, of: type[MethodConfig] = TrainingConfig, **config: Any
-) -> Run:
-    return Run(
-        config=of(**config),
-        data=table(n_labeled, n_unlabeled),
-        seed=seed,
-        device=torch.device("cpu"),
-        threads=1,
-        build=lambda outputs: mlp_wang((1,), outputs),
-    )
+) -> Run[Any]:
+    return run_on(table(n_labeled, n_unlabeled), of(**config), lambda outputs: mlp_wang((1,), outputs), seed=seed)
 
 
 def rows(batches: Any) -> list[list[int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.errors import RequestError, Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.plugins.registry import GROUP, Registry, load
+from pubench_core.plugins.registry import load, registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_name
 
@@ -80,7 +79,7 @@ def test_to_decide_needs_a_prior(ask: Ask) -> None:
 
 
 def recall_at(number: int, scores: list[float], labeled: list[int], unlabeled: list[int], total: int | None) -> float:
-    info = next(one for one in Registry([*entry_points(group=GROUP)]).infos(MetricInfo) if one.key == "recall-at")
+    info = next(one for one in registry().infos(MetricInfo) if one.key == "recall-at")
     known = Knowledge(labeled=np.array(labeled), unlabeled=np.array(unlabeled), unlabeled_total=total)
     found: float = load(info)(MetricView(Scored.of(np.array(scores), known), info), number=number)
     return found

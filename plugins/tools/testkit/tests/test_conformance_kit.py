@@ -7,7 +7,6 @@ import contextlib
 import copy
 import importlib
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,14 @@ from pubench_testkit.conformance import CHECKS, UNDECLARABLE, Subject, check_met
 from pubench_testkit.conformance.report import check_one
 from pubench_testkit.conformance.source_text import acting, reaching_out
 from pubench_testkit.conformance.subject import SAMPLES
+from registries import registry_with
 
 from pubench_core.engine import train
 from pubench_core.engine.select import Selection, Snapshot
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 
-OURS = [
-    EntryPoint(name, f"pubench_{name}", GROUP)
-    for name in ("nonconforming", "climbing", "prying", "recalling", "thieving", "scheming")
-]
+OURS = [f"pubench_{name}" for name in ("nonconforming", "climbing", "prying", "recalling", "thieving", "scheming")]
 
 
 #: Ways to true labels in the memory of the process.
@@ -34,7 +31,7 @@ IN_MEMORY = ("framed", "inspected", "collected", "evaluated", "formatted")
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), SAMPLES, *OURS])
+    return registry_with(SAMPLES.value, *OURS)
 
 
 def subject(plugins: Registry, key: str) -> Subject:

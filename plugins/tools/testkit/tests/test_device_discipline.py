@@ -12,7 +12,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from pubench_testkit.conformance.device import Wait, Watch, three_steps, trained
 from pubench_testkit.conformance.fake_device import DEVICE, DeviceError, pretended_device
 from pubench_testkit.conformance.report import check_one
 from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
+from registries import registry_with
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -30,10 +30,9 @@ from pubench.method import TrainingConfig
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.plugins.registry import Registry
 
 PAGE = Path(__file__).parents[4] / "docs" / "pages" / "devices.md"
-DOUBLES = EntryPoint("undisciplined", "pubench_undisciplined", GROUP)
 METHODS = [entry.key for entry in registry_with_samples().entries("method") if entry.status == "ok"]
 #: What makes every stage of a method short, and gives each of them several steps.
 SHORT = {
@@ -265,7 +264,7 @@ def test_training_on_the_pretended_device_gives_the_values_of_the_cpu(optimizer:
 
 @pytest.fixture(scope="module")
 def doubles() -> Registry:
-    return Registry([*entry_points(group=GROUP), SAMPLES, DOUBLES])
+    return registry_with(SAMPLES.value, "pubench_undisciplined")
 
 
 def double(doubles: Registry, key: str) -> Subject:

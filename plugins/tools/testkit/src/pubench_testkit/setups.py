@@ -245,10 +245,10 @@ def pu_table(
     ``copied``: the labeled rows are in U too, as in a calibrated case-control sample. ``prior`` is granted, None too.
     """
     x = torch.as_tensor(x, dtype=torch.float32)
-    instance = torch.arange(len(x))
+    instance = torch.arange(len(x), device=x.device)
     if copied:
         instance = torch.cat([instance[:n_labeled], instance])
-    part = (Features(x), instance, torch.arange(len(instance)) < n_labeled, scheme)
+    part = (Features(x), instance, torch.arange(len(instance), device=x.device) < n_labeled, scheme)
     return PUData(
         *part,
         validation=PUPart(*part),
@@ -267,9 +267,9 @@ def run_on(
     seed: int = 2,
     threads: int = 1,
 ) -> Run[ConfigT]:
-    """A run on the CPU without an engine. ``build``: makes the backbone; without it, asking for one fails."""
-    cpu = torch.device("cpu")
-    return Run(config=config, data=data, seed=seed, device=cpu, threads=threads, build=build or _no_backbone)
+    """A run without an engine, where its data are. ``build``: makes the backbone; without it, asking for one fails."""
+    device = data.instance.device
+    return Run(config=config, data=data, seed=seed, device=device, threads=threads, build=build or _no_backbone)
 
 
 def _no_backbone(outputs: int) -> Backbone:
