@@ -49,8 +49,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
 LONGEST = (
-    "tests/test_fuzz.py",
+    "plugins/tools/verify/tests/test_verify_blind.py",
     "tests/test_docs.py",
+    "tests/test_fuzz.py",
     "tests/test_study_faults.py",
     "plugins/tools/verify/tests/test_verify_altered.py",
     "plugins/tools/evaluate/tests/test_cli_evaluate.py",
@@ -59,6 +60,7 @@ LONGEST = (
     "plugins/datasets/text/tests/test_real_text.py",
     "plugins/datasets/disdat/tests/test_runs.py",
     "tests/test_reproducibility.py",
+    "tests/test_combinations.py",
     "plugins/tools/testkit/tests/test_device_discipline.py",
     "plugins/tools/study/tests/test_study_ray.py",
     "tests/test_worst_hour_tracking.py",

@@ -168,11 +168,6 @@ def test_a_wrong_command_is_one_line(pubench: Run, arguments: tuple[str, ...], w
         assert word in line
 
 
-def test_a_fresh_process_answers_the_same(pubench: Run) -> None:
-    cold = pubench(*SOUND, "--c", "1.5", cold=True)
-    assert error_line(cold) == error_line(pubench(*SOUND, "--c", "1.5"))
-
-
 FILES = {
     "syntax": (b"seed: 2\ndata: [digits\nprior: 1\n", ("line 3", "not valid YAML")),
     "tab": (b"seed: 2\n\tdata: digits\n", ("line 2", "not valid YAML")),
