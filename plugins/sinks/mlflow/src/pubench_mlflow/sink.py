@@ -202,7 +202,12 @@ def _send(client: MlflowClient, record: Record, content: _Content) -> None:
         client.delete_run(run.info.run_id)
     tags = {RECORD_TAG: _identity(result)}
     run = client.create_run(experiment, start_time=content.started, run_name=_name(result), tags=tags)
-    _fill(client, run, record, content)
+    for params in _chunks(content.params, PARAMS_PER_CALL):
+        client.log_batch(run.info.run_id, params=params)
+    for metrics in _chunks(content.metrics, METRICS_PER_CALL):
+        client.log_batch(run.info.run_id, metrics=metrics)
+    client.log_batch(run.info.run_id, tags=content.tags)
+    client.log_artifacts(run.info.run_id, str(record.folder))
     client.set_terminated(run.info.run_id, "FINISHED", end_time=content.ended)
 
 
@@ -236,15 +241,6 @@ def _experiment(client: MlflowClient, name: str, results: Path) -> str:
         if found is None:
             raise
         return str(found.experiment_id)
-
-
-def _fill(client: MlflowClient, run: Run, record: Record, content: _Content) -> None:
-    for chunk in _chunks(content.params, PARAMS_PER_CALL):
-        client.log_batch(run.info.run_id, params=chunk)
-    for batch in _chunks(content.metrics, METRICS_PER_CALL):
-        client.log_batch(run.info.run_id, metrics=batch)
-    client.log_batch(run.info.run_id, tags=content.tags)
-    client.log_artifacts(run.info.run_id, str(record.folder))
 
 
 def _metrics(record: Record, timestamp: int) -> Iterator[Metric]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,27 +132,20 @@ def fingerprint_of(registry: Registry) -> str:
 
 
 def _files(package: str) -> list[list[str | int]]:
+    """[path, time of its last change, bytes] of every source file."""
     try:
         found = find_spec(package)
     except (ImportError, ValueError):
         found = None
     if found is None:
         return []
-    places = list(found.submodule_search_locations or []) or ([found.origin] if found.origin else [])
-    return sorted(entry for place in places for entry in _sources(place))
-
-
-def _sources(place: str) -> Iterator[list[str | int]]:
-    """[path, time of its last change, bytes] of every source file."""
-    if not os.path.isdir(place):
-        paths = [place] if os.path.isfile(place) else []
-    else:
-        paths = [
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(place)
-            for name in names
-            if name.endswith((".py", ".so", ".yaml"))
-        ]
-    for path in paths:
-        state = os.stat(path)
-        yield [path, state.st_mtime_ns, state.st_size]
+    paths = [
+        os.path.join(folder, name)
+        for place in found.submodule_search_locations or ()
+        for folder, _, names in os.walk(place)
+        for name in names
+        if name.endswith((".py", ".so", ".yaml"))
+    ]
+    if found.submodule_search_locations is None and found.origin and os.path.isfile(found.origin):
+        paths = [found.origin]
+    return sorted([path, state.st_mtime_ns, state.st_size] for path in paths for state in [os.stat(path)])

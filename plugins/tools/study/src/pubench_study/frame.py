@@ -16,7 +16,7 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Measure, Result
+from pubench_core.results import Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import short_hash
 
@@ -78,13 +78,9 @@ def _rows(result: Result, tags: Mapping[str, str]) -> Iterator[dict[str, Any]]:
             yield {**facts, **chosen, "undefined": criterion.undefined, "part": "", "measure": "", "tag": ""}
         for part in criterion.measures:
             for measure, found in criterion.measured(part).items():
-                tag = tags.get(metric_and_rule(measure)[0], "")
-                yield {**facts, **chosen, "part": part, "measure": measure, "tag": tag, **_of(found)}
-
-
-def _of(measure: Measure) -> dict[str, Any]:
-    low, high = measure.interval or (None, None)
-    return {"value": measure.value, "low": low, "high": high, "undefined": measure.undefined}
+                tag, (low, high) = tags.get(metric_and_rule(measure)[0], ""), found.interval or (None, None)
+                measured = {"value": found.value, "low": low, "high": high, "undefined": found.undefined}
+                yield {**facts, **chosen, "part": part, "measure": measure, "tag": tag, **measured}
 
 
 def facts_of(spec: RunSpec) -> dict[str, Any]:
@@ -166,16 +162,12 @@ def frame_bytes(records: Sequence[Record], registry: Registry) -> bytes:
     import pyarrow.parquet
 
     stamp = _stamp(record.folder for record in records)
-    table = pyarrow.Table.from_pandas(frame_of(_sorted(records), registry), preserve_index=False)
+    results = sorted((record.result for record in records), key=lambda result: result.run_id)  # whenever made
+    table = pyarrow.Table.from_pandas(frame_of(results, registry), preserve_index=False)
     noted = {**(table.schema.metadata or {}), b"pubench": json.dumps({"version": FRAME_VERSION, "of": stamp}).encode()}
     stream = io.BytesIO()
     pyarrow.parquet.write_table(table.replace_schema_metadata(noted), stream, compression="zstd")
     return stream.getvalue()
-
-
-def _sorted(records: Iterable[Record]) -> list[Result]:
-    """In an order that does not depend on when they were made."""
-    return sorted((record.result for record in records), key=lambda result: result.run_id)
 
 
 def _stamp(folders: Iterable[Path]) -> str:

@@ -119,11 +119,16 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
     methods = axis("methods", ())
     if methods == ALL:
         methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
-    priors = [prior for given in axis("priors", (settings.get("prior", "true"),)) for prior in _prior(given, registry)]
-    mechanisms = axis("mechanisms", (_mechanism(mechanism),))
+    priors: list[float | str] = []
+    for prior in axis("priors", (settings.get("prior", "true"),)):
+        if prior == EVERY_ESTIMATOR:
+            priors += [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
+        else:
+            priors.append(prior)
+    usual_mechanism = MechanismEntry.model_construct(key=mechanism.get("key", "scar"), variant=mechanism.get("variant"))
     labelings = [
         _Labeling(entry.key, entry.variant, scheme, name, amount)
-        for scheme, entry in itertools.product(_schemes(block, study), mechanisms)
+        for scheme, entry in itertools.product(_schemes(block, study), axis("mechanisms", (usual_mechanism,)))
         for name, amount in (
             [("positive_rate", rate) for rate in axis("positive_rates", (usual["positive_rate"],))]
             if scheme in DRAWN_SCHEMES
@@ -154,10 +159,6 @@ def _schemes(block: Axes, study: StudySpec) -> Sequence[str]:
     return given or (_settings(block, study).get("data", {}).get("scheme", USUAL_SCHEME),)
 
 
-def _mechanism(settings: Mapping[str, Any]) -> MechanismEntry:
-    return MechanismEntry.model_construct(key=settings.get("key", "scar"), variant=settings.get("variant"))
-
-
 @dataclass(frozen=True)
 class _Labeling:
     """``name``: of the field that says how many rows are labeled, ``c`` or ``positive_rate``."""
@@ -181,10 +182,9 @@ def _cell(
     seed: int,
     registry: Registry,
 ) -> GridCell:
-    preset, prior = (
-        entry.preset or _preset(entry.key, study.presets, registry),
-        prior if entry.prior is None else entry.prior,
-    )
+    has = registry.find(MethodInfo, entry.key).presets
+    preset = entry.preset or next((name for name in study.presets if name in has), None)
+    prior = prior if entry.prior is None else entry.prior
     method: dict[str, Any] = {"key": entry.key, "config": dict(config)}
     for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
         if value is not None:
@@ -225,24 +225,12 @@ def _listed(values: Mapping[str, Any], study: StudySpec) -> GridCell:
     return GridCell(facts["method"], facts, values)
 
 
-def _prior(given: float | str, registry: Registry) -> list[float | str]:
-    if given == EVERY_ESTIMATOR:
-        return [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
-    return [given]
-
-
 def _refuse_unknown_presets(wanted: tuple[str, ...], methods: set[str], registry: Registry) -> None:
     """RequestError for a preset that none of these methods has."""
     known = {name: None for key in sorted(methods) for name in registry.find(MethodInfo, key).presets}
     for name in wanted:
         if known and name not in known:
             raise unknown("preset", name, known, field="presets", where="presets, which no method of the study has")
-
-
-def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | None:
-    """The first of these presets that a method has."""
-    has = registry.find(MethodInfo, method).presets
-    return next((name for name in wanted if name in has), None)
 
 
 # -------------------------------------------------------------------- hyper-parameters
@@ -255,9 +243,7 @@ _OWN_OF_ENTRY = ("preset", "backbone", "calibrate", "prior")
 def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
     """For each entry, what it sets otherwise than another one of its name."""
     given = [
-        {name: v for name in ("preset", "backbone", "calibrate", "prior") if (v := getattr(one, name)) is not None}
-        | one.config
-        for one in entries
+        {name: v for name in _OWN_OF_ENTRY if (v := getattr(one, name)) is not None} | one.config for one in entries
     ]
     return [
         {

@@ -143,15 +143,6 @@ def read_plan(folder: StudyFolder) -> FrozenPlan | None:
 
     Raises RecordError if it is damaged, of another version, or of another study than its folder is called.
     """
-    plan = _read(folder)
-    if plan is not None and plan.name != folder.path.name:
-        raise RecordError(
-            f"{folder.plan} is the plan of study '{plan.name}'; rename its folder '{folder.path.name}' to '{plan.name}'"
-        )
-    return plan
-
-
-def _read(folder: StudyFolder) -> FrozenPlan | None:
     try:
         text = folder.plan.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -159,7 +150,7 @@ def _read(folder: StudyFolder) -> FrozenPlan | None:
     except OSError as error:
         raise RecordError(f"{folder.plan} cannot be read ({error.strerror or error})") from error
     try:
-        return FrozenPlan.model_validate_json(text)
+        plan = FrozenPlan.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -174,6 +165,11 @@ def _read(folder: StudyFolder) -> FrozenPlan | None:
         raise RecordError(
             f"{folder.plan} is damaged ({reason}); freeze the plan again", hint=Hint("plan again")
         ) from error
+    if plan.name != folder.path.name:
+        raise RecordError(
+            f"{folder.plan} is the plan of study '{plan.name}'; rename its folder '{folder.path.name}' to '{plan.name}'"
+        )
+    return plan
 
 
 def check_unchanged(plan: FrozenPlan, file: StudyFile, folder: StudyFolder) -> None:

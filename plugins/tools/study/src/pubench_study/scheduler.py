@@ -314,9 +314,5 @@ class _Conductor:
     def _expected_left(self) -> float | None:
         """Seconds until all runs are over, as far as recorded ones tell."""
         left = [*self._queue, *(self._runs[task.run_id] for task in self._study.pool.in_work)]
-        seconds = [self._study.expected.seconds(run) for run in left]
-        known = [value for value in seconds if value is not None]
-        if left and not known:
-            return None
-        mean = sum(known) / len(known) if known else 0.0
-        return sum(mean if value is None else value for value in seconds) / max(1, self._study.pool.size)
+        seconds = self._study.expected.total(left)
+        return None if seconds is None else seconds / max(1, self._study.pool.size)

@@ -21,8 +21,9 @@ ALL = "all"
 Entries = list[dict[str, Any]]
 
 
-def _entries(given: Any, what: str) -> Any:
+def _as_mappings(given: Any, info: ValidationInfo) -> Any:
     """Keys, mappings with a ``key``, or a mapping from names to such mappings, as a list of mappings."""
+    what = info.field_name
     if given == ALL or given is None:
         return given
     if isinstance(given, str):
@@ -95,10 +96,7 @@ class MethodEntry(Strict):
     def _lists(cls, given: Any) -> Any:
         return _lists_of(given, "grid")
 
-    @field_validator("ranges", mode="before")
-    @classmethod
-    def _ranges(cls, given: Any) -> Any:
-        return _ranges_of(given)
+    _ranges = field_validator("ranges", mode="before")(_ranges_of)
 
     @property
     def row(self) -> str:
@@ -124,10 +122,7 @@ class Draws(Strict):
         description="hyper-parameter -> values to choose from, instead of the range of each method that draws it",
     )
 
-    @field_validator("ranges", mode="before")
-    @classmethod
-    def _ranges(cls, given: Any) -> Any:
-        return _ranges_of(given)
+    _ranges = field_validator("ranges", mode="before")(_ranges_of)
 
 
 class Axes(Strict):
@@ -156,15 +151,7 @@ class Axes(Strict):
         default_factory=dict, description="any other part of a run, as in a run file; holds for every run"
     )
 
-    @field_validator("methods", mode="before")
-    @classmethod
-    def _methods(cls, given: Any) -> Any:
-        return _entries(given, "methods")
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _data(cls, given: Any) -> Any:
-        return _entries(given, "data")
+    _as_mappings = field_validator("methods", "data", "mechanisms", mode="before")(_as_mappings)
 
     @field_validator("data")
     @classmethod
@@ -175,11 +162,6 @@ class Axes(Strict):
             if not isinstance(entry.get("key") or path, (str, Path)):
                 raise ValueError(f"data: each must have a key, or own with the path of a table, got {shown(entry)}")
         return given
-
-    @field_validator("mechanisms", mode="before")
-    @classmethod
-    def _mechanisms(cls, given: Any) -> Any:
-        return _entries(given, "mechanisms")
 
     @field_validator("c", "positive_rates", "schemes", "priors", mode="before")
     @classmethod

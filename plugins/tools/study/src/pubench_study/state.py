@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean, median_high
 from typing import Any, Literal
 
 from pubench_core.data.dataset import DataRoot
@@ -209,11 +211,15 @@ class Expected:
 
     def seconds(self, run: PlannedRun) -> float | None:
         """None where nothing like it was recorded."""
-        for kind in _kinds(run):
-            if kind in self._seen:
-                known = sorted(self._seen[kind])
-                return known[len(known) // 2]
-        return None
+        return next((median_high(self._seen[kind]) for kind in _kinds(run) if kind in self._seen), None)
+
+    def total(self, runs: Sequence[PlannedRun]) -> float | None:
+        """Seconds of all these runs; one that nothing is known of counts as the mean of the others. None if all are."""
+        seconds = [self.seconds(run) for run in runs]
+        known = [value for value in seconds if value is not None]
+        if not known:
+            return None if runs else 0.0
+        return sum(known) + fmean(known) * (len(seconds) - len(known))
 
 
 def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
@@ -222,10 +228,9 @@ def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
 
 def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
     """Longest first, those of which nothing is known before them, and those that join others after them."""
-    unknown = float("inf")
 
-    def seconds(run: PlannedRun) -> float:
-        known = expected.seconds(run)
-        return unknown if known is None else known
+    def order(run: PlannedRun) -> tuple[bool, float]:
+        seconds = expected.seconds(run)
+        return run.spec.validation.joint, -math.inf if seconds is None else -seconds
 
-    return sorted(runs, key=lambda run: (run.spec.validation.joint, -seconds(run)))
+    return sorted(runs, key=order)

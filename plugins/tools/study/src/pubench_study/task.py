@@ -187,11 +187,10 @@ class Orders:
     device: str = "auto"
 
     def execution(self, device: str) -> dict[str, Any]:
-        """The section, for a worker with this device."""
+        """The section, for a worker with this device, whose current folder may be another."""
+        places = {"results": self.results, "data_root": self.data_root, "encoder": self.encoder}
         return {
-            "results": str(self.results),
-            "data_root": str(self.data_root) if self.data_root is not None else None,
-            "encoder": str(self.encoder) if self.encoder is not None else None,
+            **{name: None if place is None else str(place.absolute()) for name, place in places.items()},
             "offline": self.offline,
             "threads": self.threads,
             "device": device,

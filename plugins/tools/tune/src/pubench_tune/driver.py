@@ -103,7 +103,9 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
         why_left, ended_by = "", None
         if not runs.over:
             stop = Stop(say)
-            pool = LocalPool([plan.spec.execution.device] * asked.jobs, _orders(plan), folder / LOGS)
+            how = plan.spec.execution
+            orders = Orders(results, how.data_root, how.encoder, offline=how.offline, threads=how.threads or 1)
+            pool = LocalPool([how.device] * asked.jobs, orders, folder / LOGS)
             study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
             runs.study = study
             main = threading.current_thread() is threading.main_thread()
@@ -176,17 +178,6 @@ def _config_in(layer: Layer) -> Mapping[str, Any]:
 def _oracle(plan: Plan) -> bool:
     name = plan.spec.selection.criterion
     return "truth" in plan.method.requires or (name in plan.metrics and plan.metrics[name].info.oracle)
-
-
-def _orders(plan: Plan) -> Orders:
-    how = plan.spec.execution
-    return Orders(
-        results=how.results.absolute(),
-        data_root=how.data_root.absolute() if how.data_root is not None else None,
-        encoder=how.encoder.absolute() if how.encoder is not None else None,
-        offline=how.offline,
-        threads=how.threads or 1,
-    )
 
 
 # -------------------------------------------------------------------- the folder

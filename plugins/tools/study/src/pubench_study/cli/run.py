@@ -190,13 +190,7 @@ def _refuse_absent(found: Looked) -> None:
 
 
 def _pool(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
-    orders = Orders(
-        results=request.results.absolute(),
-        data_root=request.data_root.absolute() if request.data_root is not None else None,
-        encoder=how.encoder.absolute() if how.encoder is not None else None,
-        offline=how.offline,
-        threads=how.threads,
-    )
+    orders = Orders(request.results, request.data_root, how.encoder, offline=how.offline, threads=how.threads)
     if how.executor == "ray":
         from ..on_ray import RayPool
 

@@ -180,17 +180,17 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
         return
     console = out()
     console.print(f"{plan.name}: {counted(len(found.states), 'run')}", style="bold", markup=False)
-    console.print(_axes(found.states), markup=False)
-    for line in _preset_lines(found.states):
+    excluded = Counter(cell.reason for cell in plan.excluded)
+    for line in (
+        _axes(found.states),
+        *_preset_lines(found.states),
+        status_line(found),
+        f"expected: {expected_line(found, jobs)}",
+        *_few_held_out([state.run for state in found.states]),
+        *(f"left out: {counted(count, 'combination')}: {reason}" for reason, count in excluded.items()),
+        *(f"not here: {said(reason)}" for reason in absent(found).values()),
+    ):
         console.print(line, markup=False)
-    console.print(status_line(found), markup=False)
-    console.print(f"expected: {expected_line(found, jobs)}", markup=False)
-    if few := _few_held_out([state.run for state in found.states]):
-        console.print(f"warning: {few}", markup=False)
-    for reason, count in Counter(cell.reason for cell in plan.excluded).items():
-        console.print(f"left out: {counted(count, 'combination')}: {reason}", markup=False)
-    for reason in absent(found).values():
-        console.print(f"not here: {said(reason)}", markup=False)
     console.print(f"plan: {folder.plan}{'' if frozen else f' (frozen {plan.made_at})'}", markup=False, soft_wrap=True)
 
 
@@ -223,16 +223,16 @@ def _noisy(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
     ]
 
 
-def _few_held_out(runs: Sequence[PlannedRun]) -> str:
-    """A line on runs whose choice is noise; empty if there are none."""
+def _few_held_out(runs: Sequence[PlannedRun]) -> list[str]:
+    """A warning of runs whose choice is noise, if there are any."""
     few = [run.held_out for run in _noisy(runs) if run.held_out is not None]
     if not few:
-        return ""
+        return []
     several = f"{min(few)} to {max(few)}" if min(few) < max(few) else str(min(few))
-    return (
-        f"{len(few):,} of {counted(len(runs), 'run')} choose the epoch by {several} held-out labeled positives: "
-        f"{LOST}; settings: {{validation: {{folds: 5}}}} holds out every label in turn"
-    )
+    return [
+        f"warning: {len(few):,} of {counted(len(runs), 'run')} choose the epoch by {several} held-out labeled "
+        f"positives: {LOST}; settings: {{validation: {{folds: 5}}}} holds out every label in turn"
+    ]
 
 
 def counts(found: Looked) -> dict[str, int]:
@@ -264,12 +264,7 @@ def expected_seconds(found: Looked) -> tuple[float | None, int]:
     The others count as other methods on the same data, the same method on other data, or the mean of all.
     """
     expected, missing = Expected.of(found.states), [state.run for state in found.states if state.status == "missing"]
-    seconds = [expected.seconds(run) for run in missing]
-    known = [value for value in seconds if value is not None]
-    if not known:
-        return (0.0 if not seconds else None), 0
-    mean = sum(known) / len(known)
-    return sum(mean if value is None else value for value in seconds), sum(map(expected.is_measured, missing))
+    return expected.total(missing), sum(map(expected.is_measured, missing))
 
 
 def expected_line(found: Looked, jobs: int) -> str:
@@ -372,20 +367,14 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
     """Runs that failed or were refused, one by one."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
-    failed = [state for state in found.states if state.status == "failed" and state.failure is not None]
+    states = [state for state in found.states if state.status == "failed"]
+    failed = [(state.run, state.failure) for state in states if state.failure is not None]
     if as_json:
+        said_of_it = ("cause", "reason", "epoch", "failed_at")
         print_json(
             [
-                {
-                    "run_id": state.run.run_id,
-                    "run": str(state.run),
-                    "cause": state.failure.cause,
-                    "reason": state.failure.reason,
-                    "epoch": state.failure.epoch,
-                    "failed_at": state.failure.failed_at,
-                }
-                for state in failed
-                if state.failure is not None
+                {"run_id": run.run_id, "run": str(run), **{name: getattr(failure, name) for name in said_of_it}}
+                for run, failure in failed
             ]
         )
         return
@@ -398,11 +387,7 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
         PrintedColumn("reason", wraps=True),
         PrintedColumn("record", rank=1),
     ]
-    rows = [
-        [str(state.run), state.failure.cause, state.failure.reason, f"failed/{state.run.run_id}-*"]
-        for state in failed
-        if state.failure is not None
-    ]
+    rows = [[str(run), failure.cause, failure.reason, f"failed/{run.run_id}-*"] for run, failure in failed]
     print_table(out(), columns, rows)
     out().print("--retry-failed of 'pubench study run' tries them again", markup=False)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pubench_study.durations import seconds_of
+from pubench_study.seeds import seeds_of
 
 from pubench_cli.choices import Format, any_key, criteria
 from pubench_cli.options import MACHINE, OPTIONS, RUN, Given, takes
@@ -78,20 +80,19 @@ def tune(
     Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
     resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
-    from .tune import TuneOptions, tune_method
+    from ..driver import SearchRequest
+    from .tune import tune_method
 
-    how = TuneOptions(
-        method=method,
+    asked = SearchRequest(
         criterion=criterion,
         trials=trials,
-        space=tuple(space or ()),
-        seeds=seeds,
-        sets=tuple(set_ or ()),
-        config=config,
+        space=space or None,
+        seeds=None if seeds is None else tuple(seeds_of(seeds)),
+        jobs=jobs,
         search_seed=search_seed,
         pruned=not no_prune,
-        jobs=jobs,
-        max_time=max_time,
-        out=out,
+        max_seconds=None if max_time is None else seconds_of(max_time, "--max-time"),
+        word="--space ",
+        files=0 if config is None else 1,
     )
-    raise Over(tune_method(given, how, as_json=format is Format.json))
+    raise Over(tune_method(given, method, asked, set_ or (), config, out, as_json=format is Format.json))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from pubench_study.durations import seconds_of
-from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
@@ -25,52 +23,30 @@ from ..result import Trial, Tuned
 _CRITERION = "selection.criterion"
 
 
-@dataclass(frozen=True)
-class TuneOptions:
-    """The options of the command that are its own."""
-
-    method: str
-    criterion: str | None
-    trials: int
-    space: tuple[str, ...]
-    seeds: str | None
-    sets: tuple[str, ...]
-    config: Path | None
-    search_seed: int
-    pruned: bool
-    jobs: int
-    max_time: str | None
-    out: Path | None
-
-
-def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
+def tune_method(
+    given: Given,
+    method: str,
+    asked: SearchRequest,
+    sets: Sequence[str],
+    config: Path | None,
+    to: Path | None,
+    *,
+    as_json: bool,
+) -> int:
     """Carries out what is missing of the search, and prints what it found; the exit code."""
-    if how.out is not None:
-        refuse_unwritable(how.out, device=False)
-    flags = given.layer()
-    flags.put(("method", "key"), how.method, how.method)
-    files = [read_yaml(how.config)] if how.config is not None else []
-    layers = [*files, flags, assigned(*how.sets, prefix="--set ")]
-    if any("seed" in layer.values for layer in layers[-1:]):
+    if to is not None:
+        refuse_unwritable(to, device=False)
+    flags, set_here = given.layer(), assigned(*sets, prefix="--set ")
+    flags.put(("method", "key"), method, method)
+    if "seed" in set_here.values:
         raise RequestError("--set seed: a search takes --seeds, such as --seeds 2,25", field="seed")
-    asked = SearchRequest(
-        criterion=how.criterion,
-        trials=how.trials,
-        space=how.space or None,
-        seeds=None if how.seeds is None else tuple(seeds_of(how.seeds)),
-        jobs=how.jobs,
-        search_seed=how.search_seed,
-        pruned=how.pruned,
-        max_seconds=None if how.max_time is None else seconds_of(how.max_time, "--max-time"),
-        word="--space ",
-        files=len(files),
-    )
+    layers = [*([] if config is None else [read_yaml(config)]), flags, set_here]
     try:
         found = search(layers, asked, registry(), _say)
     except RequestError as error:  # the criterion has another flag here than in other commands
         text = str(error).replace(_CRITERION, "--criterion")
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from error
-    written = found.write(how.out) if how.out is not None and found.count("done") else None
+    written = found.write(to) if to is not None and found.count("done") else None
     if as_json:
         print_json(_plain(found))
     else:
