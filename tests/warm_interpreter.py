@@ -119,6 +119,7 @@ def is_tracked(words: list[str]) -> bool:
 
 def become(request: dict[str, Any]) -> None:
     """Turns this process into one that was started with the request's arguments."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it: its children too
     os.chdir(request["folder"])
     for number, path in ((0, os.devnull), (1, request["out"]), (2, request["err"])):
         os.dup2(os.open(path, os.O_WRONLY if number and stat.S_ISFIFO(os.stat(path).st_mode) else os.O_RDWR), number)
