@@ -67,28 +67,11 @@ def test_a_cutout_is_half_the_side_long_and_filled_with_the_image_mean() -> None
         assert 9 <= width <= 17
 
 
-def test_a_weak_vector_is_noisy_and_a_strong_one_loses_and_flips_features() -> None:
-    x = torch.ones(200, 100)
-    assert weak_view(x, seeded()).sub(1).std() == pytest.approx(0.02, rel=0.05)
-    views = strong_view(x, seeded())
-    assert (views == 0).float().mean() == pytest.approx(0.10, abs=0.01)
-    assert (views < 0).float().mean() == pytest.approx(0.05 * 0.9, abs=0.01)
-
-
 # ---------------------------------------------------------------- parameters of images
 
 
 IMAGES = torch.rand(64, 3, 32, 32, generator=seeded(1))
 ROWS = torch.rand(200, 100, generator=seeded(1)) + 0.5
-
-
-def test_every_parameter_at_its_default_gives_the_view_without_parameters() -> None:
-    crop: dict[str, Any] = {"flip": 0.5, "pad": 4, "padding": "reflect", "noise": 0}
-    rest: dict[str, Any] = {"operations": "enhance", "number": 2, "probability": 1, "magnitude": 1, "cutout": 0.5}
-    assert torch.equal(weak_view(IMAGES, seeded(), **crop), weak_view(IMAGES, seeded()))
-    assert torch.equal(strong_view(IMAGES, seeded(), **crop, **rest), strong_view(IMAGES, seeded()))
-    assert torch.equal(weak_view(ROWS, seeded(), noise=0.02), weak_view(ROWS, seeded()))
-    assert torch.equal(strong_view(ROWS, seeded(), noise=0.1, drop=0.1, sign=0.05), strong_view(ROWS, seeded()))
 
 
 def test_the_numbers_without_parameters_are_those_of_before() -> None:

@@ -214,14 +214,6 @@ def enumerated(logits: list[float]) -> tuple[list[float], list[list[float]]]:
     return law, joint
 
 
-def test_two_rows_by_hand() -> None:
-    logits = torch.tensor([0.0, -math.log(2)], dtype=torch.float64)  # 1/2 and 1/3
-    assert count_log_probabilities(logits).exp().tolist() == pytest.approx([1 / 3, 1 / 2, 1 / 6])
-    assert posterior_given_count(logits, 0).tolist() == [0, 0]
-    assert posterior_given_count(logits, 1).tolist() == pytest.approx([2 / 3, 1 / 3])
-    assert posterior_given_count(logits, 2).tolist() == pytest.approx([1, 1])
-
-
 @settings(deadline=None, max_examples=30)
 @given(logits=Z)
 def test_the_law_and_the_posteriors_are_those_of_an_enumeration(logits: list[float]) -> None:

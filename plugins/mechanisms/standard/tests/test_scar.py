@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,10 +27,6 @@ def test_the_labeled_are_that_many_distinct_positives(m: int, share: float, seed
     chosen = choose(m, n, seed)
     assert len(chosen) == len(set(chosen.tolist())) == n
     assert set(chosen.tolist()) <= set(range(m))
-
-
-def test_with_as_many_labels_as_positives_all_are_labeled() -> None:
-    assert sorted(choose(50, 50, seed=3)) == list(range(50))
 
 
 def test_a_seed_gives_one_choice_and_another_seed_another() -> None:
@@ -62,8 +57,3 @@ def test_the_data_are_left_as_they_were() -> None:
 def test_scar_needs_no_posterior_and_is_s1_of_pu_bench() -> None:
     assert (INFO.assumption, INFO.needs_posterior) == ("SCAR", False)
     assert registry().find(MechanismInfo, "s1") is INFO
-
-
-@pytest.mark.parametrize("m", [1, 2])
-def test_one_label_among_few_positives(m: int) -> None:
-    assert {int(choose(m, 1, seed)[0]) for seed in range(50)} == set(range(m))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pubench_metrics_evaluation import pubench_metrics, recovery, resampling
 from pubench_metrics_evaluation import pulp as pulp_module
 from pubench_metrics_evaluation.hypergeometric import Hypergeometric
@@ -71,30 +69,6 @@ def test_constant_scores_get_the_expectation_of_a_random_ranking(n: int, t: int)
     assert random_value(n, t) == pytest.approx(np.mean((1 - np.array(same)) / 2), abs=1e-12)
 
 
-rankings = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=2, max_size=6)
-
-
-@settings(deadline=None, max_examples=20)
-@given(rows=rankings)
-def test_ties_are_the_mean_over_every_order_within_them(rows: list[tuple[int, bool]]) -> None:
-    scores, labeled = np.array([float(s) for s, _ in rows]), np.array([hit for _, hit in rows])
-    orders = [np.array(order) for order in permutations(range(len(rows)))]
-    every = [pulp(scores[order], labeled[order], "stable").value for order in orders]
-    assert pulp(scores, labeled).value == pytest.approx(np.mean(every), abs=1e-13)
-    assert pulp(scores, labeled, "optimistic").value == pytest.approx(max(every), abs=1e-13)
-    assert pulp(scores, labeled, "pessimistic").value == pytest.approx(min(every), abs=1e-13)
-
-
-@settings(deadline=None, max_examples=40)
-@given(rows=rankings, seed=st.integers(0, 99))
-def test_pulp_knows_neither_units_nor_the_order_of_rows(rows: list[tuple[int, bool]], seed: int) -> None:
-    scores, labeled = np.array([float(s) for s, _ in rows]), np.array([hit for _, hit in rows])
-    order = np.random.default_rng(seed).permutation(len(rows))
-    expected = pulp(scores, labeled).value
-    assert pulp(np.exp(scores) - 7, labeled).value == expected
-    assert pulp(scores[order], labeled[order]).value == pytest.approx(expected, abs=1e-14)
-
-
 def test_the_error_between_knots_of_large_groups_is_far_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, labeled = np.repeat([1.0, 0.0], [9000, 3000]), np.arange(12_000) % 40 == 0
     rough = pulp(scores, labeled)
@@ -117,25 +91,6 @@ def test_the_metric_counts_rows_once_in_both_kinds_of_sampling() -> None:
 
 def truth_of(f: np.ndarray, y: np.ndarray) -> float:
     return auc(f[y == 1], f[y == 0])
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    positive=st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=5),
-    negative=st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=5),
-    data=st.data(),
-)
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_over_every_labeling_the_direct_auc_is_the_true_one_in_expectation(
-    scheme: str, positive: list[float], negative: list[float], data: Any
-) -> None:
-    f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
-    n = data.draw(st.integers(1, len(positive) - 1))
-    every = [
-        value("recovered-auc", part(f, np.array(chosen), scheme, float(y.mean()))).details["direct"]
-        for chosen in combinations(range(len(positive)), n)
-    ]
-    assert np.mean(every) == pytest.approx(truth_of(f, y), abs=1e-12)
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "one-sample"])
