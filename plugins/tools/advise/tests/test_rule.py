@@ -6,11 +6,11 @@ import numpy as np
 import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose
-from pubench_advise.commands import _flags_for_arguments
 from pubench_advise.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
 from pubench_advise.goals import goal_of
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
+from pubench_evaluate.cli.score_table import flags_for_arguments
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
@@ -129,7 +129,7 @@ def test_scar_is_contradicted_by_the_card_and_untested_without_checked_rows() ->
 
 
 def test_errors_on_the_command_line_name_flags() -> None:
-    with pytest.raises(RequestError) as raised, _flags_for_arguments():
+    with pytest.raises(RequestError) as raised, flags_for_arguments():
         raise RequestError("unknown column of t.csv (labeled) 'x'; labeled=COLUMN names it")
     assert str(raised.value) == "unknown column of t.csv (--label-col) 'x'; --label-col COLUMN names it"
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from pubench_evaluate.audit import AuditSample, audit_sample
 from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
+from pubench_evaluate.prior_input import ends_of
 from pubench_study.durations import duration, seconds_of
 
 from pubench import PUTable
 from pubench.field_names import in_words as in_words_of_python
 from pubench_core.data.table_reader import table_reader
-from pubench_core.errors import PubenchError, RequestError, shown
+from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
@@ -53,7 +55,7 @@ def advise(
     table: Any,
     label: str | None = None,
     *,
-    prior: float | tuple[float, float] | None = None,
+    prior: float | tuple[float, float] | str | None = None,
     goal: str = "rank",
     time: str | float = "10m",
     audited: str | Path | None = None,
@@ -71,13 +73,14 @@ def advise(
     """Which method for this table, what its ranking is worth, and what to check next.
 
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
-    ``prior``: π of the population as a number or two ends. ``goal``: ``rank``, ``classify``, or ``review:200`` for a
-    review of so many rows. ``time``: budget, ``10m``; what is not fitted by then is left out. ``audited``: the sheet of
-    an earlier call, filled in: prior, promise and choice are made again with it. ``out``: folder of the answer, by
-    default ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``drop``, ``features``,
-    ``positive_value``, ``scheme``: as :func:`pubench.data` has them. ``thorough``: ask slow prior estimators too.
-    ``progress``: called with a line about what runs now. ``first``: called with the first answer, the ranking of bagged
-    trees before anything is compared with it; the folder holds it, too, unless it has a complete one.
+    ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
+    ``review:200`` for a review of so many rows. ``time``: budget, ``10m``; what is not fitted by then is left out.
+    ``audited``: the sheet of an earlier call, filled in: prior, promise and choice are made again with it. ``out``:
+    folder of the answer, by default ``advice-NAME``; every finished fit is kept there, and the same call goes on.
+    ``drop``, ``features``, ``positive_value``, ``scheme``: as :func:`pubench.data` has them. ``thorough``: ask slow
+    prior estimators too. ``progress``: called with a line about what runs now. ``first``: called with the first answer,
+    the ranking of bagged trees before anything is compared with it; the folder holds it, too, unless it has a complete
+    one.
 
     Bagged trees are the answer unless checked rows speak for another method: see ``docs/pages/advice.md``.
 
@@ -85,7 +88,7 @@ def advise(
     """
     with in_words_of_python():
         wanted, clock, say = goal_of(goal), Clock(seconds_of(time, "time", least=1e-9)), progress or (lambda text: None)
-        given = _ends(prior)
+        given = None if prior is None else ends_of(prior)
         own = (
             table
             if isinstance(table, PUTable)
@@ -95,23 +98,6 @@ def advise(
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
         return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer(first)
-
-
-def _ends(prior: Any) -> tuple[float, float] | None:
-    if prior is None:
-        return None
-    pair = prior if isinstance(prior, (tuple, list)) else (prior, prior)
-    try:
-        low, high = (float(end) for end in pair)
-    except (TypeError, ValueError):
-        low = high = float("nan")
-    if not 0 < low <= high < 1:
-        raise RequestError(
-            f"prior={shown(prior)}: must be a number between 0 and 1, or a low and a high one",
-            field="prior",
-            value=prior,
-        )
-    return low, high
 
 
 def _claim(folder: Path, table: PUTable) -> None:
@@ -133,26 +119,24 @@ def _claim(folder: Path, table: PUTable) -> None:
         raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
 
 
+@dataclass
 class _Steps:
     """The seven steps; each keeps what the later ones read."""
 
-    def __init__(
-        self,
-        table: PUTable,
-        folder: Path,
-        goal: AdviceGoal,
-        clock: Clock,
-        given: tuple[float, float] | None,
-        audited: Audited | None,
-        thorough: bool,
-        threads: int | None,
-        seed: int,
-        say: Callable[[str], None],
-    ) -> None:
-        self.table, self.folder, self.goal, self.clock, self.say = table, folder, goal, clock, say
-        self.given, self.audited, self.thorough, self.threads, self.seed = given, audited, thorough, threads, seed
-        self.kept = folder / "fits"
-        self.read: LabeledData = table._read()
+    table: PUTable
+    folder: Path
+    goal: AdviceGoal
+    clock: Clock
+    given: tuple[float, float] | None
+    audited: Audited | None
+    thorough: bool
+    threads: int | None
+    seed: int
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.kept = self.folder / "fits"
+        self.read: LabeledData = self.table._read()
         self.cards: dict[tuple[str, tuple[float, float] | None], Evaluation] = {}
 
     def answer(self, first: Callable[[Advice], None] | None = None) -> Advice:
@@ -452,7 +436,7 @@ class _Steps:
         path = self.folder / "audit.csv"
         design = path.with_suffix(DESIGN)
         if path.exists():
-            if design.exists() and sample.key == _key_of(design):
+            if design.exists() and sample.key == AuditSample.load(design).key:
                 return str(path)
             path = self.folder / f"audit-{sample.key[:6]}.csv"
             design = path.with_suffix(DESIGN)
@@ -489,10 +473,6 @@ class _Steps:
         shutil.rmtree(model, ignore_errors=True)
         shutil.copytree(record, model)
         return str(model), []
-
-
-def _key_of(design: Path) -> str:
-    return AuditSample.load(design).key
 
 
 def _refuse_budget(goal: AdviceGoal, look: Look) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+
+from pubench_evaluate.report_card import framed
 
 from .facts import AdviceFacts
 from .page import page_of
@@ -18,5 +19,4 @@ class Advice(AdviceFacts):
         return page_of(self)
 
     def _repr_html_(self) -> str:
-        page = escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0"></iframe>'
+        return framed(self.html())

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,22 +14,6 @@ from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
     from .answer import Advice
-
-#: Argument of the Python function -> flag.
-_FLAGS = {
-    "audited": "--audited",
-    "drop": "--drop",
-    "features": "--features",
-    "goal": "--goal",
-    "labeled": "--label-col",
-    "out": "--out",
-    "positive_value": "--positive-value",
-    "prior": "--prior",
-    "scheme": "--scheme",
-    "time": "--time",
-}
-_NAMED = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})(?:=| (?=must be))|(?<=\()(?P<column>labeled)(?=\))")
-_RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 
 
 @takes("--label-col", "--positive-value", "--drop", "--features")
@@ -60,6 +41,8 @@ def advise(
 
     Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
     """
+    from pubench_evaluate.cli.score_table import flags_for_arguments
+
     from pubench_cli.console import err
     from pubench_cli.console import out as console
     from pubench_cli.machine import print_json
@@ -73,11 +56,11 @@ def advise(
             field="data.own.label_col",
         )
     columns = {option.path[-1]: value for option, value in given.values if option.flag != "--label-col"}
-    with _flags_for_arguments(), stage_progress() as progress:
+    with flags_for_arguments(), stage_progress() as progress:
         advice = advise(
             file,
             given.get("--label-col"),
-            prior=_prior(prior),
+            prior=prior,
             goal=goal,
             time=time,
             audited=audited,
@@ -102,37 +85,16 @@ def _words(given: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word.strip() for word in words if word.strip())
 
 
-def _prior(text: str | None) -> float | tuple[float, float] | None:
-    """``0.3`` or ``0.2..0.4``. Raises RequestError for anything else."""
-    if text is None:
-        return None
-    match = _RANGE.fullmatch(text.strip())
-    try:
-        return float(text) if match is None else (float(match["low"]), float(match["high"]))
-    except ValueError:
-        raise RequestError(f"--prior {text}: must be a number (0.3) or an interval (0.2..0.4)", field="prior") from None
-
-
-@contextmanager
-def _flags_for_arguments() -> Iterator[None]:
-    """A block whose errors name flags where the Python function names arguments."""
-    try:
-        yield
-    except RequestError as error:
-        text = _NAMED.sub(
-            lambda found: _FLAGS[found["column"]] if found["column"] else f"{_FLAGS[found['argument']]} ", str(error)
-        )
-        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
-
-
 def lines_of(advice: Advice) -> list[str]:
     """Lines for the terminal: the answer, what to know first, the methods, and where everything is."""
     from pubench_study.durations import duration
 
+    from .page import between
+
     lines = [advice.headline, *(f"warning: {line}" for line in advice.warnings), ""]
     if advice.before is not None:
-        lines.append(f"before the checked rows: {advice.before['answer']}, prior {_between(advice.before['prior'])}")
-    lines += [f"prior: {_between(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, ""]
+        lines.append(f"before the checked rows: {advice.before['answer']}, prior {between(advice.before['prior'])}")
+    lines += [f"prior: {between(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, ""]
     width = max(len(one.name) for one in advice.compared)
     for one in advice.compared:
         more = ""
@@ -148,7 +110,3 @@ def lines_of(advice: Advice) -> list[str]:
     if advice.model is not None:
         lines.append(f"new rows: pubench predict {advice.model} new.csv")
     return [*lines, f"{duration(advice.seconds)} {'in all' if advice.complete else 'so far; comparing goes on'}"]
-
-
-def _between(interval: tuple[float, float] | None) -> str:
-    return "unknown" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"

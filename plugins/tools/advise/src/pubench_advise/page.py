@@ -45,7 +45,7 @@ def page_of(advice: AdviceFacts) -> str:
         notes=look.notes,
         labeling=_labeling(advice),
         prior=(
-            f"The share of positives in the population is {_between(prior.interval)} ({prior.source}"
+            f"The share of positives in the population is {between(prior.interval)} ({prior.source}"
             f"{', which assumes that labels are a random draw of the positives' if prior.assumes_scar else ''})."
             if prior.interval is not None
             else f"Nothing is known of the share of positives ({prior.source}). Give --prior LOW..HIGH, or check rows."
@@ -103,7 +103,7 @@ def _before(advice: AdviceFacts) -> CardTable | None:
     promised = before["promise"]
     rows = [
         ["method", before["answer"], advice.answer],
-        ["prior", _between(before["prior"]), _between(advice.prior.interval)],
+        ["prior", between(before["prior"]), between(advice.prior.interval)],
         [
             "positives in the highest rows",
             f"{promised['low']:,} to {promised['high']:,} of {promised['budget']:,}",
@@ -113,7 +113,8 @@ def _before(advice: AdviceFacts) -> CardTable | None:
     return CardTable(("", "before", "after"), rows, left=3)
 
 
-def _between(interval: Sequence[float] | None) -> str:
+def between(interval: Sequence[float] | None) -> str:
+    """An interval in words."""
     return "unknown" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 

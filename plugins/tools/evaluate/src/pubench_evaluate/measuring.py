@@ -48,6 +48,11 @@ class Measured:
         return self.measure.value
 
     @property
+    def note(self) -> str:
+        """Why there is no value, or what its reader must know."""
+        return "; ".join(filter(None, (self.measure.undefined, *self.measure.warnings)))
+
+    @property
     def infeasible(self) -> bool:
         """Whether the metric says that its value cannot be: prior, purity or SCAR are wrong, or rows are few."""
         return any(line.startswith("infeasible") for line in self.measure.warnings)

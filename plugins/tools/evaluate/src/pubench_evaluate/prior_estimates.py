@@ -100,7 +100,7 @@ def estimate_prior(
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
         infos = infos_of("scores" if is_scores else "any", estimators, thorough=thorough)
         features = None if is_scores else _features(values)
-        found = tuple(_answers(infos, rows, features, seed, progress or _silent))
+        found = tuple(_answers(infos, rows, features, seed, progress or (lambda text: None)))
         said = disagreement(found)
         return PriorEstimates(
             name=name,
@@ -120,10 +120,6 @@ def estimate_prior(
 def _checked(audited: AuditResult) -> tuple[float, float] | None:
     low, high = audited.prior.low, audited.prior.high
     return None if low is None or high is None else (low, high)
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _answers(

@@ -65,7 +65,7 @@ def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior])
                 f"prior={prior}: {key} has no estimate ({found.undefined}); give a number", field="prior", value=prior
             )
         return Belief(found.prior, found.prior_interval, found.share, found.interval, f"estimated by {key}", True)
-    low, high = _ends(prior)
+    low, high = ends_of(prior, "estimated:KEY")
     least = rows.purity * rows.n_labeled / len(rows.scores) if is_one_sample(rows.scheme) else 0.0
     if high <= least:
         raise RequestError(
@@ -93,13 +93,16 @@ def narrowed(prior: Any, audited: AuditResult | None) -> Any:
     low, high = max(audited.prior.low, 1e-6), min(audited.prior.high, 1 - 1e-6)
     if prior is None or wanted_estimator(prior):
         return low, high
-    given_low, given_high = _ends(prior)
+    given_low, given_high = ends_of(prior, "estimated:KEY")
     both = max(low, given_low), min(high, given_high)
     return both if both[0] <= both[1] else (low, high)
 
 
-def _ends(prior: Any) -> tuple[float, float]:
-    """The two ends of a prior; equal for a single number. Raises RequestError for anything else."""
+def ends_of(prior: Any, also: str = "") -> tuple[float, float]:
+    """The two ends of a prior; equal for a single number. Raises RequestError for anything else.
+
+    ``also``: what else a prior may be where it is given, in words.
+    """
     given: Any = prior
     if isinstance(prior, str) and (match := _RANGE.fullmatch(prior.strip())):
         given = (match["low"], match["high"])
@@ -109,10 +112,7 @@ def _ends(prior: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = float("nan")
     if not 0 < low <= high < 1:
-        raise RequestError(
-            "prior must be a number between 0 and 1 (0.3), an interval (0.2..0.4) or estimated:KEY, got "
-            f"{shown(prior)}",
-            field="prior",
-            value=prior,
-        )
+        number, interval = "a number between 0 and 1 (0.3)", "an interval (0.2..0.4)"
+        expected = f"{number}, {interval} or {also}" if also else f"{number} or {interval}"
+        raise RequestError(f"prior must be {expected}, got {shown(prior)}", field="prior", value=prior)
     return low, high

@@ -12,7 +12,7 @@ from pubench_core.results import plain_data
 from .estimates import RULE, EstimatedPrior, summary
 from .facts import CardFacts, PriorFindings
 from .measuring import Measured
-from .paired import Comparison
+from .paired import Comparison, Difference
 from .thresholds import DRAWS, ThresholdCut
 
 #: Measures at the top of the page, those that there are; the others are folded.
@@ -174,7 +174,7 @@ def between(interval: tuple[float, float] | None, *, percent: bool = False) -> s
     return f"{100 * low:.0f} to {100 * high:.0f} %" if percent else f"{low:.3f} to {high:.3f}"
 
 
-def assumed(measured: Measured) -> str:
+def assumed(measured: Measured | Difference) -> str:
     """Assumptions of a measure, in words."""
     if measured.oracle:
         return "true labels"
@@ -245,12 +245,7 @@ def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
 
 def _measures(card: CardFacts) -> CardTable:
     rows = [
-        [
-            f"{found.name}: {found.summary}",
-            *shown_value(found),
-            assumed(found),
-            "; ".join(([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)),
-        ]
+        [f"{found.name}: {found.summary}", *shown_value(found), assumed(found), found.note]
         for found in card.measures.values()
     ]
     return CardTable(("measure", "value", "95 % interval", "assumes", "note"), rows, notes=2)
@@ -291,6 +286,5 @@ def _two_models(comparison: Comparison | None) -> CardTable | None:
     for found in comparison.differences:
         better = {"first": first, "second": second}.get(found.better, "not shown")
         values = ["" if v is None else f"{v:.3f}" for v in (found.first, found.second)]
-        basis = "true labels" if found.oracle else ", ".join(found.assumes) or "neither prior nor SCAR"
-        rows.append([found.name, *values, between(found.interval), better, basis])
+        rows.append([found.name, *values, between(found.interval), better, assumed(found)])
     return CardTable(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, notes=2)

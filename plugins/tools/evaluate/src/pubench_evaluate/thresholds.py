@@ -105,7 +105,7 @@ def threshold_of_recall(rows: ScoredRows, target: float, shares: Shares) -> floa
     return _midpoint(float(below.max()), lowest) if len(below) else float(np.nextafter(lowest, -np.inf))
 
 
-def recall_of(of_labeled: FloatArray, of_unlabeled: FloatArray, share: float, purity: float) -> FloatArray:
+def recall_of(of_labeled: FloatArray, of_unlabeled: FloatArray, share: float | FloatArray, purity: float) -> FloatArray:
     """γ of the shares of labeled and of unlabeled rows that are decided positive.
 
     [(1 - α) γ_pu - (1 - β) η_pu] / (β - α) (Jain et al. 2017); γ_pu where all labeled rows are positive.
@@ -264,11 +264,7 @@ class Cuts:
 
 def _recalls(of_labeled: FloatArray, of_unlabeled: FloatArray, alpha: FloatArray, shares: Shares) -> FloatArray:
     """γ for each draw; draws of α that are not below β are moved just below it."""
-    if shares.purity == 1:
-        return of_labeled
-    alpha = np.minimum(alpha, shares.purity - 1e-6)
-    beta = shares.purity
-    return np.asarray(((1 - alpha) * of_labeled - (1 - beta) * of_unlabeled) / (beta - alpha))
+    return recall_of(of_labeled, of_unlabeled, np.minimum(alpha, shares.purity - 1e-6), shares.purity)
 
 
 def _drawn(shares: Shares, n_labeled: int, n: int, rng: np.random.Generator) -> FloatArray:

@@ -69,28 +69,23 @@ class AuditResult:
     @property
     def sentence(self) -> str:
         """Prior, precision and SCAR, in words that assume nothing."""
-        scar = "not tested" if self.scar.p_value is None else "rejected" if self.scar.rejected else "not rejected"
         said = f"{self.checked} checked rows, whatever the labeling: class prior {between(self.prior)}"
         if self.precision.value is not None:
             said += f"; of the rows above {self.threshold:.4g}, {between(self.precision)} are positive"
-        return f"{said}; SCAR is {scar}."
+        return f"{said}; SCAR is {self.scar.verdict}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         return dict(plain_data(asdict(self)))
 
     def __repr__(self) -> str:
-        scar = "not tested" if self.scar.p_value is None else "rejected" if self.scar.rejected else "not rejected"
-        return f"<audit of {self.name}: {self.checked} rows checked, prior {_said(self.prior)}; SCAR {scar}>"
+        prior = between(self.prior) if self.prior.value is None else f"{self.prior.value:.3f} ({between(self.prior)})"
+        return f"<audit of {self.name}: {self.checked} rows checked, prior {prior}; SCAR {self.scar.verdict}>"
 
 
 def between(found: AuditEstimate) -> str:
     """The interval of an estimate, or why there is none."""
     return found.undefined if found.value is None else f"{found.low:.3f} to {found.high:.3f}"
-
-
-def _said(found: AuditEstimate) -> str:
-    return found.undefined if found.value is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> AuditResult:

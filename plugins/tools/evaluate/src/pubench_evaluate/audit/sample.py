@@ -110,13 +110,9 @@ class AuditSample:
         return path
 
     @classmethod
+    @in_words()
     def load(cls, path: str | Path) -> AuditSample:
         """Reads what :meth:`save` wrote. Raises InvalidRequest (a ValueError) for anything else."""
-        with in_words():
-            return cls._read(path)
-
-    @classmethod
-    def _read(cls, path: str | Path) -> AuditSample:
         wrong = f"design={path}: must be a file that pubench audit wrote next to its sheet, unchanged"
         try:
             with np.load(path, allow_pickle=False) as stored:
@@ -202,52 +198,32 @@ def audit_sample(
                 field="n",
                 value=n,
             )
+        n_all = len(scored.scores)
+        numbers = np.arange(n_all) if rows is None else np.asarray(rows, dtype=np.int64)
+        if numbers.shape != (n_all,) or len(np.unique(numbers)) != n_all:
+            raise RequestError(f"rows: expected {n_all} different numbers, one per score", field="rows")
         cut = Cuts(scored, Shares(None, None, scored.purity), seed).chosen(threshold, budget, recall).threshold
-        return _drawn(scored, population, int(n), cut, _numbers_of(rows, len(scored.scores)), name, seed, n_labeled)
-
-
-def _numbers_of(rows: Any, n: int) -> IntArray:
-    numbers = np.arange(n) if rows is None else np.asarray(rows, dtype=np.int64)
-    if numbers.shape != (n,) or len(np.unique(numbers)) != n:
-        raise RequestError(f"rows: expected {n} different numbers, one per score", field="rows")
-    return numbers
-
-
-def _drawn(
-    scored: ScoredRows,
-    population: IntArray,
-    n: int,
-    cut: float,
-    rows: IntArray,
-    name: str,
-    seed: int,
-    n_labeled: int | None,
-) -> AuditSample:
-    rng = stream(seed, "audit")
-    above = population[scored.scores[population] > cut]
-    below = population[scored.scores[population] <= cut]
-    n_above = max(min(len(above), round(n / 2)), n - len(below))
-    of_above, of_below = _bands(scored, above, n_above, rng), _bands(scored, below, n - n_above, rng)
-    bands = [*of_above, *of_below]
-    drawn = np.concatenate([rng.choice(members, count, replace=False) for members, count in bands])
-    band = np.repeat(np.arange(len(bands)), [count for _, count in bands])
-    order = rng.permutation(n)
-    return AuditSample(
-        scored=scored,
-        rows=rows,
-        threshold=cut,
-        seed=seed,
-        drawn=drawn[order],
-        band=band[order],
-        bands=tuple(_range_of(scored.scores[members], count) for members, count in bands),
-        n_bands_above=len(of_above),
-        name=name,
-        n_labeled=n_labeled,
-    )
-
-
-def _range_of(scores: npt.NDArray[np.float64], count: int) -> tuple[float, float, int, int]:
-    return float(scores.min()), float(scores.max()), len(scores), count
+        rng = stream(seed, "audit")
+        above = population[scored.scores[population] > cut]
+        below = population[scored.scores[population] <= cut]
+        n_above = max(min(len(above), round(n / 2)), n - len(below))
+        of_above, of_below = _bands(scored, above, n_above, rng), _bands(scored, below, n - n_above, rng)
+        bands = [(members, scored.scores[members], count) for members, count in (*of_above, *of_below)]
+        drawn = np.concatenate([rng.choice(members, count, replace=False) for members, _, count in bands])
+        band = np.repeat(np.arange(len(bands)), [count for *_, count in bands])
+        order = rng.permutation(n)
+        return AuditSample(
+            scored=scored,
+            rows=numbers,
+            threshold=cut,
+            seed=seed,
+            drawn=drawn[order],
+            band=band[order],
+            bands=tuple((float(x.min()), float(x.max()), len(x), count) for _, x, count in bands),
+            n_bands_above=len(of_above),
+            name=name,
+            n_labeled=n_labeled,
+        )
 
 
 def _bands(scored: ScoredRows, side: IntArray, take: int, rng: np.random.Generator) -> list[tuple[IntArray, int]]:

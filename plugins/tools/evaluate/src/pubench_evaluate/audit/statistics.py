@@ -152,6 +152,11 @@ class ScarTest:
     alpha: float = 0.05
     undefined: str = ""
 
+    @property
+    def verdict(self) -> str:
+        """Whether SCAR is ``rejected``, ``not rejected`` or ``not tested``."""
+        return "not tested" if self.p_value is None else "rejected" if self.rejected else "not rejected"
+
 
 def scar_test(
     melded: Melded,

@@ -26,6 +26,7 @@ PAGE = 120
 if TYPE_CHECKING:
     from ..estimates import EstimatedPrior
     from ..paired import Comparison
+    from ..prior_estimates import PriorEstimates
     from ..thresholds import ThresholdCut
 
 
@@ -51,13 +52,12 @@ def print_card(
     given: str, columns: Columns, asked: EvaluateOptions, *, results: Path, html: Path | None, as_json: bool
 ) -> None:
     """Evaluates a table or a run, writes the page if one is wanted, and prints the rest."""
-    if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise RequestError(f"--html must end in .html, got {html}")
+    refuse_other_suffix(html)
     subject = subject_of(given, columns, results)
     other = _other(given, subject, columns, asked, results)
     card = _card_of(subject, other, asked)
     if html is not None:
-        _write(html, card)
+        write_page(html, card, "report card")
     if as_json:
         print_json(card.to_dict())
         return
@@ -118,12 +118,19 @@ def _other(
     return replace(other, name=name)
 
 
-def _write(path: Path, card: Evaluation) -> None:
+def refuse_other_suffix(html: Path | None) -> None:
+    """RequestError for a page that does not end in .html."""
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--html must end in .html, got {html}")
+
+
+def write_page(path: Path, found: Evaluation | PriorEstimates, what: str) -> None:
+    """Writes a page and says where it is. Raises RequestError if it cannot be written."""
     try:
-        path.write_text(card.html(), encoding="utf-8")
+        path.write_text(found.html(), encoding="utf-8")
     except OSError as error:
         raise RequestError(f"cannot write --html {path}: {error.strerror or error}") from error
-    err().print(f"the report card: {path}", markup=False)
+    err().print(f"the {what}: {path}", markup=False)
 
 
 # -------------------------------------------------------------------- on the terminal
@@ -179,10 +186,7 @@ def _print_measures(card: Evaluation) -> None:
         PrintedColumn("assumes", wraps=True),
         PrintedColumn("note", wraps=True, rank=1),
     )
-    cells = []
-    for key, found in card.measures.items():
-        notes = ([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)
-        cells.append([key, *shown_value(found, 4), assumed(found), "; ".join(notes)])
+    cells = [[key, *shown_value(found, 4), assumed(found), found.note] for key, found in card.measures.items()]
     out().print()
     print_table(out(), columns, cells, surplus="below")
 
@@ -235,8 +239,7 @@ def _print_comparison(comparison: Comparison) -> None:
     cells = []
     for found in comparison.differences:
         values = ["" if value is None else f"{value:.4f}" for value in (found.first, found.second)]
-        basis = "true labels" if found.oracle else ", ".join(found.assumes) or "neither prior nor SCAR"
-        cells.append([found.key, *values, between(found.interval), found.better or "not shown", basis])
+        cells.append([found.key, *values, between(found.interval), found.better or "not shown", assumed(found)])
     out().print(f"\nfirst: {first}; second: {second}", markup=False)
     print_table(out(), columns, cells, surplus="below")
     out().print(f"paired bootstrap, {comparison.resamples} resamples of the same rows", markup=False)

@@ -16,7 +16,7 @@ from pubench_core.plugins.registry import registry
 
 from ..audit.sheet import answers_of
 from ..prior_estimates import PriorEstimates, estimate_prior
-from .evaluate import print_estimates
+from .evaluate import print_estimates, refuse_other_suffix, write_page
 from .score_table import Columns, flags_for_arguments, subject_of_table
 
 
@@ -35,8 +35,7 @@ def print_priors(
     as_json: bool,
 ) -> None:
     """Estimates the class prior from the features of a table, or from a column of scores, and prints the estimates."""
-    if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise RequestError(f"--html must end in .html, got {html}")
+    refuse_other_suffix(html)
     if given.get("--label-col") is None:
         raise RequestError(
             "--label-col is missing: it names the column that says who is labeled", field="data.own.label_col"
@@ -59,7 +58,7 @@ def print_priors(
             progress=progress,
         )
     if html is not None:
-        _write(html, found)
+        write_page(html, found, "estimates")
     if as_json:
         print_json(found.to_dict())
         return
@@ -87,14 +86,6 @@ def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]
     columns = Columns(score_col, given.get("--label-col"), given.get("--truth-col"), positive)
     subject = subject_of_table(path, columns)
     return subject.scores, subject.labeled, subject.truth
-
-
-def _write(path: Path, found: PriorEstimates) -> None:
-    try:
-        path.write_text(found.html(), encoding="utf-8")
-    except OSError as error:
-        raise RequestError(f"cannot write --html {path}: {error.strerror or error}") from error
-    err().print(f"the estimates: {path}", markup=False)
 
 
 def _print(found: PriorEstimates) -> None:

@@ -33,19 +33,26 @@ _FLAGS = {
     "budget": "--budget",
     "compare": "--compare",
     "design": "--design",
+    "drop": "--drop",
     "estimators": "--estimators",
+    "features": "--features",
+    "goal": "--goal",
     "labeled": "--label-col",
     "n": "--n",
-    "resamples": "--resamples",
+    "out": "--out",
+    "positive_value": "--positive-value",
     "prior": "--prior",
     "purity": "--beta",
     "recall": "--recall",
+    "resamples": "--resamples",
     "scheme": "--scheme",
     "scores": "--score-col",
-    "threshold": "--threshold",
-    "truth": "--truth-col",
     "seed": "--seed",
+    "threshold": "--threshold",
+    "time": "--time",
+    "truth": "--truth-col",
 }
+_COLUMNS = re.compile(r"\((?P<argument>drop|features|labeled)\)")
 _GIVEN = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
 _NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:| must be )")
 
@@ -100,7 +107,7 @@ def flags_for_arguments() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        text = flags_in(str(error))
+        text = _COLUMNS.sub(lambda found: f"({_FLAGS[found['argument']]})", flags_in(str(error)))
         text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
 
