@@ -20,7 +20,7 @@ from .console import err, out
 from .copies import folders_of_copies, remove_copies, verify_copy
 from .inventory import Availability, availability_of
 from .machine import print_json
-from .messages import in_flags, said
+from .messages import in_flags, said, say
 from .progress import data_progress
 from .visible import rows_out
 
@@ -252,7 +252,7 @@ def remove(keys: list[str], given: Path | None, *, as_json: bool) -> None:
 
 def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = False) -> DataRoot:
     execution = ExecutionSpec(data_root=given, encoder=encoder, offline=offline)
-    return data_root(execution, lambda text: err().print(said(text), markup=False), progress=data_progress)
+    return data_root(execution, say, progress=data_progress)
 
 
 def _size(count: int) -> str:

@@ -7,6 +7,7 @@ import re
 from pubench_core.errors import Hint, Notice, PubenchError
 from pubench_core.specs.run_fields import FIELD
 
+from .console import err
 from .options import FLAGS
 
 #: What the user can type for a hint.
@@ -52,3 +53,8 @@ def said(message: PubenchError | Notice | str) -> str:
     if hint is None:
         return text
     return f"{text} ({_COMMANDS[hint.action].format(hint.subject)})"
+
+
+def say(message: PubenchError | Notice | str) -> None:
+    """Prints it as a line on stderr."""
+    err().print(said(message), markup=False)

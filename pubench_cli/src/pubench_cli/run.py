@@ -23,16 +23,11 @@ from pubench_core.sinks import listeners_of
 from .console import err
 from .decisions import decisions_in, print_decisions
 from .machine import print_json
-from .messages import said
+from .messages import said, say
 from .options import Given
 from .progress import data_progress, display
 from .results import print_result
 from .yaml_layers import assigned, read_yaml
-
-
-def say(text: str) -> None:
-    """A line on stderr."""
-    err().print(said(text), markup=False)
 
 
 def saying_once() -> Callable[[str], None]:

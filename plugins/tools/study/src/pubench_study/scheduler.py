@@ -174,10 +174,7 @@ class _Conductor:
     def conduct(self) -> Summary:
         study, pool = self._study, self._study.pool
         while self._queue or pool.in_work or self._elsewhere or self._more():
-            if self._stop.everything:
-                self._give_up("interrupted")
-                break
-            if self._stop.starting and not pool.in_work:
+            if self._stop.everything or (self._stop.starting and not pool.in_work):
                 self._give_up("interrupted")
                 break
             if self._summary.unstored and not pool.in_work:

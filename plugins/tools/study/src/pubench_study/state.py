@@ -67,17 +67,14 @@ class Digests:
             return ""
         key = (run.data, run.preprocess)
         if key not in self._known:
-            self._known[key] = self._now(*key)
+            source = source_of(self.registry.find(DatasetInfo, run.data))
+            try:
+                files = located(source, self.root)
+                self._known[key] = digest_now(source, files, self.root, preprocess=run.preprocess)
+            except (RequestError, PluginError) as error:
+                self.absent[run.data], self._known[key] = str(error), None
         found = self._known[key]
         return stored.get(f"data {run.data}", "") if found is None else found
-
-    def _now(self, key: str, preprocess: str) -> str | None:
-        source = source_of(self.registry.find(DatasetInfo, key))
-        try:
-            return digest_now(source, located(source, self.root), self.root, preprocess=preprocess)
-        except (RequestError, PluginError) as error:
-            self.absent[key] = str(error)
-            return None
 
     def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
         """Data set or table -> why its files are not here, of all that these runs read."""

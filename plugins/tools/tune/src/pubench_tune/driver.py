@@ -94,8 +94,17 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
     if is_few(held_out):
         more = "" if plan.spec.validation.joint else "; validation.folds=5 holds out every label in turn"
         say(f"warning: {held_out} held-out labeled positives compare the trials: {LOST}{more}")
+    facts: dict[str, Any] = {
+        "method": plan.spec.method.key,
+        "data": plan.spec.data.key,
+        "criterion": aim.criterion,
+        "oracle": _oracle(plan),
+        "higher_is_better": aim.higher_is_better,
+        "seeds": aim.seeds,
+        "space": {name: str(dimension) for name, dimension in aim.space.items()},
+    }
     with _held(folder):
-        _describe(folder, plan, aim, asked)
+        _describe(folder, plan, facts, {"search_seed": asked.search_seed, "pruned": aim.pruned})
         proposals = Proposals(folder, aim.space, asked.search_seed, higher_is_better=aim.higher_is_better)
         config = plan.method.config.model_dump()
         known = {name: config[name] for name, dimension in aim.space.items() if config[name] in dimension}
@@ -117,13 +126,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
         if runs.refused:
             raise RequestError(runs.refused.replace(_BY_LAST, ""))
         found = Tuned(
-            method=plan.spec.method.key,
-            data=plan.spec.data.key,
-            criterion=aim.criterion,
-            oracle=_oracle(plan),
-            higher_is_better=aim.higher_is_better,
-            seeds=aim.seeds,
-            space={name: str(dimension) for name, dimension in aim.space.items()},
+            **facts,
             trials=tuple(Trial.of(kept, results) for kept in proposals.kept()),
             folder=folder,
             results=results,
@@ -219,22 +222,15 @@ def _held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _describe(folder: Path, plan: Plan, aim: Objective, asked: SearchRequest) -> None:
+def _describe(folder: Path, plan: Plan, facts: Mapping[str, Any], how: Mapping[str, Any]) -> None:
     """Writes down, once, what the search is."""
     path = folder / REQUEST
     if path.exists():
         return
     what = {
         "tuning_version": 1,
-        "method": plan.spec.method.key,
-        "data": plan.spec.data.key,
-        "criterion": aim.criterion,
-        "oracle": _oracle(plan),
-        "higher_is_better": aim.higher_is_better,
-        "seeds": list(aim.seeds),
-        "space": {name: str(dimension) for name, dimension in aim.space.items()},
-        "search_seed": asked.search_seed,
-        "pruned": aim.pruned,
+        **facts,
+        **how,
         "code": plan.code.hash,
         "versions": dict(plan.code.versions),
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -213,15 +213,10 @@ class Search:
                 "spec": trial.runs[seeds[0]].resolved,
             },
         )
-        self._register(plans)
         self._pending.extend((trial, seed) for seed in seeds)
-
-    def _register(self, plans: Sequence[Plan]) -> None:
-        """Tells the study what code its new runs are; hyper-parameters do not change it."""
         assert self.study is not None
-        code = self.study.code
-        new = {plan.run_id: 0 for plan in plans}
-        self.study.code = code.model_copy(update={"of": {**code.of, **new}})
+        code = self.study.code  # of every run of the search: hyper-parameters do not change it
+        self.study.code = code.model_copy(update={"of": {**code.of, **{plan.run_id: 0 for plan in plans}}})
 
     # ---------------------------------------------------------------- what the conductor says
 

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
-from pubench_cli.messages import said
+from pubench_cli.messages import said, say
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
@@ -29,7 +29,7 @@ from ..lines import Lines, PrintableRun, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
 from ..task import Ended, Orders, Progressed
-from .study import Looked, StudyRequest, absent, counts, looked, prepared, say
+from .study import Looked, StudyRequest, absent, counts, looked, prepared
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pubench_cli.columns import PrintedColumn, print_table
-from pubench_cli.console import err, out
+from pubench_cli.console import out
 from pubench_cli.few_labels import LOST, is_few
 from pubench_cli.machine import print_json
-from pubench_cli.messages import said
+from pubench_cli.messages import said, say
 from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.dataset import data_root
 from pubench_core.errors import RequestError, counted, shortened
@@ -55,11 +55,6 @@ class Looked:
     def count(self, *statuses: str) -> int:
         """Runs in any of these states."""
         return sum(state.status in statuses for state in self.states)
-
-
-def say(text: str) -> None:
-    """A line on stderr."""
-    err().print(said(text), markup=False)
 
 
 # -------------------------------------------------------------------- finding, freezing, looking

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pubench_cli.console import err, out
+from pubench_cli.console import out
 from pubench_cli.machine import print_json
-from pubench_cli.messages import said
+from pubench_cli.messages import say
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.yaml_layers import assigned, read_yaml
@@ -59,7 +59,7 @@ def tune_method(
 
 
 def _say(text: str) -> None:
-    err().print(said(text.replace(_CRITERION, "--criterion")), markup=False)
+    say(text.replace(_CRITERION, "--criterion"))
 
 
 def _print(found: Tuned, written: Path | None) -> None:
