@@ -375,6 +375,13 @@ def shared_seeds(values: Values, methods: Sequence[str], data: str) -> list[int]
     return sorted(set.intersection(*(set(values[data].get(method, ())) for method in methods)))
 
 
+def means_of(values: Values, methods: Sequence[str], data: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Method -> data set -> mean over the seeds that all of these methods ran there."""
+    seeds = {name: shared_seeds(values, methods, name) for name in data}
+    # fmean adds exactly: ties stay ties
+    return {method: {name: fmean(values[name][method][s] for s in seeds[name]) for name in data} for method in methods}
+
+
 def once_per_source(values: Means) -> dict[str, dict[str, float]]:
     """The values, with the mean of its tasks for each source (``disdat`` of ``disdat/nsw14``); unchanged if all are of
     one source.
@@ -404,34 +411,23 @@ def ranks_of(
     A method's value on a data set is its mean over the seeds that all of them ran there.
     """
     if len(methods) < 3:
-        return (
-            None,
-            f"{counted(len(methods), 'method')} {'is' if len(methods) == 1 else 'are'} ranked, and 3 are needed",
-            [],
-        )
-    means: dict[str, dict[str, float]] = {method: {} for method in methods}
-    notes = []
+        are = "is" if len(methods) == 1 else "are"
+        return None, f"{counted(len(methods), 'method')} {are} ranked, and 3 are needed", []
+    kept, notes = [], []
     for data, found in values.items():
-        lacking = [method for method in methods if not found.get(method)]
-        if lacking:
+        if lacking := [method for method in methods if not found.get(method)]:
             notes.append(f"no ranks on {data}: {', '.join(lacking)} has no value there")
-            continue
-        seeds = shared_seeds(values, methods, data)
-        if not seeds:
+        elif not shared_seeds(values, methods, data):
             notes.append(f"no ranks on {data}: no seed was run by all methods")
-            continue
-        for method in methods:
-            means[method][data] = fmean(found[method][seed] for seed in seeds)  # adds exactly: ties stay ties
-    tasks, means = means, once_per_source(means)
-    for source in means[methods[0]]:
-        if source not in tasks[methods[0]]:
-            several = sum(data.startswith((f"{source}/", f"{source}:")) for data in tasks[methods[0]])
+        else:
+            kept.append(data)
+    means = once_per_source(means_of(values, methods, kept))
+    sources = means[methods[0]]
+    for source in sources:
+        if source not in kept:
+            several = sum(data.startswith((f"{source}/", f"{source}:")) for data in kept)
             notes.append(f"{counted(several, 'task')} of {source} count as one data set, by their mean")
-    kept = len(means[methods[0]])
-    if kept < 2:
-        return (
-            None,
-            f"there are values of all methods on {counted(kept, 'data set')}, and 2 data sets are needed",
-            notes,
-        )
+    if len(sources) < 2:
+        there = f"there are values of all methods on {counted(len(sources), 'data set')}"
+        return None, f"{there}, and 2 data sets are needed", notes
     return friedman(means, higher_is_better=higher_is_better, alpha=alpha), "", notes

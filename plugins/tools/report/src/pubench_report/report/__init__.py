@@ -2,6 +2,6 @@
 
 Nothing is trained.
 
-``gather`` reads records, ``model`` makes cells of them, ``statistics`` tests them, ``tables`` says them as tables,
-``text`` and ``page`` write these, ``figures`` draws.
+``gather`` reads records, ``model`` makes cells of them, ``statistics`` tests them, ``tables`` shows them, ``figures``
+draws them, ``write`` makes files.
 """

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from os.path import isdir
 from pathlib import Path
 
@@ -42,7 +41,7 @@ def gather(
     Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
     """
     folder, named = folder_and_study(given, results, study)
-    with warnings.catch_warnings(record=True) as heard, no_collection():
+    with warnings.catch_warnings(record=True) as heard, collection_off():
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
         plan = read_plan(folder_of(folder, named)) if named else None
@@ -61,6 +60,7 @@ def gather(
             drawn_from, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
             unchosen = left_out(drawn_from, runs)
         grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
+        gc.freeze()  # thousands of records are millions of objects that stay: no later collection looks at them
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
     notes += [*misnamed, *grid.notes, *([note] if note else []), *lines_on(run.result for run in done)]
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
@@ -123,13 +123,10 @@ def folder_and_study(given: str | None, results: Path, study: str | None) -> tup
     if given is None:
         return results, study or ""
     if isdir(given):
-        path = Path(given)
-        if (
-            path.resolve().parent.name == STUDIES
-            and StudyFolder(path.resolve().parent.parent, path.resolve().name).plan.exists()
-        ):
-            return path.resolve().parent.parent, study or path.resolve().name
-        return path, study or ""
+        path = Path(given).resolve()
+        if path.parent.name == STUDIES and StudyFolder(path.parent.parent, path.name).plan.exists():
+            return path.parent.parent, study or path.name
+        return Path(given), study or ""
     if not isdir(results) or given not in [folder.name for folder in studies_in(results)]:
         raise RequestError(
             f"no folder of records and no study in {results} is called '{shortened(given)}'; "
@@ -151,24 +148,8 @@ def _planned(
     """Every run of a plan, in its order and under the names of its rows."""
     known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
     known |= {run.run_id: run for run in done}
-    return [
-        (
-            run.row,
-            known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
-        )
-        for run in plan.runs
-        if not run.is_fold
-    ]
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Thousands of records are millions of objects that stay: looking for garbage among them doubles the time.
-
-    What is there at the end is not looked at again by any later collection.
-    """
-    with collection_off():
-        try:
-            yield
-        finally:
-            gc.freeze()
+    planned = [run for run in plan.runs if not run.is_fold]
+    lacking = {
+        one.run_id: FailedRun(one.row, one.run_id, one.spec, MISSING, "it was not carried out yet") for one in planned
+    }
+    return [(run.row, known.get(run.run_id, lacking[run.run_id])) for run in planned]

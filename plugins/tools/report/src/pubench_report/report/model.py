@@ -90,6 +90,11 @@ class Model:
         return self.gathered.grid.oracles
 
     @property
+    def columns(self) -> list[ProblemColumn]:
+        """Columns of all settings."""
+        return [column for setting in self.settings for column in setting.columns]
+
+    @property
     def apart(self) -> frozenset[str]:
         """Rows of oracles and of baselines, which are never best or ranked."""
         return self.gathered.grid.apart
@@ -128,15 +133,12 @@ class Model:
         key = (measure.key, criterion)
         if key not in self._cells:
             grid = self.gathered.grid
+            places = [(row, column.label) for column in self.columns for row in self.rows]
             found = {
-                (row, column.label): cell_of(
-                    grid.cell(row, column.label), measure.key, criterion, name=self._ids.get((row, column.label), "")
-                )
-                for setting in self.settings
-                for column in setting.columns
-                for row in self.rows
+                place: cell_of(grid.cell(*place), measure.key, criterion, name=self._ids.get(place, ""))
+                for place in places
             }
-            for column in [column for setting in self.settings for column in setting.columns]:
+            for column in self.columns:
                 if measure.higher_is_better is not None:
                     of = {row: found[row, column.label] for row in self.competing(found, column)}
                     for row, mark in marked_cells(of, measure).items():
@@ -182,10 +184,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     first = [name for key in FIRST for name in (key, at_prior_name(key)) if name in measured]
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
-    ids: dict[tuple[str, str], str] = {}
-    for (row, column), cell in gathered.grid.cells.items():
-        if cell.runs:
-            ids[row, column] = f"c{len(ids) + 1}"
+    places = [place for place, cell in gathered.grid.cells.items() if cell.runs]
     return Model(
         gathered=gathered,
         criterion=criterion,
@@ -195,7 +194,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         measures=tuple(shown),
         settings=tuple(_settings(gathered)),
         families=_families(gathered),
-        _ids=ids,
+        _ids={place: f"c{number}" for number, place in enumerate(places, 1)},
     )
 
 

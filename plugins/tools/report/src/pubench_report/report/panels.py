@@ -32,7 +32,7 @@ def titles_of(columns: Sequence[ProblemColumn], varied: Container[str]) -> dict[
 def with_runs(model: Model) -> list[ProblemColumn]:
     """Columns in which some method has runs."""
     there = {label for _, label in model.ids()}
-    return [column for setting in model.settings for column in setting.columns if column.label in there]
+    return [column for column in model.columns if column.label in there]
 
 
 def amounts_of(model: Model, least: int) -> dict[str, dict[str, list[tuple[float, str]]]]:

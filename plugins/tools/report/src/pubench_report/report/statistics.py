@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 
 from pubench_core.errors import counted, unknown
 
 from ..ranking import Complete, RankInterval, complete_part, rank_intervals
-from ..significance import Friedman, Pair, friedman, pairs_of, shared_seeds
+from ..significance import Friedman, Pair, friedman, means_of, pairs_of
 from .model import Model, Setting
 
 #: Level of all tests.
@@ -44,9 +43,8 @@ class SettingTests:
         found: list[tuple[str, ...]] = []
         last = -1
         for first, method in enumerate(order):
-            end = max(
-                k for k, o in enumerate(order) if average[o] - average[method] < self.friedman.critical_difference
-            )
+            difference = self.friedman.critical_difference
+            end = max(k for k, other in enumerate(order) if average[other] - average[method] < difference)
             if end > last and end > first:
                 found.append(tuple(order[first : end + 1]))
             last = max(last, end)
@@ -71,8 +69,8 @@ def row_called(model: Model, name: str) -> str:
     if name in model.rows:
         return name
     rows = [row for row in model.rows if row.startswith(f"{name} [")]
-    columns = [column.label for setting in model.settings for column in setting.columns]
-    return max(rows, key=lambda row: sum(bool(model.gathered.grid.cell(row, c).runs) for c in columns), default="")
+    runs = model.gathered.grid.cell
+    return max(rows, key=lambda row: sum(bool(runs(row, c.label).runs) for c in model.columns), default="")
 
 
 def comparisons_of(model: Model, baseline: str) -> list[SettingTests]:
@@ -88,7 +86,7 @@ def _tests(model: Model, setting: Setting, baseline: str) -> SettingTests:
         column.name: {row: cells[row, column.label].values for row in rows if cells[row, column.label].values}
         for column in setting.columns
     }
-    unknown_direction = measure.higher_is_better is None
+    higher = bool(measure.higher_is_better)
     pairs: dict[tuple[str, str], Pair] = {}
     no_pairs = ""
     if not any(values.values()):
@@ -96,15 +94,14 @@ def _tests(model: Model, setting: Setting, baseline: str) -> SettingTests:
     elif not baseline or not any(baseline in methods for methods in values.values()):
         without = f"{baseline} has no value here" if baseline else "nnpu was not run"
         no_pairs = f"{without}; --baseline names another method"
-    elif unknown_direction:
+    elif measure.higher_is_better is None:
         no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
     else:
-        found = pairs_of(values, baseline, test="t", alpha=ALPHA, higher_is_better=bool(measure.higher_is_better))
+        found = pairs_of(values, baseline, test="t", alpha=ALPHA, higher_is_better=higher)
         pairs = {(pair.data, pair.method): pair for pair in found}
     competing = [row for row in rows if row not in model.apart]
     part = complete_part(values, competing)
-    ranked = not unknown_direction and len(part.methods) > 1 and len(part.data) > 0
-    higher = bool(measure.higher_is_better)
+    ranked = measure.higher_is_better is not None and len(part.methods) > 1 and len(part.data) > 0
     ranks = tuple(rank_intervals(values, part, higher_is_better=higher)) if ranked else ()
     unranked = "no two methods have values in common" if any(values.values()) else _NO_VALUE
     tested, why = _friedman(values, part, higher) if ranked else (None, unranked)
@@ -120,9 +117,5 @@ def _friedman(
             f"3 methods and 2 data sets are needed at least; complete are {len(part.methods)} methods on "
             f"{counted(len(part.data), 'data set')}"
         )
-    means: dict[str, dict[str, float]] = {method: {} for method in part.methods}
-    for data in part.data:
-        seeds = shared_seeds(values, part.methods, data)
-        for method in part.methods:
-            means[method][data] = fmean(values[data][method][seed] for seed in seeds)  # adds exactly: ties stay ties
+    means = means_of(values, part.methods, part.data)
     return friedman(means, higher_is_better=higher_is_better, alpha=ALPHA), ""
