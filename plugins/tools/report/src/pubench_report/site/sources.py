@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
@@ -21,6 +19,7 @@ from ..boards import BOARD
 from ..draws import DRAWS, NamedRun, best_of_draws, left_out
 from ..grouping import MISSING, FailedRun
 from ..report.gather import gather, why_misnamed
+from ..report.gathered import collection_off
 from ..results import load_results
 from ..suspicion import lines_on
 from .rows import ROUNDED, has_rows, read_rows
@@ -92,20 +91,8 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
 
     Raises RequestError (InvalidRequest) for a source that is not there or holds no finished run.
     """
-    with _no_collection():
+    with collection_off():
         return _collected(given, study, criterion)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Garbage is not looked for: of a hundred thousand results without cycles, the search costs as much as reading."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _collected(given: Sequence[Path], study: str | None, criterion: str | None) -> Collected:
