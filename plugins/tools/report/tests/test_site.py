@@ -118,8 +118,8 @@ def test_there_is_a_page_per_table_method_and_data_set(site: Path) -> None:
         "method-pn.html",
         "method-script-alert-1-script.html",
         "method-vpu.html",
-        "protocol-scheme-case-control-mechanism-scar-c-0-1-validation-0-01.html",
-        "protocol-scheme-case-control-mechanism-scar-c-0-5-validation-0-01.html",
+        "protocol-case-control-scar-c-0-1-0-01.html",
+        "protocol-case-control-scar-c-0-5-0-01.html",
         "records.html",
     ]
 

@@ -24,6 +24,8 @@ from .sources import Collected, Run
 
 By = Literal["protocol", "study"]
 _PLAIN = re.compile(r"[^a-z0-9]+")
+#: What every setting has: left out of the names of files, which the front page repeats in each cell.
+_NAMES = re.compile(r"\b(scheme|mechanism|validation) ")
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,15 @@ def protocols_of(
         for title in (collected.studies.get(run_id, {}) or {"runs of no study": None}) if by == "study" else (setting,):
             groups.setdefault(title, []).append(run)
     found, notes, refused = [], [], []
-    names = slugs(list(groups), by)
+    short = {title: _NAMES.sub("", title) if by == "protocol" else title for title in groups}
+    keys = slugs(list(short.values()), by)
     for title, runs in groups.items():
         if all(isinstance(run, FailedRun) for run in runs):
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
             continue
         try:
             kept, older = _newest(runs)
-            found.append(_protocol(names[title], title, kept, collected, measure, criterion, baseline))
+            found.append(_protocol(keys[short[title]], title, kept, collected, measure, criterion, baseline))
             notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
         except RequestError as error:
             refused.append(error)
