@@ -234,9 +234,12 @@ class Mean(Model):
         return {f"{k}.{n}": value for k, member in enumerate(self.members) for n, value in member.state_dict().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        numbers = {int(name.partition(".")[0]) for name in state}
-        if numbers != set(range(len(numbers))) or not numbers:
+        states: dict[int, dict[str, Any]] = {}
+        for name, value in state.items():
+            number, _, own = name.partition(".")
+            states.setdefault(int(number), {})[own] = value
+        if states.keys() != set(range(len(states))) or not states:
             raise ValueError("the members of the mean are not numbered from 0")
-        self.members = self.members if len(self.members) == len(numbers) else [self.kind.empty() for _ in numbers]
+        self.members = self.members if len(self.members) == len(states) else [self.kind.empty() for _ in states]
         for k, member in enumerate(self.members):
-            member.load_state_dict({n.partition(".")[2]: v for n, v in state.items() if n.startswith(f"{k}.")})
+            member.load_state_dict(states[k])
