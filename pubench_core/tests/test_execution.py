@@ -366,6 +366,20 @@ def test_listeners_get_oracle_values_at_the_end_and_a_display_at_once(ask: Ask) 
     assert finished.result == outcome.result
 
 
+def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_path: Path) -> None:
+    class Gambler:
+        def pubench_epoch_finished(self, event: EpochFinished) -> None:
+            torch.rand(7)
+
+    scores = []
+    for folder, listeners in (("a", []), ("b", [Gambler()])):
+        plan = ask("method.key=nnpu", "epochs=3", f"execution.results={tmp_path / folder}")
+        outcome = execute(plan, listeners=listeners)
+        snapshot = outcome.result.criteria["last"].snapshot
+        scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
+    assert np.array_equal(*scores)
+
+
 def test_the_trace_has_the_share_of_positive_decisions_on_validation_rows(ask: Ask) -> None:
     heard = Events()
     outcome = execute(ask("epochs=2", "selection.criteria=[pa, last]", "method.key=nnpu"), listeners=[heard])

@@ -277,6 +277,12 @@ def test_a_shipped_protocol_has_the_published_number_of_runs(name: str, runs: in
     assert len(cells_of(find_study(name).spec, registry())) == runs
 
 
+def test_pu_bench_has_the_2880_runs_of_the_paper() -> None:
+    from pubench_study.grid import cells_of
+
+    assert len(cells_of(find_study("pu-bench").spec, registry())) == 18 * 8 * 20
+
+
 def test_no_protocol_names_results_by_a_criterion_that_reads_true_labels() -> None:
     for name, path in protocols().items():
         spec = read_study(path).spec
