@@ -10,6 +10,7 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
 from pubench_core.method import Method
 from pubench_core.plugins import registry as plugin_registry
-from pubench_core.plugins.events import EpochFinished, RunFinished, RunStarted
+from pubench_core.plugins.events import EpochFinished, Listeners, RunFinished, RunStarted
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
 from pubench_core.records.record import read_record
@@ -378,6 +379,14 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
         snapshot = outcome.result.criteria["last"].snapshot
         scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
     assert np.array_equal(*scores)
+
+
+def test_each_listener_has_its_own_copy_of_an_event() -> None:
+    event, seen = SimpleNamespace(values={"loss": 1.0}), []
+    altering = SimpleNamespace(hook=lambda event: event.values.clear())
+    reading = SimpleNamespace(hook=lambda event: seen.append(event.values))
+    Listeners([altering, reading]).notify("hook", event)
+    assert [event.values, *seen] == [{"loss": 1.0}] * 2
 
 
 def test_the_trace_has_the_share_of_positive_decisions_on_validation_rows(ask: Ask) -> None:
