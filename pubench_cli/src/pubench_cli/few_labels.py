@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from pubench_core.errors import counted
 from pubench_core.results import Result
 
 #: Held-out labeled positives below which choosing an epoch by PA, or a method, loses two points of accuracy or more on
 #: average (docs/pages/validation-size.md). PAUC needs several times as many.
 FEW_HELD_OUT = 20
-
-
 #: What such a choice cost.
 LOST = f"with fewer than {FEW_HELD_OUT}, such a choice lost 2 points of accuracy or more"
 
@@ -23,7 +22,5 @@ def few_held_out(result: Result) -> str:
     held_out, epochs = result.data.validation.labeled or 0, result.epochs
     if result.chosen.oracle or result.selected == "last" or epochs < 2 or not is_few(held_out):
         return ""
-    return (
-        f"{held_out} held-out labeled positives chose this epoch; {LOST}; five folds hold out all {result.labeled} in "
-        "turn"
-    )
+    chosen_by = counted(held_out, "held-out labeled positive")
+    return f"{chosen_by} chose this epoch; {LOST}; five folds hold out all {result.labeled} in turn"
