@@ -23,7 +23,7 @@ HEAD = (
     "| a method at random |\n"
     "|---:|---:|---:|---:|---:|---:|\n"
 )
-#: Numbers of held-out labeled positives of the table; nearly every cell has as many.
+#: Numbers of held-out labeled positives of figure and table; nearly every cell has as many.
 SHOWN = (1, 3, 5, 8, 12, 20, 30, 50, 80, 120)
 CRITERIA = {"pa": "PA", "pauc": "PAUC"}
 
@@ -45,7 +45,8 @@ def draw(found: pd.DataFrame) -> Figure:
     epoch, method, prior = figure.subplots(1, 3)
     for axes, question, title in ((epoch, "epoch", "choosing the epoch"), (method, "method", "choosing the method")):
         for look, (criterion, name) in zip(looks(2), CRITERIA.items(), strict=True):
-            mine = means(found[(found["question"] == question) & (found["criterion"] == criterion)], "held_out")
+            asked = (found["question"] == question) & (found["criterion"] == criterion)
+            mine = means(found[asked & found["held_out"].isin(SHOWN)], "held_out")
             axes.plot(mine.index, mine["mean"], color=look.color, marker=look.marker, markersize=4, label=name)
             axes.fill_between(mine.index, mine["low"], mine["high"], color=look.color, alpha=0.12, linewidth=0)
         axes.set_xscale("log")
