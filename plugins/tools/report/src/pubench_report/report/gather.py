@@ -148,8 +148,11 @@ def _planned(
     """Every run of a plan, in its order and under the names of its rows."""
     known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
     known |= {run.run_id: run for run in done}
-    planned = [run for run in plan.runs if not run.is_fold]
-    lacking = {
-        one.run_id: FailedRun(one.row, one.run_id, one.spec, MISSING, "it was not carried out yet") for one in planned
-    }
-    return [(run.row, known.get(run.run_id, lacking[run.run_id])) for run in planned]
+    return [
+        (
+            run.row,
+            known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
+        )
+        for run in plan.runs
+        if not run.is_fold
+    ]
