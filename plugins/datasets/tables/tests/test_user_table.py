@@ -109,13 +109,13 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("values", "words"),
         [
-            (np.arange(N) % 3, ("the values 0, 1, 2; expected 1 and 0, 1 and -1, true and false, or two texts",)),
+            (np.arange(N) % 3, ("the values 0, 1, 2; expected 1 and 0, 1 and -1, or true and false",)),
             (np.arange(N), ("the values 0, 1, 2, 3, 4 and 25 more",)),
             (
                 np.where(LABELED, "yes", "no"),
-                ("the values yes, no", "say which is positive with data.own.positive_value"),
+                ("the values yes, no", "say which mean positive with data.own.positive_value"),
             ),
-            (LABELED + 1, ("the values 2, 1", "say which is positive with data.own.positive_value")),
+            (LABELED + 1, ("the values 2, 1", "say which mean positive with data.own.positive_value")),
             (
                 np.where(LABELED, 0.0, np.nan),
                 ("labels no row (1 = labeled positive, 0 = unlabeled, blank = unlabeled)",),
@@ -132,10 +132,51 @@ class TestLabels:
         for word in words:
             assert word in line
 
-    @pytest.mark.parametrize("word", ["Yes", "yes,no", "1"])
-    def test_a_positive_value_names_one_of_two_texts(self, read: Read, word: str) -> None:
+    @pytest.mark.parametrize("word", ["Yes", "1"])
+    def test_a_positive_value_is_a_value_of_the_labels(self, read: Read, word: str) -> None:
         line = complaint(read, s=np.where(LABELED, "yes", "no"), _positive_value=word)
-        assert "has the values yes, no; data.own.positive_value must name exactly one of two" in line
+        assert f"has the values yes, no; data.own.positive_value={word} must name some of them and not all" in line
+
+    def test_values_that_all_mean_positive_leave_no_unlabeled_row(self, read: Read) -> None:
+        assert "labels every row (yes, no = labeled" in complaint(
+            read, s=np.where(LABELED, "yes", "no"), _positive_value="yes,no"
+        )
+
+    @pytest.mark.parametrize(
+        ("kinds", "words", "reading"),
+        [
+            (("type A", "type B", "none"), "type A,type B", "type A, type B = labeled positive, none = unlabeled"),
+            ((3, 4, 0), "3,4", "3, 4 = labeled positive, 0 = unlabeled"),
+        ],
+    )
+    def test_several_values_may_mean_positive(self, read: Read, kinds: Any, words: str, reading: str) -> None:
+        values = np.where(LABELED, np.array(kinds)[np.arange(N) % 2], kinds[2])
+        table = read(s=values, _positive_value=words)
+        assert (table.labeled.tolist(), reading in table.notes[0]) == (LABELED.astype(bool).tolist(), True)
+
+    @pytest.mark.parametrize(
+        ("kinds", "words"),
+        [
+            ((1, 0, -1), {}),
+            (("P", "U", "N"), {"_positive_value": "P", "_known_negative": "N"}),
+            ((2, None, 0), {"_positive_value": "2", "_known_negative": "0"}),
+        ],
+    )
+    def test_known_negatives_are_neither_labeled_nor_unlabeled(self, read: Read, kinds: Any, words: Any) -> None:
+        negative = np.arange(N) >= N - 4
+        values = [kinds[0] if one else kinds[2] if no else kinds[1] for one, no in zip(LABELED, negative, strict=True)]
+        table = read(s=values, **words)
+        assert table.labeled.tolist() == LABELED.astype(bool).tolist()
+        assert table.known_negative is not None
+        assert table.known_negative.tolist() == negative.tolist()
+        assert table.problem("my").rows.tolist() == list(range(N - 4))
+        assert f"{N_LABELED} labeled positives, 20 unlabeled, 4 known negatives" in note(table, "rows;")
+
+    @pytest.mark.parametrize("values", [np.where(LABELED, "P", np.where(np.arange(N) < 15, "N", "U"))])
+    def test_two_kinds_of_unlabeled_rows_are_noted(self, read: Read, values: Any) -> None:
+        said = note(read(s=values, _positive_value="P"), "alike")
+        assert "24 of N, U count as unlabeled alike" in said
+        assert "data.own.known_negative=U" in said
 
     def test_a_positive_value_that_no_column_has_is_refused(self, read: Read) -> None:
         assert "data.own.positive_value=malignant is not a value of 's'" in complaint(read, _positive_value="malignant")
@@ -574,7 +615,7 @@ class TestBlankLabels:
     def test_blank_cells_count_as_the_second_value_and_are_reported(self, read: Read) -> None:
         found = read(s=np.where(LABELED, 1.0, np.where(np.arange(N) < 10, 0.0, np.nan)))
         assert found.labeled.tolist() == LABELED.tolist()
-        assert "'s': 20 blank cells and 4 of 0 count as unlabeled alike" in found.notes
+        assert note(found, "alike").startswith("'s': 20 blank cells and 4 of 0 count as unlabeled alike")
 
     @pytest.mark.parametrize("blank", ["", "  ", None, float("nan")])
     def test_a_text_that_nobody_sees_is_blank(self, read: Read, blank: Any) -> None:
@@ -697,3 +738,40 @@ def test_the_notes_of_a_table_begin_with_guesses(written: Written) -> None:
     assert notes[0].startswith("my.csv: read as Windows-1252 text")
     assert notes[1] == "my.csv: fields are separated by '|'; decimal commas in 'maß'"
     assert "ja = labeled positive, blank = unlabeled" in notes[2]
+
+
+class TestGroupsAndWeights:
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    @pytest.mark.parametrize("names", [np.arange(N) // 3, np.array([f"patient {k // 3}" for k in range(N)])])
+    def test_rows_of_one_group_have_one_number_and_the_column_is_no_feature(
+        self, read: Read, names: Any, suffix: str
+    ) -> None:
+        table = read(g=names, _groups="g", _suffix=suffix)
+        assert table.groups is not None
+        assert table.groups.tolist() == (np.arange(N) // 3).tolist()
+        assert [column.name for column in table.columns] == ["a", "b"]
+        assert note(table, "never parted") == "'g': 10 groups, never parted; 0 of them have labeled and unlabeled rows"
+
+    def test_a_row_without_a_group_is_a_group_of_its_own(self, read: Read) -> None:
+        table = read(g=np.where(np.arange(N) < 2, None, "x"), _groups="g")
+        assert table.groups is not None
+        assert len(set(table.groups.tolist())) == 3
+
+    def test_groups_are_in_the_digest(self, read: Read) -> None:
+        digests = {read(g=np.arange(N) // k, _groups="g").digest for k in (2, 3)}
+        assert len({*digests, read().digest}) == 3
+
+    def test_weights_are_numbers_of_at_least_zero(self, read: Read) -> None:
+        table = read(w=np.arange(N) / 2, _weights="w")
+        assert table.weights is not None
+        assert table.weights.tolist() == (np.arange(N) / 2).tolist()
+        assert note(table, "weights") == "'w': weights from 0 to 14.5, 1 of them 0"
+
+    @pytest.mark.parametrize("bad", [-1, np.nan, "heavy"])
+    def test_other_weights_are_refused(self, read: Read, bad: Any) -> None:
+        line = complaint(read, w=[bad, *["1"] * (N - 1)], _weights="w")
+        assert f"row 0 of column 'w' is {bad}; data.own.weights needs a finite number of at least 0" in line
+
+    @pytest.mark.parametrize("role", ["groups", "weights"])
+    def test_a_column_that_is_not_there_is_named(self, read: Read, role: str) -> None:
+        assert f"data.own.{role}" in complaint(read, **{f"_{role}": "absent"})

@@ -97,7 +97,8 @@ class PNDataset:
     ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped;
     None where the truth is not known. ``rows_test``/``y_test`` likewise for ``x_test``. ``labeled``: (len(x),) who is
     labeled, where that is given and not simulated. ``classes``: (len(x),) indices of the data set's own classes, where
-    it has more than the two. Nothing is copied.
+    it has more than the two. ``groups``: (len(x),) codes; rows of one code are never parted. ``weights``: (len(x),) of
+    the rows, at least 0. Nothing is copied.
     """
 
     key: str
@@ -112,6 +113,8 @@ class PNDataset:
     std: tuple[float, ...] | None
     labeled: npt.NDArray[np.bool_] | None = None
     classes: IntArray | None = None
+    groups: IntArray | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,29 +9,46 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..specs import Scheme
 from ..specs.fields import short_hash
 from .dataset import PNDataset, fingerprint
 
 BoolArray = npt.NDArray[np.bool_]
 
 
+#: The feature of a category's rare values.
+POOLED = "(other)"
+
+
 @dataclass(frozen=True)
 class Column:
-    """How one column of the table becomes features: numbers as they are, categories one-hot in this order."""
+    """How one column of the table becomes features: numbers as they are, categories one-hot in this order.
+
+    ``missing``: values that mean missing. ``pooled``: whether one more feature is of all values that are not listed.
+    """
 
     name: str
     kind: Literal["number", "category"]
     categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    pooled: bool = False
 
     @property
     def features(self) -> list[str]:
         """Names of the features it becomes."""
-        return [self.name] if self.kind == "number" else [f"{self.name}={value}" for value in self.categories]
+        if self.kind == "number":
+            return [self.name]
+        return [f"{self.name}={value}" for value in (*self.categories, *((POOLED,) if self.pooled else ()))]
 
 
 def as_plain(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The columns as plain data, for records."""
-    return [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in columns]
+    """The columns as plain data, for records; what is as usual is left out."""
+    return [
+        {"name": c.name, "kind": c.kind, "categories": list(c.categories)}
+        | ({"missing": list(c.missing)} if c.missing else {})
+        | ({"pooled": True} if c.pooled else {})
+        for c in columns
+    ]
 
 
 def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -48,6 +65,10 @@ class LabeledData:
     ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
     column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
     ``left_out``: column -> why it is no feature. ``ids``: column that names the rows -> (n,) texts, as in the file.
+
+    ``groups``: (n,) int64 codes; rows of one code are never parted. ``weights``: (n,) float64, at least 0.
+    ``known_negative``: (n,) True for rows that are known to be negative: neither labeled nor unlabeled, trained on by
+    no method. ``scheme``: what the files suggest; two-sample if positives are rows of a file of their own.
     """
 
     x: npt.NDArray[np.float32]
@@ -59,6 +80,10 @@ class LabeledData:
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     ids: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    groups: npt.NDArray[np.int64] | None = None
+    weights: npt.NDArray[np.float64] | None = None
+    known_negative: BoolArray | None = None
+    scheme: Scheme = "one-sample"
 
     @property
     def can_be_tested(self) -> bool:
@@ -68,8 +93,9 @@ class LabeledData:
     @property
     def digest(self) -> str:
         """16 digits over the arrays and over which features are the values of one category."""
-        named = {"x": self.x, "labeled": self.labeled, "truth": self.truth}
+        named: dict[str, npt.NDArray[Any] | None] = {"x": self.x, "labeled": self.labeled, "truth": self.truth}
         named |= {"x_test": self.x_test, "truth_test": self.truth_test}
+        named |= {"groups": self.groups, "weights": self.weights, "known_negative": self.known_negative}
         arrays = {name: fingerprint(array) for name, array in named.items() if array is not None}
         return short_hash([arrays, as_plain(self.columns)])
 
@@ -80,11 +106,13 @@ class LabeledData:
             modality="tabular",
             x=self.x,
             y=self.truth,
-            rows=np.arange(len(self.x)),
+            rows=np.arange(len(self.x)) if self.known_negative is None else np.flatnonzero(~self.known_negative),
             x_test=self.x_test,
             y_test=self.truth_test,
             rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,
             mean=None,
             std=None,
             labeled=self.labeled,
+            groups=self.groups,
+            weights=self.weights,
         )

@@ -33,6 +33,8 @@ _ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
 #: What most columns become.
 A_NUMBER = "a number"
 
+Use = Literal["labels", "truth", "feature", "groups", "weights", "names rows", "left out"]
+
 
 @dataclass(frozen=True)
 class ColumnUse:
@@ -42,7 +44,7 @@ class ColumnUse:
     """
 
     name: str
-    use: Literal["labels", "truth", "feature", "names rows", "left out"]
+    use: Use
     what: str
     distinct: int
     missing: int

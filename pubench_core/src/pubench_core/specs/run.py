@@ -12,6 +12,7 @@ from here as well (:mod:`pubench_core.specs.run_fields`). ``make generated`` the
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -56,34 +57,51 @@ class UserTableSpec(Strict):
     )
     positive_value: tuple[str, ...] = Field(
         (),
-        description="texts that mean positive, if columns are not 1/0, 1/-1 or true/false",
+        description="values that mean positive, if columns are not 1/0, 1/-1 or true/false: 'type A,type B'",
         neutral=(),
         flag="--positive-value",
         argument="positive_value",
+    )
+    known_negative: tuple[str, ...] = Field(
+        (),
+        description="values of the labels that mean a known negative; such rows are measured on, not trained on",
+        neutral=(),
+        flag="--known-negative",
+        argument="known_negative",
     )
     drop: tuple[str, ...] = Field(
         (), description="columns to leave out: id,name", neutral=(), flag="--drop", argument="drop"
     )
     features: tuple[str, ...] = Field(
         (),
-        description="columns to use, as shell patterns: emb_*,age",
+        description="columns to use, by name or as shell patterns: emb_*,age",
         neutral=(),
         flag="--features",
         argument="features",
         unless_given="default: all others",
+    )
+    groups: str | None = Field(
+        None,
+        description="column of groups, such as patients, whose rows are never parted",
+        neutral=None,
+        flag="--groups",
+        argument="groups",
+    )
+    weights: str | None = Field(
+        None, description="column of weights of the rows", neutral=None, flag="--weights", argument="weights"
     )
     test: Path | None = Field(
         None, description="file of test rows with the truth column", identifies=False, flag="--test", argument="test"
     )
     test_sha256: str | None = Field(None, description="SHA-256 of the file of test rows", neutral=None)
 
-    @field_validator("positive_value", "drop", "features", mode="before")
+    @field_validator("positive_value", "known_negative", "drop", "features", mode="before")
     @classmethod
     def _list(cls, given: Any) -> Any:
-        """``a,b`` means the list of a and b."""
+        """``a,"b, c"`` is the list of a and "b, c"; which parts are one name after all is seen next to the columns."""
         if isinstance(given, (list, tuple)):
             return tuple(str(word) for word in given)
-        return tuple(word.strip() for word in str(given).split(","))
+        return tuple(word.strip() for word in next(csv.reader([str(given)], skipinitialspace=True), []))
 
 
 class DataSpec(Strict):

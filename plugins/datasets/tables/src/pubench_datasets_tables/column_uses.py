@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.labeled import Column, LabeledData
-from pubench_core.data.table_reader import A_NUMBER, ColumnUse
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse, Use
 from pubench_core.specs import UserTableSpec
 
 from .cells import is_nested
@@ -45,7 +45,7 @@ def _use(name: str, values: Series[Any], spec: UserTableSpec | None, encoding: E
     missing = int(is_blank(values).sum()) if not is_nested(values) else 0
     distinct = int(values.nunique()) if not is_nested(values) else 0
 
-    def used(use: Literal["labels", "truth", "feature", "names rows", "left out"], what: str) -> ColumnUse:
+    def used(use: Use, what: str) -> ColumnUse:
         return ColumnUse(name, use, what, distinct, missing, shown)
 
     if spec is None or encoding is None:
@@ -58,6 +58,10 @@ def _use(name: str, values: Series[Any], spec: UserTableSpec | None, encoding: E
         return used("labels", "who is labeled")
     if name == spec.truth_col:
         return used("truth", "true labels, for measuring only")
+    if name == spec.groups:
+        return used("groups", "rows of one value are never parted")
+    if name == spec.weights:
+        return used("weights", "weights of the rows")
     reason = encoding.left_out.get(name, "dropped" if name in spec.drop else "not among the features that are named")
     return used("names rows" if name in encoding.ids else "left out", reason)
 

@@ -153,7 +153,7 @@ def _lacking(name: str, absent: Sequence[str], others: Sequence[str]) -> Request
 
 def _feature_columns(spec: UserTableSpec, frame: DataFrame) -> list[str]:
     """Columns that may be features: those that ``features`` names, or all but labels, truth and dropped ones."""
-    apart = {spec.label_col, spec.truth_col, *spec.drop}
+    apart = {spec.label_col, spec.truth_col, spec.groups, spec.weights, *spec.drop}
     free = [name for name in frame.columns if name not in apart]
     if not spec.features:
         return free

@@ -34,6 +34,9 @@ def data(
     positive_value: str | Sequence[str] = (),
     drop: str | Sequence[str] = (),
     features: str | Sequence[str] = (),
+    known_negative: str | Sequence[str] = (),
+    groups: Any = None,
+    weights: Any = None,
     scheme: str | None = None,
 ) -> PUTable:
     """A table of your own in which some rows are labeled positive and the others are unlabeled.
@@ -43,6 +46,8 @@ def data(
     ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
     ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
     ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
+    ``known_negative``: values of the labels that mean so; such rows are measured on, not trained on.
+    ``groups``, ``weights``: names of columns, or n values; rows of one group are never parted.
     ``drop``, ``features``: columns to leave out or to use, the latter as shell patterns.
     ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
     rows alone are).
@@ -58,14 +63,20 @@ def data(
     """
     with in_words():
         own: dict[str, Any] = {}
+        roles = (
+            ("label_col", labeled, _LABEL),
+            ("truth_col", truth, _TRUTH),
+            ("groups", groups, "groups"),
+            ("weights", weights, "weights"),
+        )
         tables: list[HeldTable] = []
         index: str | None = None
         if isinstance(x, (str, Path)):
             own["path"] = _file(x)
-            own |= {role: _name(given, what) for role, given, what in _roles(labeled, truth) if given is not None}
+            own |= {role: _name(given, what) for role, given, what in roles if given is not None}
         else:
             frame, index = _with_index(frame_of(x, "x"))
-            for role, given, what in _roles(labeled, truth):
+            for role, given, what in roles:
                 if given is not None:
                     refuse_other_rows(x, given, ("x", what))
                     frame, own[role] = _with_column(frame, given, what)
@@ -79,7 +90,8 @@ def data(
                     own["truth_col"] = _TRUTH
                 tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
                 own["test"] = tables[-1].path
-        for role, words in (("positive_value", positive_value), ("drop", drop), ("features", features)):
+        lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
+        for role, words in lists.items():
             if words:
                 own[role] = [words] if isinstance(words, str) else [str(word) for word in words]
         if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
@@ -112,10 +124,6 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
         reason = " ".join(str(part) for part in error.args)
         raise RequestError(f"{name}: {reason}; expected numbers, texts or truth values, one kind per column") from None
     return held(name, stream.getvalue())
-
-
-def _roles(labeled: Any, truth: Any) -> tuple[tuple[str, Any, str], ...]:
-    return (("label_col", labeled, _LABEL), ("truth_col", truth, _TRUTH))
 
 
 def _file(given: str | Path) -> Path:

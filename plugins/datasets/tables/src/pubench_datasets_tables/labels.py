@@ -1,4 +1,4 @@
-"""Columns of two values: who is labeled, and what is true."""
+"""Columns that say who is labeled, who is known to be negative, and what is true."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 BoolArray = npt.NDArray[np.bool_]
-#: Values, as texts, that mean positive or not without a word of the user.
-_PLAIN_VALUES = frozenset({"0", "1", "-1", "0.0", "1.0", "-1.0", "True", "False"})
 #: Texts that hardly mean positive: one of them alone next to blank cells needs a word of the user.
 _DOUBTFUL = frozenset(
     {"0", "-1", "no", "n", "false", "f", "neg", "negative", "unlabeled", "unlabelled", "u", "unknown", "none", "-"}
@@ -40,14 +38,16 @@ TRUTH = Role("data.own.truth_col", "positive", "negative")
 
 
 @dataclass(frozen=True)
-class TwoValued:
-    """``positive``: (n,) True where positive. ``reading``: how its values were read.
+class Labels:
+    """``positive``: (n,) True where positive. ``known_negative``: (n,) True where a third value says so.
 
-    ``words``: those of the spec's ``positive_value`` that are a value of this column. ``blank``: rows without a value,
-    which count as not positive; ``others``: the values that are there and are not positive.
+    ``reading``: how the values were read. ``words``: those of the spec's ``positive_value`` and ``known_negative`` that
+    are a value of this column. ``blank``: rows without a value, which count as not positive; ``others``: the values
+    that are there and mean neither.
     """
 
     positive: BoolArray
+    known_negative: BoolArray
     reading: str
     words: frozenset[str]
     blank: int = 0
@@ -60,12 +60,15 @@ class TwoValued:
 
     @property
     def n_other(self) -> int:
-        """Rows that are not."""
-        return len(self.positive) - self.n_positive
+        """Rows that are neither positive nor known to be negative."""
+        return len(self.positive) - self.n_positive - int(self.known_negative.sum())
 
 
-def two_valued(frame: DataFrame, column: str, role: Role, words: Sequence[str], file: str) -> TwoValued:
-    """A column of {1, 0}, {1, -1}, {True, False}, or of two values of which one of ``words`` names the positive one.
+def labels_of(
+    frame: DataFrame, column: str, role: Role, words: Sequence[str], file: str, negative: Sequence[str] = ()
+) -> Labels:
+    """A column of {1, 0}, {1, -1}, {True, False}, of 1, 0 and -1 for known negatives, or of any values of which
+    ``words`` name the positive ones and ``negative`` the known negatives.
 
     A blank cell of the labels means unlabeled, so one value next to blank cells is enough. Every row needs a true
     label. ``file``: its name, for messages. Raises RequestError for any other column.
@@ -82,33 +85,33 @@ def two_valued(frame: DataFrame, column: str, role: Role, words: Sequence[str], 
             field=role.field,
             value=column,
         )
-    given = values[~blank]
-    found = list(given.unique())
+    found = list(values[~blank].unique())
     if not found:
         raise RequestError(
             f"{where} is empty in every row; PU data need labeled positives", field=role.field, value=column
         )
-    is_number = values.dtype.kind in "biuf"
-    try:
-        positive = _positive_of(found, words, where, is_number=is_number, blank=bool(blank.any()))
-    except RequestError as error:
-        error.field = error.field or role.field
-        raise
-    rest = [value for value in found if value != positive]
+    is_number = values.dtype.kind in "biuf" or values.dtype.name in ("boolean", "Int64", "Float64")
+    positives = [value for value in found if any(_means(word, value) for word in words)]
+    negatives = [value for value in found if any(_means(word, value) for word in negative)] if role is LABEL else []
+    if not positives or (len(positives) == len(found) and role is TRUTH):
+        try:
+            positives = [_positive_of(found, where, words, is_number=is_number, blank=bool(blank.any()))]
+        except RequestError as error:
+            error.field = error.field or role.field
+            raise
+    if role is LABEL and not negative and is_number and set(map(float, found)) == {-1.0, 0.0, 1.0}:
+        negatives = [value for value in found if value == -1 and value not in positives]
     said = _plainly if blank.any() and is_number else str  # a gap made floats of whole numbers
-    others = tuple(map(said, rest))
-    return TwoValued(
-        (values == positive).fillna(False).to_numpy(dtype=bool),
-        ", ".join(
-            (
-                f"{said(positive)} = {role.positive}",
-                *(f"{value} = {role.other}" for value in others),
-                *([f"blank = {role.other}"] if blank.any() else []),
-            )
-        ),
-        frozenset(word for word in words if any(_means(word, value) for value in found)),
+    rest = [value for value in found if value not in positives and value not in negatives]
+    kinds = ((positives, role.positive), (negatives, "known negative"), (rest, role.other))
+    read = [f"{some_of(list(map(said, some)))} = {meaning}" for some, meaning in kinds if some]
+    return Labels(
+        values.isin(positives).to_numpy(dtype=bool),
+        values.isin(negatives).to_numpy(dtype=bool),
+        ", ".join([*read, *([f"blank = {role.other}"] if blank.any() else [])]),
+        frozenset(word for word in (*words, *negative) if any(_means(word, value) for value in found)),
         int(blank.sum()),
-        others,
+        tuple(map(said, rest)),
     )
 
 
@@ -125,39 +128,26 @@ def _plainly(value: Any) -> str:
     return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
-def _positive_of(found: Sequence[Any], words: Sequence[str], where: str, *, is_number: bool, blank: bool) -> Any:
-    """The one of a column's values that means positive. ``where``: the column, for messages; ``blank``: whether cells
-    of it hold no value.
+def _positive_of(found: Sequence[Any], where: str, words: Sequence[str], *, is_number: bool, blank: bool) -> Any:
+    """The one of a column's values that means positive, if nobody says so. ``blank``: whether cells hold no value.
 
-    Raises RequestError if that is not clear.
+    Raises RequestError if that is not clear. ``where``: the column; ``words``: what was said, for messages.
     """
-    named = [value for value in found if any(_means(word, value) for word in words)]
-    if len(named) == 1 and len(found) <= 2:
-        return named[0]
-    if words and not set(map(str, found)) <= _PLAIN_VALUES:
-        raise RequestError(
-            f"{where} has the values {some_of(found)}; data.own.positive_value must name exactly one of two",
-            field="data.own.positive_value",
-            value=tuple(words),
-        )
-    if is_number and ({float(v) for v in found} <= {0.0, 1.0} or {float(v) for v in found} <= {-1.0, 1.0}):
+    if is_number and (kinds := {float(value) for value in found}) <= {-1.0, 0.0, 1.0} and kinds != {-1.0, 0.0}:
         return next((value for value in found if value == 1), 1)
-    if blank and len(found) == 1:
-        if str(found[0]).strip().lower() not in _DOUBTFUL:
-            return found[0]
-        raise RequestError(
-            f"{where} has the value {found[0]} and blank cells; if {found[0]} means positive, say so with "
-            f"data.own.positive_value={found[0]}",
-            field="data.own.positive_value",
+    if blank and len(found) == 1 and str(found[0]).strip().lower() not in _DOUBTFUL:
+        return found[0]
+    has = f"{where} has the value{'s' if len(found) > 1 else ''} {some_of(found)}{' and blank cells' if blank else ''}"
+    if words and not is_number:
+        remedy = f"data.own.positive_value={words[0]} must name some of them and not all"
+    elif len(found) == 1:
+        remedy = f"if {found[0]} means positive, say so with data.own.positive_value={found[0]}"
+    else:
+        remedy = (
+            "expected 1 and 0, 1 and -1, or true and false; say which mean positive with data.own.positive_value, and "
+            "which mean a known negative, if any, with data.own.known_negative"
         )
-    if len(found) == 2:
-        raise RequestError(
-            f"{where} has the values {some_of(found)}; say which is positive with data.own.positive_value",
-            field="data.own.positive_value",
-        )
-    raise RequestError(
-        f"{where} has the values {some_of(found)}; expected 1 and 0, 1 and -1, true and false, or two texts"
-    )
+    raise RequestError(f"{has}; {remedy}", field="data.own.positive_value", value=tuple(words))
 
 
 def _means(word: str, value: Any) -> bool:

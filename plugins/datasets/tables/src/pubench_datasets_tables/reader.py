@@ -21,7 +21,7 @@ from .column_uses import column_uses, label_candidates
 from .encoding import encode, gaps_in
 from .files import as_written, read_table
 from .held import sha256_of
-from .labels import LABEL, TRUTH, two_valued
+from .labels import LABEL, TRUTH, labels_of
 from .user_table import read_user_table
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Tables(TableReader):
     def positives(
         self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
     ) -> npt.NDArray[np.bool_]:
-        return two_valued(frame, column, TRUTH if truth else LABEL, words, name).positive
+        return labels_of(frame, column, TRUTH if truth else LABEL, words, name).positive
 
     def uses(
         self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None

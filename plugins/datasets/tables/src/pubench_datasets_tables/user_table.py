@@ -14,9 +14,10 @@ from pubench_core.data.labeled import Column, LabeledData, texts_of
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.specs import UserTableSpec
 
+from .cells import is_nested
 from .encoding import encode, encoding_of, gaps_in, number_blocks
 from .files import as_written, read_table
-from .labels import LABEL, TRUTH, BoolArray, Role, TwoValued, two_valued
+from .labels import LABEL, TRUTH, BoolArray, Labels, Role, is_blank, labels_of, some_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +37,7 @@ class _TestRows:
     """``x``: (n, d) float32, encoded as the training file is."""
 
     x: npt.NDArray[np.float32]
-    truth: TwoValued
+    truth: Labels
     notes: tuple[str, ...]
 
 
@@ -53,7 +54,7 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     labels = _labels(spec, frame)
     truth = None
     if spec.truth_col is not None and spec.truth_col in frame:
-        truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, spec.path.name)
+        truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, spec.path.name)
     encoding = encoding_of(spec, frame)
     x = encode(frame, encoding.columns, spec.path.name)
     _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, spec.path.name)
@@ -71,9 +72,13 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         columns=encoding.columns,
         left_out=encoding.left_out,
         ids=as_written(spec.path, frame, encoding.ids),
+        groups=_groups(spec, frame),
+        weights=_weights(spec, frame),
+        known_negative=labels.known_negative if labels.known_negative.any() else None,
         notes=(
             *guessed,
             *_notes_on_labels(spec, labels, truth),
+            *_notes_on_groups(spec, frame, labels),
             *encoding.notes,
             *_notes_on_rows(spec, frame, encoding.columns, labels.positive),
             *(test.notes if test is not None else ()),
@@ -81,7 +86,7 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     )
 
 
-def _as_integers(truth: TwoValued | None) -> npt.NDArray[np.int8] | None:
+def _as_integers(truth: Labels | None) -> npt.NDArray[np.int8] | None:
     return truth.positive.astype(np.int8) if truth is not None else None
 
 
@@ -94,6 +99,7 @@ def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
     named = [("data.own.label_col", spec.label_col), *(("data.own.drop", name) for name in spec.drop)]
     if spec.truth_col is not None and spec.test is None:  # else it may be in the test file alone
         named.append(("data.own.truth_col", spec.truth_col))
+    named += [(f"data.own.{role}", name) for role in ("groups", "weights") if (name := getattr(spec, role)) is not None]
     for path, name in named:
         if name not in known:
             raise unknown(f"column of {file} ({path})", name, known, field=path)
@@ -105,9 +111,9 @@ def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
         )
 
 
-def _labels(spec: UserTableSpec, frame: DataFrame) -> TwoValued:
+def _labels(spec: UserTableSpec, frame: DataFrame) -> Labels:
     """Who is labeled. Raises RequestError if all rows are, or none is."""
-    found = two_valued(frame, spec.label_col, LABEL, spec.positive_value, spec.path.name)
+    found = labels_of(frame, spec.label_col, LABEL, spec.positive_value, spec.path.name, spec.known_negative)
     wrong = ""
     if not found.n_positive:
         wrong = f"labels no row ({found.reading}); PU data need labeled positives"
@@ -116,6 +122,40 @@ def _labels(spec: UserTableSpec, frame: DataFrame) -> TwoValued:
     if wrong:
         raise RequestError(
             f"{spec.path.name}: column '{spec.label_col}' {wrong}", field=LABEL.field, value=spec.label_col
+        )
+    return found
+
+
+def _groups(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.int64] | None:
+    """(n,) a number for each group; a row without one is a group of its own."""
+    import pandas as pd
+
+    if spec.groups is None:
+        return None
+    values = frame[spec.groups]
+    if is_nested(values):
+        raise RequestError(f"{spec.path.name}: column '{spec.groups}' holds lists, and data.own.groups needs one value")
+    codes, names = pd.factorize(values.where(~is_blank(values)))
+    alone = codes < 0
+    codes[alone] = len(names) + np.arange(alone.sum())
+    return np.asarray(codes, dtype=np.int64)
+
+
+def _weights(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.float64] | None:
+    """(n,) weights. Raises RequestError for one that is missing, negative or no number."""
+    import pandas as pd
+
+    if spec.weights is None:
+        return None
+    numbers = pd.to_numeric(frame[spec.weights], errors="coerce")
+    found: npt.NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(wrong):
+        raise RequestError(
+            f"{spec.path.name}: row {wrong[0]} of column '{spec.weights}' is {frame[spec.weights].iloc[wrong[0]]}; "
+            "data.own.weights needs a finite number of at least 0 in every row",
+            field="data.own.weights",
+            value=spec.weights,
         )
     return found
 
@@ -134,7 +174,7 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
     frame = read_table(spec.test, texts_of(columns), notes.append)
     if spec.truth_col not in frame:
         raise unknown(f"column of {file} ({TRUTH.field})", spec.truth_col, list(frame.columns), field=TRUTH.field)
-    truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, file)
+    truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
     x = encode(frame, columns, file, notes.append)
     _refuse_copies(x, columns, truth, TRUTH, spec.truth_col, file)
     if gaps := gaps_in(frame, columns):
@@ -146,7 +186,7 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
 
 
 def _refuse_copies(
-    x: npt.NDArray[np.float32], columns: Sequence[Column], said: TwoValued, role: Role, of: str, file: str
+    x: npt.NDArray[np.float32], columns: Sequence[Column], said: Labels, role: Role, of: str, file: str
 ) -> None:
     """RequestError for a feature that says of every row what the column ``of`` says: a copy of it under another name.
 
@@ -178,7 +218,7 @@ def _equal(x: npt.NDArray[np.float32], row: int) -> BoolArray:
     return np.asarray((x == x[row]) | (np.isnan(x) & np.isnan(x[row])))
 
 
-def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[TwoValued]) -> None:
+def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[Labels]) -> None:
     """RequestError for a word of ``positive_value`` that is a value of no column of labels or truth."""
     used = {word for column in columns for word in column.words}
     if unused := [word for word in spec.positive_value if word not in used]:
@@ -193,24 +233,42 @@ def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[TwoValued]) -> N
 # -------------------------------------------------------------------- what the user should know
 
 
-def _notes_on_labels(spec: UserTableSpec, labels: TwoValued, truth: TwoValued | None) -> Iterator[str]:
+def _notes_on_labels(spec: UserTableSpec, labels: Labels, truth: Labels | None) -> Iterator[str]:
+    negative = int(labels.known_negative.sum())
+    counts = f"{labels.n_positive} labeled positives, {labels.n_other} unlabeled"
     yield (
-        f"{spec.path.name}: {len(labels.positive)} rows; '{spec.label_col}': {labels.reading}; "
-        f"{labels.n_positive} labeled positives, {labels.n_other} unlabeled"
+        f"{spec.path.name}: {len(labels.positive)} rows; '{spec.label_col}': {labels.reading}; {counts}"
+        + (f", {counted(negative, 'known negative')}, which are not trained on" if negative else "")
     )
     if labels.n_positive < _FEW:
         said = counted(labels.n_positive, "labeled positive")
         yield f"only {said}: held-out ones, which choose the epoch, are one or none"
-    if labels.blank and labels.others:
+    kinds = [f"{labels.blank} blank cells"] if labels.blank else []
+    if labels.others and len(labels.others) + len(kinds) > 1:
+        kinds.append(f"{labels.n_other - labels.blank} of {some_of(labels.others)}")
         yield (
-            f"'{spec.label_col}': {labels.blank} blank cells and {labels.n_other - labels.blank} of "
-            f"{' or '.join(labels.others)} count as unlabeled alike"
+            f"'{spec.label_col}': {' and '.join(kinds)} count as unlabeled alike; if some are known to be negative, "
+            f"say so: data.own.known_negative={labels.others[-1]}"
         )
     if truth is not None:
         yield f"'{spec.truth_col}': {truth.reading}; {truth.n_positive} positive, {truth.n_other} negative"
         if wrong := int((labels.positive & ~truth.positive).sum()):
             doubt = f"; is '{spec.truth_col}' {_ROUND}" if wrong > labels.n_positive / 2 else ""
             yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given{doubt}"
+
+
+def _notes_on_groups(spec: UserTableSpec, frame: DataFrame, labels: Labels) -> Iterator[str]:
+    if spec.groups is not None:
+        named = frame[spec.groups]
+        both = int((named[labels.positive].nunique() + named[~labels.positive].nunique()) - named.nunique())
+        yield (
+            f"'{spec.groups}': {counted(named.nunique(), 'group')}, never parted; {both} of them have labeled and "
+            "unlabeled rows"
+        )
+    if spec.weights is not None:
+        weights = frame[spec.weights]
+        absent = int((weights == 0).sum())
+        yield f"'{spec.weights}': weights from {weights.min():g} to {weights.max():g}, {absent} of them 0"
 
 
 def _notes_on_rows(
