@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pubench.field_names import in_words
 from pubench_core.data.table_reader import table_reader
@@ -192,6 +193,26 @@ def frame_of(x: Any, what: str) -> DataFrame:
     if array.ndim != 2:
         raise RequestError(f"{what} must be a file, a frame or an array of shape (n, d), got shape {array.shape}")
     return pd.DataFrame(array, columns=[f"x_{k}" for k in range(array.shape[1])]).infer_objects()
+
+
+def labels_of(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """(n,) labels, and where one is missing (None, NaN, NA): such a row is unlabeled, and its value here means nothing.
+
+    Truth values, whole numbers and texts stay what they are, however a column with gaps holds them.
+    """
+    import pandas as pd
+
+    if isinstance(y, np.ndarray) and y.dtype.kind != "O":
+        return y, np.asarray(pd.isna(y))
+    series = y.to_pandas() if hasattr(y, "to_pandas") else y  # polars, pyarrow
+    series = series if isinstance(series, pd.Series) else pd.Series(list(series), dtype=object)
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
+        return series.to_numpy(), series.isna().to_numpy()
+    missing = series.isna().to_numpy(dtype=bool)
+    given = pd.Series(series[~missing].tolist()).to_numpy()
+    values = np.full(len(series), given[0] if len(given) else 0, dtype=given.dtype)
+    values[~missing] = given
+    return values, missing
 
 
 def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import refuse_other_rows
+from pubench_datasets_tables.frames import labels_of, refuse_other_rows
 
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import Scheme, is_one_sample
@@ -123,18 +123,21 @@ def _numbers(given: Any, name: str) -> FloatArray:
 
 
 def _two_valued(given: Any, name: str, n: int, pos_label: Any) -> BoolArray:
-    """(n,) True where positive: 1/0, 1/-1, True/False, or two values of which ``pos_label`` is one."""
-    values = np.asarray(given)
+    """(n,) True where positive: 1/0, 1/-1, True/False, or two values of which ``pos_label`` is one.
+
+    A row without a label is unlabeled; every row needs a true one.
+    """
+    values, missing = labels_of(given)
     if values.shape != (n,):
         raise RequestError(f"{name}: expected {n} values, one per score; given shape {values.shape}", field=name)
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        row = int(np.flatnonzero(np.isnan(values))[0])
+    if missing.any() and name == "truth":
+        row = int(np.flatnonzero(missing)[0])
         raise RequestError(f"{name}: row {row} (counted from 0) has no value", field=name)
-    found = set(np.unique(values).tolist())
+    found = set(values[~missing].tolist())
     if pos_label is not None and pos_label in found and len(found) <= 2:
-        return np.asarray(values == pos_label, dtype=bool)
+        return np.asarray((values == pos_label) & ~missing, dtype=bool)
     if values.dtype.kind in "biuf" and (found <= {0, 1} or found <= {-1, 1}):
-        return np.asarray(values == 1, dtype=bool)
+        return np.asarray((values == 1) & ~missing, dtype=bool)
     some = ", ".join(map(str, sorted(found, key=str)[:5])) + (", ..." if len(found) > 5 else "")
     raise RequestError(
         f"{name}: the values are {some}; expected 1 and 0, 1 and -1, true and false, or two values of which pos_label "

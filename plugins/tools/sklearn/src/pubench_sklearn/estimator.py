@@ -11,8 +11,7 @@ import numpy.typing as npt
 from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows
 from pubench_datasets_tables.pu_table import PUTable
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pubench.field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
@@ -21,7 +20,7 @@ from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
-from .model_selection import pauc_scorer, positive_label
+from .model_selection import pauc_scorer, read_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,17 +46,17 @@ _PARAMETERS: Mapping[str, str] = {
     "execution.threads": "threads",
     "method.config": "",
 }
-#: Checks of ``sklearn.utils.estimator_checks.check_estimator`` that PUClassifier fails, and why.
+_WHICH = "two labels such as 1 and 2 do not say which means labeled positive; pos_label does"
+_LEAK = "a feature of its data says who is labeled, which is refused as a leak"
+#: Checks of ``sklearn.utils.estimator_checks`` that PUClassifier fails, and why.
 EXPECTED_FAILED_CHECKS: Mapping[str, str] = {
-    "check_no_attributes_set_in_init": "hyper-parameters of the method are kept in one further attribute, config",
-    "check_estimators_dtypes": "labels 1 and 2 do not say which means labeled positive; pos_label does",
-    "check_classifier_data_not_an_array": "labels 1 and 2 do not say which means labeled positive; pos_label does",
-    "check_classifiers_classes": "labels 'one' and 'two' do not say which means labeled positive; pos_label does",
-    "check_positive_only_tag_during_fit": "a feature of its data says who is labeled, which is refused as a leak",
-    "check_pipeline_consistency": "a feature of its data says who is labeled, which is refused as a leak",
-    "check_estimators_pickle": "a feature of its data says who is labeled, which is refused as a leak",
-    "check_fit2d_1feature": "the feature of its data says who is labeled, which is refused as a leak",
-    "check_methods_subset_invariance": "a network's float32 scores round differently by the number of rows at once",
+    "check_estimators_dtypes": _WHICH,
+    "check_classifier_data_not_an_array": _WHICH,
+    "check_classifiers_classes": _WHICH,
+    "check_positive_only_tag_during_fit": _LEAK,
+    "check_pipeline_consistency": _LEAK,
+    "check_estimators_pickle": _LEAK,
+    "check_fit2d_1feature": _LEAK,
 }
 
 
@@ -133,7 +132,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.device = device
         self.threads = threads
         self.random_state = random_state
-        self.config = config
+        self._config = config
 
     _models: list[SavedModel] | None
 
@@ -141,13 +140,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters and the hyper-parameters that were given."""
-        return {**super().get_params(deep), **self.config}
+        return {**super().get_params(deep), **self._config}
 
     def set_params(self, **params: Any) -> Self:
         """Sets parameters; any other name is a hyper-parameter of the method, checked when the model is fitted."""
         own = set(type(self)._get_param_names())
         super().set_params(**{name: value for name, value in params.items() if name in own})
-        self.config = {**self.config, **{name: value for name, value in params.items() if name not in own}}
+        self._config = {**self._config, **{name: value for name, value in params.items() if name not in own}}
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -168,23 +167,26 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         frame = self._frame(X, reset=True)
         with in_words(_PARAMETERS):
             refuse_other_rows(X, y, ("X", "y"), by_position=True)
-        values = column_or_1d(y, warn=True)
-        assert_all_finite(values, input_name="y")
-        check_classification_targets(values)
-        if len(values) != len(frame):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(frame), len(values)]}")
-        positive = positive_label(values, self.pos_label)
-        found = np.unique(values)
-        self.classes_ = np.array([found[found != positive][0], positive], dtype=found.dtype)
+        labeled, self.classes_ = read_labels(y, self.pos_label)
+        if len(labeled) != len(frame):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {[len(frame), len(labeled)]}"
+            )
         with in_words(_PARAMETERS):
             table = data(
                 frame,
-                values == positive,
+                labeled,
                 name="X",
                 features=self._features(frame),
                 scheme=self.scheme,
             )
-            self.result_, self.notes_, self._model_bytes, scores = self._trained(table)
+            criterion = self.criterion
+            fewest = min(int(labeled.sum()), int((~labeled).sum()))
+            if criterion is None and self.cv is None and fewest * self.validation < 1:
+                criterion = "last"
+                if self.validation:
+                    _warn(f"{self.validation:g} of {fewest} rows is none to choose an epoch by; the last one is taken")
+            self.result_, self.notes_, self._model_bytes, scores = self._trained(table, criterion)
         self.out_of_fold_scores_ = scores
         self.n_iter_ = self.result_.chosen.epoch
         at_prior = self.result_.chosen.threshold
@@ -202,7 +204,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             return self.features
         return () if hasattr(self, "feature_names_in_") else [str(name) for name in frame.columns]
 
-    def _trained(self, table: PUTable) -> tuple[Result, tuple[str, ...], list[bytes], npt.NDArray[np.float64] | None]:
+    def _trained(
+        self, table: PUTable, criterion: str | None
+    ) -> tuple[Result, tuple[str, ...], list[bytes], npt.NDArray[np.float64] | None]:
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
         under cross-fitting the scores out of fold.
         """
@@ -219,7 +223,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "prior": self.prior,
             "preset": self.preset,
             "backbone": self.backbone,
-            "criterion": self.criterion,
+            "criterion": criterion,
             "decision": self.decision,
             "validation": self.validation if self.cv is None else None,
             "folds": self.cv,
@@ -227,7 +231,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
-            "config": self.config,
+            "config": self._config,
         }
         settings = {"execution.save_model": True, "execution.artifacts": []}
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)

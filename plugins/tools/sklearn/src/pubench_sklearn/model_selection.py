@@ -8,44 +8,51 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import frame_of
+import pandas as pd
+from pubench_datasets_tables.frames import frame_of, labels_of
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
 from pubench.field_names import in_words
 from pubench_core.specs import Scheme
 
 
-def positive_label(values: npt.NDArray[Any], pos_label: Any = None) -> Any:
-    """The one of the values of ``y`` that means labeled positive; the other means unlabeled.
+def read_labels(y: Any, pos_label: Any = None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    """(n,) True where ``y`` says labeled positive, and the two values that mean unlabeled and positive.
 
-    Raises ValueError unless they are 1 and 0, 1 and -1, True and False, or two of which ``pos_label`` is one.
+    A missing label (None, NaN, NA) means unlabeled. Raises ValueError unless the others are 1 and 0, 1 and -1, True and
+    False, or two of which ``pos_label`` is one; one of them may be absent if labels are missing.
     """
-    found = np.unique(values)
-    shown = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
-    if len(found) == 1:
-        raise ValueError(f"y has 1 class ({shown}); PU learning needs labeled positives and unlabeled rows")
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if not isinstance(y, (list, tuple, pd.Series)) and not hasattr(y, "to_pandas"):
+        y = np.asarray(y)
+        y = column_or_1d(y, warn=True) if y.ndim == 2 else y
+    values, missing = labels_of(y)
+    assert_all_finite(values[~missing], input_name="y")
+    check_classification_targets(values[~missing])
+    found = sorted(pd.unique(values[~missing]), key=str)
+    shown = ", ".join(map(str, [*found[:5], *(["missing"] if missing.any() else [])])) + ", ..." * (len(found) > 5)
     if len(found) > 2:
         raise ValueError(
             f"Only binary classification is supported. Unknown label type: y has the values {shown}; expected two, "
             "labeled positive and unlabeled"
         )
-    if pos_label is not None:
-        if not (found == pos_label).any():
-            raise ValueError(f"pos_label={pos_label!r} is no value of y, which has the values {shown}")
-        return found[found == pos_label][0]
-    if not (found.dtype.kind in "biuf" and found[1] == 1 and found[0] in (0, -1)):
+    if len(found) + bool(missing.any()) < 2:
+        raise ValueError(f"y has 1 class ({shown}); PU learning needs labeled positives and unlabeled rows")
+    is_plain = values.dtype.kind in "biuf" and 1 in found and set(found) <= {0, 1} | {-1, 1}
+    positive = 1 if pos_label is None and is_plain else pos_label
+    if pos_label is None and not is_plain:
         raise ValueError(
             f"y has the values {shown}; expected 1 and 0, 1 and -1, True and False, or pos_label says which means "
             "labeled positive"
         )
-    return found[1]
-
-
-def labeled_rows(y: Any, pos_label: Any = None) -> npt.NDArray[np.bool_]:
-    """(n,) True where ``y`` says labeled positive. Raises ValueError as :func:`positive_label` does."""
-    from sklearn.utils import column_or_1d
-
-    values = column_or_1d(y)
-    return np.asarray(values == positive_label(values, pos_label), dtype=bool)
+    if positive not in found:
+        raise ValueError(f"pos_label={pos_label!r} is no value of y, which has the values {shown}")
+    plain_other = 0 if values.dtype.kind in "biuf" else None
+    other = next((value for value in found if value != positive), plain_other)
+    dtype = object if other is None else values.dtype
+    return np.asarray((values == positive) & ~missing), np.array([other, positive], dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class PUScorer:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The metric on rows ``X`` whose PU labels are ``y``. Raises ValueError where it has no value on them."""
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        return self.of_scores(scores, labeled_rows(y, self.pos_label))
+        return self.of_scores(scores, read_labels(y, self.pos_label)[0])
 
     def of_scores(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> float:
         """The metric of (n,) scores, decided at 0, and (n,) PU labels."""
@@ -171,10 +178,9 @@ class PUKFold:
 
         Raises ValueError if there are fewer labeled instances than folds.
         """
-        import pandas as pd
         from sklearn.model_selection import StratifiedKFold
 
-        labeled = labeled_rows(y)
+        labeled = read_labels(y)[0]
         keys = pd.util.hash_pandas_object(frame_of(X, "X"), index=False) if groups is None else np.asarray(groups)
         unit, _ = pd.factorize(keys)
         n_units = int(unit.max()) + 1
