@@ -13,6 +13,7 @@ import yaml
 
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
+from pubench_core.engine.machine import keep_freed_memory
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
@@ -95,6 +96,7 @@ def run_once(
 
 def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Outcome:
     """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
+    keep_freed_memory()
     once, listeners, stdout = saying_once(), listeners_of(plan.spec.execution), sys.stdout
     # What a plugin prints goes to stderr: stdout is the result and nothing else.
     with redirect_stdout(sys.stderr), ExitStack() as live:

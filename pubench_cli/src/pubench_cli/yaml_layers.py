@@ -11,7 +11,9 @@ import yaml
 from pubench_core.engine.layers import FieldPath, Layer
 from pubench_core.errors import RequestError, shortened, shown
 from pubench_core.specs import RunSpec
+from pubench_core.specs.run_fields import sections
 
+_OF_THE_RUN = frozenset(RunSpec.model_fields) - frozenset(sections())
 #: Bounds on what is read as YAML, far above any request: characters of a file and of a number, values in values.
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 1 << 20, 100, 50
 #: Bound on the values of a YAML file, with those that aliases repeat: nine levels of ten make a billion.
@@ -31,7 +33,7 @@ def assigned(*texts: str, prefix: str = "") -> Layer:
 
 
 def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
-    """``name=value`` (a method's field; ``seed``, ``prior`` and ``prior_scorer``: the run's) or ``section.name=value``.
+    """``name=value`` (a field of the run, such as ``seed``, or else of the method) or ``section.name=value``.
 
     The value is read as YAML.
     """
@@ -45,7 +47,7 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    return (path if len(path) > 1 or name in ("seed", "prior", "prior_scorer") else ("method", "config", *path)), value
+    return (path if len(path) > 1 or name in _OF_THE_RUN else ("method", "config", *path)), value
 
 
 def read_yaml(

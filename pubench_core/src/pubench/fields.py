@@ -56,6 +56,10 @@ class SharedFields(TypedDict, total=False):
     """Hyper-parameters of the method."""
     backbone: str | None
     """Key of the network. (default: the data set's)"""
+    precision: str | None
+    """Arithmetic of networks: ieee, 32 bits on every device; tf32, products of 10 bits on CUDA; bf16, bfloat16 in the
+    backbone, with its head, risks and scores in 32 bits. (default: ieee)
+    """
     device: str | None
     """Where it is computed: auto, cpu or cuda:0. (default: auto)"""
     threads: int | None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -36,6 +37,9 @@ class Backbone(nn.Module):
     (B, feature_dim). With one output, ``forward`` returns (B,).
     """
 
+    in_bf16 = False
+    """Whether stages and neck compute in bfloat16; what they are given, what they return and the head have 32 bits."""
+
     def __init__(self, stages: Sequence[nn.Module], neck: nn.Module, feature_dim: int, outputs: int) -> None:
         super().__init__()
         self.normalize: nn.Module = nn.Identity()
@@ -52,26 +56,26 @@ class Backbone(nn.Module):
         """The representation after stages 0..stage; ``stage = -1`` is the input itself."""
         if stage < 0:
             return x
-        hidden: Tensor = self.normalize(x)
-        for module in self.stages[: stage + 1]:
-            hidden = module(hidden)
-        return hidden
+        return self._through(self.stages[: stage + 1], self.normalize(x))
 
     def onward(self, hidden: Tensor, stage: int) -> Tensor:
         """The output that continues from what :meth:`until` returned for the same stage."""
         if stage < 0:
             hidden = self.normalize(hidden)
-        for module in self.stages[max(stage, -1) + 1 :]:
-            hidden = module(hidden)
-        return self._readout(self.neck(hidden))
+        return self._readout(self._through([*self.stages[max(stage, -1) + 1 :], self.neck], hidden))
 
     def features(self, x: Tensor) -> Tensor:
         """Input of the head, (B, feature_dim)."""
-        hidden: Tensor = self.neck(self.until(x, len(self.stages) - 1))
-        return hidden
+        return self._through([*self.stages, self.neck], self.normalize(x))
 
     def forward(self, x: Tensor) -> Tensor:
         return self._readout(self.features(x))
+
+    def _through(self, layers: Iterable[nn.Module], hidden: Tensor) -> Tensor:
+        with torch.autocast(hidden.device.type, torch.bfloat16) if self.in_bf16 else nullcontext():
+            for layer in layers:
+                hidden = layer(hidden)
+        return hidden.float() if self.in_bf16 else hidden
 
     def _readout(self, features: Tensor) -> Tensor:
         out: Tensor = self.head(features)
@@ -95,6 +99,8 @@ class NetworkBuilder:
     shape: tuple[int, ...]
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
+    in_bf16: bool = False
+    """As of :class:`Backbone`."""
 
     def __call__(self, outputs: int) -> Backbone:
         """An untrained network. Raises RequestError if it cannot take rows of this shape, PluginError if it is none."""
@@ -103,4 +109,5 @@ class NetworkBuilder:
             raise PluginError(f"backbone '{self.key}' returned {type(network).__name__}, not a Backbone")
         if self.mean is not None and self.std is not None:
             network.normalize = Normalize(self.mean, self.std)
+        network.in_bf16 = self.in_bf16
         return channels_last_module(network)

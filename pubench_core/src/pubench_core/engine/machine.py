@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import torch
 from ..errors import RequestError
 from ..plugins.registry import registry, tools
 from ..results import Environment, PeakMemory
+from ..specs.run import Precision
 from .plan import Plan
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
@@ -40,6 +43,8 @@ _OURS = ("pubench", "pubench-core", "pubench-cli")
 def capture(device: torch.device) -> Environment:
     """Environment of the present process."""
     commit, dirty = _git()
+    on_gpu = device.type == "cuda"
+    tf32 = torch.backends.cuda.matmul.allow_tf32 if on_gpu else torch.get_float32_matmul_precision() != "highest"
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -51,8 +56,13 @@ def capture(device: torch.device) -> Environment:
         threads=torch.get_num_threads(),
         device=str(device),
         variables={name: os.environ[name] for name in KERNEL_VARIABLES if name in os.environ},
-        gpu=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
-        cuda=torch.version.cuda if device.type == "cuda" else None,
+        products="tf32" if tf32 else "ieee",
+        convolutions="tf32" if on_gpu and torch.backends.cudnn.allow_tf32 else "ieee",
+        gpu=torch.cuda.get_device_name(device) if on_gpu else None,
+        gpu_memory=torch.cuda.get_device_properties(device).total_memory if on_gpu else None,
+        cuda=torch.version.cuda if on_gpu else None,
+        cudnn=str(torch.backends.cudnn.version()) if on_gpu else None,
+        driver=_driver() if on_gpu else None,
     )
 
 
@@ -87,6 +97,14 @@ def _output(*command: str) -> str:
 
 
 @cache
+def _driver() -> str | None:
+    """Version of NVIDIA's kernel driver, None if the system does not say it."""
+    told = Path("/proc/driver/nvidia/version")
+    found = re.search(r"Kernel Module.*?\s(\d+\.\d+[\d.]*)", told.read_text()) if told.exists() else None
+    return found[1] if found else None
+
+
+@cache
 def _cpu_model() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -104,17 +122,32 @@ _DEVICE = "execution.device"
 
 def choose_device(plan: Plan) -> torch.device:
     """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
-    wanted, info = plan.spec.execution.device, plan.method.info
+    wanted, info, precision = plan.spec.execution.device, plan.method.info, plan.spec.precision
     if wanted == "auto":
-        return torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
-    device = device_here(wanted)
+        device = torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
+    else:
+        device = device_here(wanted)
     if device.type not in info.devices:
         raise RequestError(
             f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
             field=_DEVICE,
             value=wanted,
         )
+    if precision not in precisions_of(device):
+        raise RequestError(
+            f"precision={precision}: {device} computes in {' or '.join(precisions_of(device))} only",
+            field="precision",
+            value=precision,
+        )
     return device
+
+
+def precisions_of(device: torch.device) -> tuple[Precision, ...]:
+    """What a device can compute in. A processor without instructions for bfloat16 computes it slowly."""
+    if device.type != "cuda":
+        return ("ieee", "bf16")
+    ampere = torch.cuda.get_device_capability(device) >= (8, 0)
+    return ("ieee", "tf32", "bf16") if ampere else ("ieee",)
 
 
 def device_here(wanted: str) -> torch.device:
@@ -144,8 +177,11 @@ def captured(plan: Plan, device: torch.device) -> Environment:
 
 @contextmanager
 def computing(plan: Plan, device: torch.device) -> Iterator[None]:
-    """Thread count and deterministic kernels for the duration of a run; restored afterwards."""
+    """Threads, deterministic kernels and precision of products for the duration of a run; restored afterwards."""
     threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("high" if plan.spec.precision == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = plan.spec.precision == "tf32"  # torch's own default is True
     if plan.spec.execution.threads is not None:
         torch.set_num_threads(plan.spec.execution.threads)
     if device.type == "cuda":
@@ -156,9 +192,24 @@ def computing(plan: Plan, device: torch.device) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.set_deterministic_debug_mode(deterministic)
+        torch.set_float32_matmul_precision(products)
+        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 # -------------------------------------------------------------------- memory
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # malloc.h of glibc
+
+
+def keep_freed_memory() -> None:
+    """From here on, the C library keeps large blocks that are freed: a step takes and frees the same ones again.
+
+    For processes that do nothing but train. Without glibc, nothing happens.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_MAX, 0)
+        libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 _STATUS = Path("/proc/self/status")

@@ -84,10 +84,11 @@ class BackboneChoice:
 
     info: BackboneInfo
     factory: BackboneFactory
+    in_bf16: bool = False
 
     def builder(self, data: PNDataset) -> NetworkBuilder:
         """Makes networks for the rows of a data set."""
-        return NetworkBuilder(self.info.key, self.factory, data.shape, data.mean, data.std)
+        return NetworkBuilder(self.info.key, self.factory, data.shape, data.mean, data.std, self.in_bf16)
 
 
 @dataclass(frozen=True)

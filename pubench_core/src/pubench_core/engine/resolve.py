@@ -43,7 +43,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     info = request.find(
         registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.choice.info.backbone)
     )
-    backbone = BackboneChoice(info, load(info))
+    factory = load(info)
     prior, estimator = choose_prior(request, method, data, registry)
     installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
     prior_known = prior != UNKNOWN
@@ -57,7 +57,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
             "preset": preset,
             "config": method.config.model_dump(mode="json"),
         },
-        "backbone": {**request.sections["backbone"], "key": backbone.info.key},
+        "backbone": {**request.sections["backbone"], "key": info.key},
         "decision": {**({} if goal is None else {"rule": goal.rule}), **request.sections["decision"]},
         "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
         "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
@@ -83,7 +83,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     elif wanted == "auto":
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
-    found: list[Info] = [method.info, backbone.info]
+    found: list[Info] = [method.info, info]
     if data.mechanism_choice is not None:
         found.append(data.mechanism_choice.info)
     if estimator is not None:
@@ -94,7 +94,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         data=data.choice,
         mechanism=data.mechanism_choice,
         method=method,
-        backbone=backbone,
+        backbone=BackboneChoice(info, factory, in_bf16=spec.precision == "bf16"),
         estimator=estimator,
         metrics=installed.usable,
         code=code_of(found, registry, data.choice.table),

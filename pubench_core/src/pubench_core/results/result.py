@@ -250,8 +250,13 @@ class Environment(_Compact):
     variables: dict[str, str] = Field(
         default_factory=dict, description="environment variables that were set and choose kernels: the last digits"
     )
+    products: str | None = Field(None, description="arithmetic of matrix products of 32 bits: ieee or tf32")
+    convolutions: str | None = Field(None, description="arithmetic of convolutions of 32 bits: ieee or tf32")
     gpu: str | None = Field(None, description="name of the GPU, where one computed")
+    gpu_memory: int | None = Field(None, description="memory of the GPU in bytes")
     cuda: str | None = Field(None, description="version of CUDA that torch was built with, where a GPU computed")
+    cudnn: str | None = Field(None, description="version of cuDNN, where a GPU computed")
+    driver: str | None = Field(None, description="version of NVIDIA's driver, where a GPU computed")
 
 
 class Result(_Compact):

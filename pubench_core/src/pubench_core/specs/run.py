@@ -26,6 +26,7 @@ from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample
 Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]
 PriorScorer = Literal["logistic", "bagged-nets", "backbone"]
+Precision = Literal["ieee", "tf32", "bf16"]
 
 #: Key of the mechanism of data that bring their labels: they are taken as they are.
 GIVEN = "given"
@@ -513,6 +514,14 @@ class RunSpec(Strict):
     validation: ValidationSpec = Field(ValidationSpec(), description="the validation part")
     method: MethodSpec = Field(description="the method")
     backbone: BackboneSpec = Field(description="the network")
+    precision: Precision = Field(
+        "ieee",
+        description="arithmetic of networks: ieee, 32 bits on every device; tf32, products of 10 bits on CUDA; bf16, "
+        "bfloat16 in the backbone, with its head, risks and scores in 32 bits",
+        neutral="ieee",
+        flag="--precision",
+        argument="precision",
+    )
     selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
     decision: DecisionSpec = Field(DecisionSpec(), description="choice of threshold", identifies=False)
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)

@@ -23,8 +23,8 @@ from .views import Features, PUPart
 
 #: Most rows of a scoring batch: large enough to amortize Python, small enough for activations to stay in cache.
 ROWS = 1024
-#: Most bytes that the largest output of a layer may take.
-ACTIVATION_BYTES = 512 * 2**20
+#: Most bytes that the largest output of a layer may take: about what a processor's cache holds.
+ACTIVATION_BYTES = 32 * 2**20
 #: How many times as large as its input a layer's output is taken to be before it was seen: 64 channels for one.
 GROWTH = 64
 
@@ -91,8 +91,11 @@ def score_outputs(
 
 
 def _rows_for(bytes_per_row: float) -> int:
-    """Rows of a batch whose largest activation stays within :data:`ACTIVATION_BYTES`."""
-    return max(1, min(ROWS, int(ACTIVATION_BYTES / max(bytes_per_row, 1))))
+    """Rows of a batch whose largest activation stays within :data:`ACTIVATION_BYTES`: a power of two, since kernels
+    compute other numbers of rows in blocks, whose last one may round differently.
+    """
+    most = max(1, min(ROWS, int(ACTIVATION_BYTES / max(bytes_per_row, 1))))
+    return 1 << most.bit_length() - 1
 
 
 @contextmanager

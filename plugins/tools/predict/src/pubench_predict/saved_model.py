@@ -113,7 +113,8 @@ def model_of(content: bytes, registry: Registry, path: str = "the model") -> Sav
     info = registry.find(MethodInfo, facts.spec.method.key)
     backbone = registry.find(BackboneInfo, facts.spec.backbone.key)
     factory = _bounded(load(backbone), SLACK * sum(t.numel() for t in tensors.values()) + 10**6, path)
-    build = NetworkBuilder(backbone.key, factory, facts.shape, facts.mean, facts.std)
+    in_bf16 = facts.spec.precision == "bf16"
+    build = NetworkBuilder(backbone.key, factory, facts.shape, facts.mean, facts.std, in_bf16)
     implementation = method_class(info)
     try:
         model = _assembled(implementation, facts, tensors, build)

@@ -22,7 +22,7 @@ from pubench_core.specs import RunSpec
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(sort_keys=True).encode
 #: First parts of the fields that are a method's own.
-_OWN = ("method", "backbone", "prior", "prior_scorer")
+_OWN = ("method", "backbone", "prior", "prior_scorer", "precision")
 #: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.

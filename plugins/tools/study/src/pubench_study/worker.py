@@ -50,10 +50,11 @@ def _prepared() -> Environment:
     """Imports what every run needs, and takes one step, so that no run pays for what torch loads then."""
     import torch
 
-    from pubench_core.engine.machine import capture
+    from pubench_core.engine.machine import capture, keep_freed_memory
     from pubench_core.plugins.registry import registry
     from pubench_core.training.optimizers import Adam
 
+    keep_freed_memory()
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     weight = torch.nn.Parameter(torch.zeros(2, 2))
     optimizer = Adam([weight])
