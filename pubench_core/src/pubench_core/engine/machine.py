@@ -143,7 +143,7 @@ def choose_device(plan: Plan) -> torch.device:
 
 
 def precisions_of(device: torch.device) -> tuple[Precision, ...]:
-    """What a device can compute in. A processor without instructions for bfloat16 computes it slowly."""
+    """Precisions that a device can compute in. A processor without instructions for bfloat16 computes it slowly."""
     if device.type != "cuda":
         return ("ieee", "bf16")
     ampere = torch.cuda.get_device_capability(device) >= (8, 0)
@@ -202,7 +202,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # malloc.h of glibc
 
 
 def keep_freed_memory() -> None:
-    """From here on, the C library keeps large blocks that are freed: a step takes and frees the same ones again.
+    """Lets the C library keep large blocks that are freed: a step takes and frees the same ones again.
 
     For processes that do nothing but train. Without glibc, nothing happens.
     """
