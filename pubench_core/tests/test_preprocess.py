@@ -198,3 +198,45 @@ class TestRowWise:
     def test_what_is_fitted_on_the_pool_leaves_rows_as_they_are(self, kind: str) -> None:
         assert row_wise_part(kind) == "none"
         assert row_wise(X, kind) is X
+
+
+class TestWildValues:
+    """One value among many, far from all others."""
+
+    @pytest.mark.parametrize("value", [1e10, -1e30, 1e5])
+    def test_one_value_does_not_flatten_the_others(self, value: float) -> None:
+        usual = np.random.default_rng(0).normal(size=400)
+        x = np.r_[usual, value].astype(np.float32)[:, None]
+        out = Preprocessing.fit(x, np.arange(401), "standardize").apply(x)[:, 0]
+        assert np.argsort(out).tolist() == np.argsort(x[:, 0]).tolist()
+        assert len(np.unique(out)) == 401
+        assert 0.9 < out[:400].std() < 1.2
+        assert 10 < abs(out[400]) < 100
+
+    def test_beyond_the_bound_a_value_grows_as_its_logarithm(self) -> None:
+        x = np.r_[np.linspace(-1, 1, 399), 1e6, 1e7].astype(np.float32)[:, None]
+        fitted = Preprocessing.fit(x, np.arange(400), "standardize")
+        assert fitted.mean is not None
+        assert fitted.deviation is not None
+        z = (x[-1, 0] - fitted.mean[0]) / fitted.deviation[0]
+        assert fitted.apply(x)[-1, 0] == pytest.approx(10 + np.log1p(z - 10))
+
+    def test_usual_columns_have_mean_and_deviation(self) -> None:
+        """Heavy tails, rare categories and a share of sentinels are no wild values."""
+        rng = np.random.default_rng(0)
+        x = np.stack(
+            [rng.exponential(size=1000) ** 2, rng.random(1000) < 0.003, np.where(rng.random(1000) < 0.05, -9999, 0)]
+        )
+        x = x.T.astype(np.float32)
+        fitted = Preprocessing.fit(x, np.arange(1000), "standardize")
+        assert fitted.bound is None
+        assert np.allclose(fitted.mean, x.astype(np.float64).mean(axis=0))
+
+    @pytest.mark.parametrize(("offset", "step"), [(1.7e9, 1.0), (1e6, 1e-3)])
+    def test_features_in_64_bits_are_standardized_in_64_bits(self, offset: float, step: float) -> None:
+        x = (offset + step * np.arange(50.0))[:, None]
+        for values in (x, np.where(np.arange(50)[:, None] == 3, NAN, x)):
+            out = Preprocessing.fit(values, np.arange(50), "standardize").apply(values)
+            assert out.dtype == np.float32
+            assert len(np.unique(out)) >= 49
+        assert Preprocessing.fit(x, np.arange(50), "none").apply(x).dtype == np.float32

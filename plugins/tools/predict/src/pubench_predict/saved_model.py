@@ -156,6 +156,8 @@ def _check_numbers(preprocessing: Preprocessing, shape: tuple[int, ...]) -> None
             raise ValueError(f"'{name}' of the preprocessing is {array.dtype} {array.shape}; expected finite {right}")
     if deviation is not None and not (deviation > 0).all():
         raise ValueError("a deviation of the preprocessing is not above 0")
+    if preprocessing.bound is not None and not (preprocessing.bound > 0).all():
+        raise ValueError("a bound of the preprocessing is not above 0")
 
 
 def _read(content: bytes, path: str) -> tuple[ModelFacts, dict[str, Tensor]]:
