@@ -124,6 +124,28 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(place: Place) -> None
     assert "study failures faults" in err
 
 
+def causes(place: Place) -> list[str]:
+    return [json.loads(path.read_text())["cause"] for path in sorted(place.results.glob("failed/*/failure.json"))]
+
+
+def test_a_run_that_takes_longer_than_its_timeout_fails_and_the_study_goes_on(place: Place) -> None:
+    place.write(seeds=2, seconds=60.0)
+    code, first, err = place.run("--timeout", "1s")
+    assert (code, first["done"], first["failed"], causes(place)) == (1, 0, 2, ["timeout", "timeout"])
+    assert "its time of 1 s is over (--timeout)" in err
+    assert len(set(place.trainings())) == 1  # the worker goes on with the next run
+
+
+def test_a_worker_that_does_not_answer_is_killed_at_the_timeout(place: Place) -> None:
+    place.write(seeds=2, seconds=0.5)
+    started = place.start("--timeout", "2s")
+    place.wait_for(1)
+    os.kill(place.trainings()[0], signal.SIGSTOP)
+    out, err = started.communicate()
+    assert (json.loads(out)["done"], json.loads(out)["failed"], causes(place)) == (1, 1, ["timeout"])
+    assert "it did not end at its timeout of 2 s, and its process was killed" in err
+
+
 def test_a_killed_parent_takes_its_workers_along_and_loses_nothing(place: Place) -> None:
     place.write(seeds=5, seconds=0.7)
     started = place.start("-j", "2")

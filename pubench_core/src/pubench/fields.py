@@ -64,6 +64,8 @@ class SharedFields(TypedDict, total=False):
     """Where it is computed: auto, cpu or cuda:0. (default: auto)"""
     threads: int | None
     """CPU threads. (default: torch's own choice)"""
+    timeout: float | None
+    """Seconds after which the run is ended, as failed with the cause timeout. (default: never)"""
     results: str | Path | None
     """Folder of records. (default: results)"""
     data_root: str | Path | None

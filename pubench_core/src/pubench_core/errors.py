@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 #: What kind of failure ended a run. ``refused``: the request cannot be met on this split (an undefined criterion, say).
-Cause = Literal["refused", "out-of-memory", "non-finite", "worker-died", "error"]
+Cause = Literal["refused", "out-of-memory", "non-finite", "timeout", "worker-died", "error"]
 
 
 #: Control characters except for line ends and tabs; marks that reorder the text around them; halves of characters, as

@@ -22,7 +22,7 @@ from ..results import Environment, Failure, Result
 from .compute import Audience, compute
 from .coverage import Say, covered
 from .finish import Finished
-from .interrupts import Deferred
+from .interrupts import Deferred, OutOfTime, ending_after
 from .machine import captured, choose_device
 from .open import open_data
 from .plan import Plan
@@ -181,8 +181,11 @@ def attempt(
     except Exception as error:  # noqa: BLE001
         return Failed(failure_of(plan, plan.code, error, environment), error)
     try:
-        with _unchanged(plan, say):
+        with _unchanged(plan, say), ending_after(plan.spec.execution.timeout):
             return compute(plan, opened, root, device, audience, ended)
+    except OutOfTime as over:  # outside of training, whose place is known
+        ended_late = RunFailed(str(over), cause="timeout")
+        return Failed(failure_of(plan, opened.code, ended_late, environment), ended_late)
     # So is whatever a mechanism, an estimator or a method raises, and what this split cannot meet.
     except Exception as error:  # noqa: BLE001
         return Failed(failure_of(plan, opened.code, error, environment), error)

@@ -1,14 +1,43 @@
-"""Ctrl-C and SIGTERM while a result that has been trained is scored and stored."""
+"""What may end a run from outside: signals while a trained result is scored and stored, and its time."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 _NOTICE = b"training is over; its result is stored before this ends (Ctrl-C again gives it up)\n"
+
+
+class OutOfTime(BaseException):
+    """Ends a run whose time is over; no plugin that catches exceptions keeps it."""
+
+
+@contextmanager
+def ending_after(seconds: float | None) -> Iterator[None]:
+    """Raises OutOfTime in a block that takes longer, between two instructions of Python; None: never.
+
+    Only the main thread of a system with timers can be ended so. Elsewhere, and inside a call of C that does not
+    return, a study ends the process.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime(f"its time of {seconds:g} s is over (execution.timeout)")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Deferred:

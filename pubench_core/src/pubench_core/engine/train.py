@@ -23,6 +23,7 @@ from ..training.epochs import Epoch, ending_epochs_with
 from ..training.run import Run
 from ..training.scoring import evaluation_mode, remembering_outputs
 from ..training.views import PUData
+from .interrupts import OutOfTime
 from .machine import PeakMemoryMeter
 from .plan import Plan
 from .problem import Problem
@@ -284,8 +285,9 @@ def _fit(
         # Whatever else a method raises is a failure of the run, at the place it had reached; so is its wish to end the
         # process (SystemExit), which it has no say in.
         except BaseException as error:
-            cause: Cause = "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"
-            raise RunFailed(said_by(error), cause=cause, **run.position) from error
+            timeout = isinstance(error, OutOfTime)
+            cause: Cause = "timeout" if timeout else "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"
+            raise RunFailed(str(error) if timeout else said_by(error), cause=cause, **run.position) from error
     if not monitor.epochs:
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()

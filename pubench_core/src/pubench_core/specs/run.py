@@ -422,6 +422,14 @@ class ExecutionSpec(Strict):
         argument="threads",
         unless_given="default: torch's own choice",
     )
+    timeout: float | None = Field(
+        None,
+        gt=0,
+        description="seconds after which the run is ended, as failed with the cause timeout",
+        flag="--timeout",
+        argument="timeout",
+        unless_given="default: never",
+    )
     results: Path = Field(Path("results"), description="folder of records", flag="--results", argument="results")
     data_root: Path | None = Field(
         None,

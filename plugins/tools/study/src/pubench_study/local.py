@@ -22,7 +22,7 @@ from .worker import Ready
 
 #: What says how many threads a library may use; read when it is loaded.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-#: Seconds that a worker has to end by itself.
+#: Seconds that a worker has to end by itself, and to end a run whose time is over.
 GRACE = 5.0
 #: Workers that die before they can take a task: then something is wrong with the installation, not with a run.
 MOST_STILLBORN = 3
@@ -40,6 +40,7 @@ class _Worker:
     log: Path
     environment: Environment | None = None
     task: RunTask | None = None
+    deadline: float | None = None
     retiring: bool = False
 
 
@@ -91,6 +92,8 @@ class LocalPool:
                 task = self._waiting.pop(0)
                 self._ran_on[task.run_id] = worker.device
                 worker.task = replace(task, execution=self.orders.execution(worker.device))
+                seconds = worker.task.timeout
+                worker.deadline = None if seconds is None else time.monotonic() + seconds + GRACE
                 with suppress(OSError):  # it has just died, which is noticed where answers are read
                     worker.connection.send(worker.task)
         starting = sum(worker.environment is None for worker in self._workers)
@@ -125,6 +128,9 @@ class LocalPool:
         Raises RecordError if no worker can be started.
         """
         found: list[Ended | Progressed] = []
+        for worker in self._workers:
+            if worker.task is not None and worker.deadline is not None and time.monotonic() > worker.deadline:
+                worker.process.kill()  # it does not answer: it hangs in a call, or was stopped
         by_connection = {worker.connection: worker for worker in self._workers}
         for connection in wait(list(by_connection), timeout) if by_connection else []:
             worker = by_connection[connection]  # type: ignore[index]
@@ -165,6 +171,9 @@ class LocalPool:
             return []
         if worker.task is None:
             return []
+        if worker.deadline is not None and time.monotonic() > worker.deadline:
+            reason = f"it did not end at its timeout of {worker.task.timeout:g} s, and its process was killed"
+            return [Ended(worker.task.run_id, "died", reason, "timeout")]
         return [Ended(worker.task.run_id, "died", reason, "worker-died")]
 
     def fewer(self, run_id: str) -> bool:

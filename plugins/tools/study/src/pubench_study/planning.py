@@ -125,7 +125,7 @@ def planned_run(
 
 def plain(spec: RunSpec) -> dict[str, Any]:
     """A spec without where and how it is carried out: what is to be kept of a run stays."""
-    kept = {"artifacts": spec.execution.artifacts, "save_model": spec.execution.save_model}
+    kept = {name: getattr(spec.execution, name) for name in ("artifacts", "save_model", "timeout")}
     return spec.model_copy(update={"execution": ExecutionSpec(**kept)}).model_dump(mode="json")
 
 

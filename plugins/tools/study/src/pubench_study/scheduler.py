@@ -279,7 +279,7 @@ class _Conductor:
         failure = Failure(
             failure_version=1,
             run_id=run.run_id,
-            cause="worker-died",
+            cause=event.cause or "worker-died",
             reason=event.text,
             code=self._study.code.code(run, digest),
             spec=run.spec,

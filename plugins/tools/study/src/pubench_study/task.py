@@ -58,6 +58,12 @@ class RunTask:
     at_once: int
     bar: Bar | None = None
 
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which the run is ended."""
+        given: float | None = {**self.spec.get("execution", {}), **self.execution}.get("timeout")
+        return given
+
 
 @dataclass(frozen=True)
 class Progressed:
@@ -184,6 +190,7 @@ class Orders:
     encoder: Path | None = None
     offline: bool = False
     threads: int = 1
+    timeout: float | None = None
     device: str = "auto"
 
     def execution(self, device: str) -> dict[str, Any]:
@@ -195,4 +202,5 @@ class Orders:
             "threads": self.threads,
             "device": device,
             "tracking": False,
+            **({} if self.timeout is None else {"timeout": self.timeout}),
         }

@@ -89,6 +89,9 @@ def run(
     max_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Start no run that would not end within: 90s, 30m, 2h.")
     ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End a run, as failed, that takes longer than: 90s, 30m, 2h.")
+    ] = None,
     track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
@@ -110,6 +113,7 @@ def run(
         slots_per_gpu=slots_per_gpu,
         device=device,
         threads=threads,
+        timeout=timeout,
         executor=executor.value,
         ray_address=ray_address,
         retry_failed=retry_failed,

@@ -41,6 +41,7 @@ class RunOptions:
     slots_per_gpu: int
     device: str
     threads: int
+    timeout: str | None
     executor: str
     ray_address: str | None
     retry_failed: bool
@@ -190,7 +191,8 @@ def _refuse_absent(found: Looked) -> None:
 
 
 def _pool(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
-    orders = Orders(request.results, request.data_root, how.encoder, offline=how.offline, threads=how.threads)
+    timeout = None if how.timeout is None else seconds_of(how.timeout, "--timeout")
+    orders = Orders(request.results, request.data_root, how.encoder, how.offline, how.threads, timeout=timeout)
     if how.executor == "ray":
         from ..on_ray import RayPool
 
