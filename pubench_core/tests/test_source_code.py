@@ -1,18 +1,23 @@
-"""Code is what computes: tokens count, comments, docstrings and layout do not, and a metric is what it refers to."""
+"""Code is what computes: tokens count, comments, docstrings and layout do not, in every module that is reached."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from pubench_core.engine.identity import code_of
 from pubench_core.errors import PluginError
 from pubench_core.plugins import source_code
-from pubench_core.plugins.source_code import hash_function, hash_package, token_hash, tokens_of
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.plugins.source_code import hash_module, hash_package, tokens_of
 
 SOURCE = '''\
 """What it is."""
@@ -43,6 +48,11 @@ def changed(old: str, new: str) -> str:
 
 
 # ---------------------------------------------------------------- tokens
+
+
+def tokens(text: str) -> list[str]:
+    return list(tokens_of(text, ast.parse(text)))
+
 
 SILENT = {
     "another comment": changed("# the constant", "# π, a constant"),
@@ -90,51 +100,51 @@ TELLING = {
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)
 def test_what_computes_nothing_changes_no_hash(text: str) -> None:
     assert text != SOURCE
-    assert token_hash(text) == token_hash(SOURCE)
+    assert tokens(text) == tokens(SOURCE)
 
 
 @pytest.mark.parametrize("text", TELLING.values(), ids=TELLING)
 def test_what_computes_changes_the_hash(text: str) -> None:
-    assert token_hash(text) != token_hash(SOURCE)
+    assert tokens(text) != tokens(SOURCE)
 
 
 def test_changed_sources_are_all_different_from_each_other() -> None:
-    assert len({token_hash(text) for text in TELLING.values()}) == len(TELLING)
+    assert len({tuple(tokens(text)) for text in TELLING.values()}) == len(TELLING)
 
 
 def test_the_indentation_of_a_block_counts_where_it_ends_it() -> None:
     inside, outside = "for k in x:\n    a()\n    b()\n", "for k in x:\n    a()\nb()\n"
-    assert token_hash(inside) != token_hash(outside)
+    assert tokens(inside) != tokens(outside)
 
 
 def test_neighboring_tokens_do_not_run_together() -> None:
-    assert token_hash("ab = c\n") != token_hash("a = bc\n")
-    assert token_hash("x = 1\ny = 2\n") != token_hash("x = 1; y = 2\n")
+    assert tokens("ab = c\n") != tokens("a = bc\n")
+    assert tokens("x = 1\ny = 2\n") != tokens("x = 1; y = 2\n")
 
 
 @pytest.mark.parametrize("head", ["def f():", "async def f():", "class F:", "def f(a, b=(1,)):"])
 def test_a_definition_of_a_docstring_alone_is_one_whatever_it_says(head: str) -> None:
     one, other = (f'{head}\n    """{text}"""\n\nx = 1\n' for text in ("First.", "Second, longer: é."))
-    assert token_hash(one) == token_hash(other)
-    assert token_hash(one) != token_hash(one.replace("x = 1", "x = 2"))
+    assert tokens(one) == tokens(other)
+    assert tokens(one) != tokens(one.replace("x = 1", "x = 2"))
 
 
 def test_a_docstring_in_several_pieces_is_left_out_whole() -> None:
-    assert token_hash('def f():\n    "a" "b"\n    return 1\n') == token_hash("def f():\n    return 1\n")
+    assert tokens('def f():\n    "a" "b"\n    return 1\n') == tokens("def f():\n    return 1\n")
 
 
 def test_an_f_string_is_one_token_as_written_in_every_version_of_python() -> None:
-    tokens = list(tokens_of("x = f'{a!r:>{width}} é' f\"{b}\" + 'c'\n"))
-    assert tokens == ["x", "=", "f'{a!r:>{width}} é'", 'f"{b}"', "+", "'c'", "NEWLINE"]
-    assert list(tokens_of('x = f"""{a}\n  {b}"""\n')) == ["x", "=", 'f"""{a}\n  {b}"""', "NEWLINE"]
-    assert list(tokens_of("x = f\"{f'{y}'}\"\n")) == ["x", "=", "f\"{f'{y}'}\"", "NEWLINE"]
+    found = tokens("x = f'{a!r:>{width}} é' f\"{b}\" + 'c'\n")
+    assert found == ["x", "=", "f'{a!r:>{width}} é'", 'f"{b}"', "+", "'c'", "NEWLINE"]
+    assert tokens('x = f"""{a}\n  {b}"""\n') == ["x", "=", 'f"""{a}\n  {b}"""', "NEWLINE"]
+    assert tokens("x = f\"{f'{y}'}\"\n") == ["x", "=", "f\"{f'{y}'}\"", "NEWLINE"]
 
 
 def test_a_docstring_behind_characters_of_several_bytes_is_found() -> None:
     """Columns are counted in bytes by the syntax tree and in characters by the tokens."""
     one, other = (f'é = "ü"; x = 1\nclass Größe: "{text}"\ny = 2\n' for text in ("Maß: é", "Gewicht"))
-    assert token_hash(one) == token_hash(other)
-    assert token_hash(one) != token_hash(one.replace("ü", "u"))
+    assert tokens(one) == tokens(other)
+    assert tokens(one) != tokens(one.replace("ü", "u"))
 
 
 @pytest.mark.parametrize("character", ["\x0c", "\x1c", "\u2028", "\x85"], ids=ascii)
@@ -142,16 +152,11 @@ def test_unicode_line_ends_that_python_ignores_end_no_line(character: str) -> No
     before, after = (
         f'A = "é{character}é"\n\n\ndef f():\n    x = 1\n\n\nclass Größe: """{text}"""\n' for text in ("Maß", "é: 97.2")
     )
-    assert token_hash(before) == token_hash(after)
+    assert tokens(before) == tokens(after)
 
 
 def test_a_form_feed_between_sections_is_layout() -> None:
-    assert token_hash("a = 1\n\x0c\nb = 2\n") == token_hash("a = 1\n\nb = 2\n")
-
-
-def test_text_that_is_no_python_is_hashed_as_it_is() -> None:
-    template = "class {{ name }}:\n    # a comment\n"
-    assert token_hash(template) == token_hash(template) != token_hash(template.replace("# a comment", "# another"))
+    assert tokens("a = 1\n\x0c\nb = 2\n") == tokens("a = 1\n\nb = 2\n")
 
 
 # ---------------------------------------------------------------- packages
@@ -214,14 +219,17 @@ def test_the_module_that_only_describes_is_left_out(pack: Path, write: Write) ->
     ],
 )
 def test_what_describes_counts_if_hashed_code_imports_of_it(pack: Path, write: Write, imports: str) -> None:
-    write("toy_pack/__init__.py", "SCALE = 1.0\n\n\ndef pubench_methods():\n    return ['a']\n")
+    write("toy_pack/__init__.py", "SCALE = 1.0\n\n\n@hookimpl\ndef pubench_methods():\n    return ['a']\n")
     before = code()
     write("toy_pack/help.py", f"{imports}\n\n\ndef shift(x):\n    return x + 1\n")
     reading = code()
-    write("toy_pack/__init__.py", "SCALE = -1.0\n\n\ndef pubench_methods():\n    return ['a']\n")
+    write("toy_pack/__init__.py", "SCALE = -1.0\n\n\n@hookimpl\ndef pubench_methods():\n    return ['a']\n")
     other = code()
     assert len({before, reading, other}) == 3
-    write("toy_pack/__init__.py", '"""Infos."""\n\nSCALE = -1.0\n\n\ndef pubench_methods():\n    return ["b"]\n')
+    write(
+        "toy_pack/__init__.py",
+        '"""Infos."""\n\nSCALE = -1.0\n\n\n@hookimpl\ndef pubench_methods():\n    return ["b"]\n',
+    )
     assert code() == other
 
 
@@ -257,6 +265,11 @@ def test_an_info_module_inside_the_package_is_left_out_but_not_its_parent(pack: 
         ("weights.csv", "1,2,4\n"),
         ("deep/er.py", "X = 1\n"),
         ("table.json", "{}"),
+        ("README.md", "# Toy\n"),
+        ("weights.md", "1\n"),
+        (".weights", "1\n"),
+        ("method.pyi", "def fit(x): ...\n"),
+        ("template.py", "class {{ name }}:\n"),
     ],
 )
 def test_every_other_file_of_the_package_counts(pack: Path, write: Write, path: str, text: str) -> None:
@@ -272,9 +285,7 @@ def test_every_other_file_of_the_package_counts(pack: Path, write: Write, path: 
             "method.py",
             '"""Doc."""\nfrom .help import shift\ndef fit(x):\n    "Measured: 97.2."\n    return shift(x)  # x\n',
         ),
-        ("README.md", "# Toy\n"),
         ("py.typed", ""),
-        ("method.pyi", "def fit(x): ...\n"),
         ("__pycache__/method.cpython-311.pyc", "x"),
         *((hidden, "X = 1\n") for hidden in (".method.py.swp", ".DS_Store", ".ipynb_checkpoints/method-checkpoint.py")),
     ],
@@ -361,12 +372,55 @@ def test_packages_above_an_imported_module_count(shared: str, write: Write) -> N
     assert code(others=OTHERS) != before
 
 
-def test_an_imported_package_that_is_no_plugin_does_not_count(pack: Path, write: Write) -> None:
-    write("toy_library/__init__.py", "X = 1\n")
-    write("toy_pack/help.py", "import toy_library\n\n\ndef shift(x):\n    return x\n")
-    before = code(others=("toy_near",))
-    write("toy_library/__init__.py", "X = 2\n")
-    assert code(others=("toy_near",)) == before
+@pytest.mark.parametrize("path", ["toy_helper/__init__.py", "toy_helper/inner.py", "toy_helper/w.bin", "toy_more.py"])
+def test_an_imported_package_that_is_no_plugin_counts_whole(pack: Path, write: Write, path: str) -> None:
+    write("toy_helper/__init__.py", "def f():\n    import toy_more\n")
+    write("toy_more.py", "X = 1\n")
+    write("toy_pack/help.py", "from toy_helper import f\n\n\ndef shift(x):\n    return x\n")
+    before = code()
+    write(path, "X = 2\n")
+    assert code() != before
+
+
+def test_a_known_library_does_not_count(pack: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("toy_pack/help.py", "import openml, json, pubench_core\n\n\ndef shift(x):\n    return x\n")
+    before = code()
+    for name in ("openml", "json", "pubench_core"):
+        write(f"{name}/__init__.py", "X = 1\n")
+    assert code() == before
+
+
+def test_a_package_that_is_imported_if_it_is_installed_counts_if_it_is(pack: Path, write: Write) -> None:
+    write("toy_pack/help.py", "try:\n    import toy_fast\nexcept ImportError:\n    pass\n")
+    before = code()
+    write("toy_fast.py", "X = 1\n")
+    assert code() != before
+
+
+def test_a_linked_folder_counts_if_it_lies_next_to_the_package(pack: Path, write: Write) -> None:
+    data = write("toy_parts/weights.txt", "1\n")
+    (pack / "parts").symlink_to(data.parent)
+    (pack / "loop").symlink_to(pack)
+    before = code()
+    write("toy_parts/weights.txt", "2\n")
+    assert code() != before
+
+
+def test_what_cannot_be_hashed_is_an_error_that_names_it(
+    pack: Path, write: Write, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (pack / "linked").symlink_to(elsewhere)
+    with pytest.raises(PluginError, match=rf"linked is a link to {elsewhere}, outside of {pack.parent}, "):
+        code()
+    (pack / "linked").unlink()
+    os.mkfifo(pack / "pipe")
+    with pytest.raises(PluginError, match="pipe is no file and cannot be hashed"):
+        code()
+    (pack / "pipe").unlink()
+    (pack / "help.py").write_bytes(b"X = '\xff'\n")
+    with pytest.raises(PluginError, match=r"help\.py cannot be hashed: "):
+        code()
 
 
 def test_of_another_plugin_s_package_the_info_module_does_not_count_either(pack: Path, write: Write) -> None:
@@ -430,20 +484,20 @@ def read_again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_files_that_stay_as_they_are_are_read_once(pack: Path, measures: Path, read_again: list[str]) -> None:
     long_ago(*pack.iterdir(), *measures.parent.glob("*.py"))
-    first = code(), function()
+    first = code(), metric()
     assert {"method.py", "help.py", "measures.py", "ranks.py"} <= set(read_again)
     read_again.clear()
-    assert (code(), function()) == first
+    assert (code(), metric()) == first
     assert read_again == []
 
 
 def test_an_edited_file_is_read_again_and_no_other(pack: Path, measures: Path, read_again: list[str]) -> None:
     long_ago(*pack.iterdir(), *measures.parent.glob("*.py"))
-    before = code(), function()
+    before = code(), metric()
     read_again.clear()
     (pack / "help.py").write_text("def shift(x):\n    return x + 2\n")
     (measures.parent / "ranks.py").write_text("def ranked(x):\n    return -x\n")
-    after = code(), function()
+    after = code(), metric()
     assert after[0] != before[0]
     assert after[1] != before[1]
     assert set(read_again) == {"help.py", "ranks.py"}
@@ -456,7 +510,7 @@ def test_a_second_edit_within_one_tick_of_the_clock_is_seen(pack: Path, measures
         for file, text in texts.items():
             file.write_text(text.format(number))
             os.utime(file, ns=(now, now))
-        found |= {code(), function()}
+        found |= {code(), metric()}
     assert len(found) == 6
 
 
@@ -472,134 +526,186 @@ def test_a_file_that_comes_or_goes_is_seen(pack: Path) -> None:
 def test_what_is_in_memory_counts_until_it_is_loaded_again(pack: Path, measures: Path) -> None:
     """A notebook that edits a method goes on with the old one until it reloads it, and its records must say so."""
     loaded = [importlib.import_module(name) for name in ("toy_pack.help", "toy_metrics.measures")]
-    before = code(), function()
+    before = code(), metric()
     (pack / "help.py").write_text("def shift(x):\n    return x + 100\n")
     measures.write_text(MEASURES.replace("LIMIT = 3", "LIMIT = 100"))
-    assert (code(), function()) == before
+    assert (code(), metric()) == before
     for module in loaded:
         importlib.reload(module)
-    after = code(), function()
+    after = code(), metric()
     assert after[0] != before[0]
     assert after[1] != before[1]
 
 
-# ---------------------------------------------------------------- functions
+# ---------------------------------------------------------------- metrics
 
-MEASURES = """\
-from .ranks import ranked
-
-LIMIT = 3
-
-
-def clipped(x):
-    return min(x, LIMIT)
-
-
-def good(view):
-    return clipped(ranked(view))
-
-
-def better(view):
-    return good(view) + 1
-
-
-def neighbor(view):
-    return 7
-"""
+MEASURES = "from .ranks import ranked\n\nLIMIT = 3\n\n\ndef good(view):\n    return min(ranked(view), LIMIT)\n"
 
 
 @pytest.fixture
 def measures(write: Write) -> Path:
     write("toy_metrics/__init__.py", "")
-    write("toy_metrics/ranks.py", "def ranked(x):\n    return inner(x)\n\n\ndef inner(x):\n    return x\n\n\nY = 1\n")
+    write("toy_metrics/ranks.py", "def ranked(x):\n    return x\n")
+    write("toy_metrics/neighbor.py", "from .ranks import ranked\n\n\ndef other(view):\n    return 7\n")
     return write("toy_metrics/measures.py", MEASURES)
 
 
-def function(name: str = "good") -> str:
+def metric(name: str = "measures") -> str:
     forget()
-    return hash_function(f"toy_metrics.measures:{name}")
+    return hash_module(f"toy_metrics.{name}", "toy_metrics")
+
+
+def test_a_metric_is_hashed_by_the_modules_that_it_reaches(measures: Path, write: Write) -> None:
+    before, beside = metric(), metric("neighbor")
+    write("toy_metrics/measures.py", MEASURES.replace("3", "4"))
+    edited = metric()
+    write("toy_metrics/ranks.py", "def ranked(x):\n    return -x\n")
+    assert len({before, edited, metric()}) == 3
+    assert metric("neighbor") != beside
+
+
+def test_another_module_of_metrics_changes_no_other(measures: Path, write: Write) -> None:
+    before = metric()
+    write("toy_metrics/neighbor.py", "def other(view):\n    return 8\n")
+    write("toy_metrics/newcomer.py", "def new(view):\n    return 0\n")
+    write("toy_metrics/__init__.py", "SUMMARY = 'another'\n")
+    assert metric() == before
 
 
 @pytest.mark.parametrize(
-    ("counts", "file", "old", "new"),
+    "use",
     [
-        (True, "measures", "clipped(ranked(view))", "clipped(ranked(view) + 1)"),
-        (True, "measures", "min(x, LIMIT)", "max(x, LIMIT)"),
-        (True, "measures", "LIMIT = 3", "LIMIT = 4"),
-        (True, "measures", "def good(view)", "def good(view, power=2)"),
-        (True, "measures", "def good", "@staticmethod\ndef good"),
-        (True, "ranks", "return inner(x)", "return -inner(x)"),
-        (True, "ranks", "    return x\n", "    return 2 * x\n"),
-        (False, "measures", "return 7", "return 8"),
-        (False, "measures", "good(view) + 1", "good(view) + 2"),
-        (False, "measures", "def neighbor", "def newcomer(view):\n    return 0\n\n\ndef neighbor"),
-        (False, "measures", "    return clipped", '    """Doc."""\n    # so it is\n    return clipped'),
-        (False, "ranks", "Y = 1", "Y = 2"),
+        "from .helpers import g",
+        "from . import helpers",
+        "from toy_metrics import helpers as h",
+        "import toy_metrics.helpers",
+        "def good(view):\n    from .helpers import g\n    return g()",
+        "import importlib\n\nimportlib.import_module('toy_metrics.helpers')",
+        "from toy_library import g",
     ],
 )
-def test_a_function_is_hashed_with_what_it_refers_to_and_not_with_its_neighbors(
-    measures: Path, write: Write, counts: bool, file: str, old: str, new: str
-) -> None:
-    before, path = function(), measures.with_name(f"{file}.py")
-    assert old in path.read_text()
-    write(f"toy_metrics/{file}.py", path.read_text().replace(old, new, 1))
-    assert (function() != before) == counts
+def test_a_helper_of_a_metric_counts_however_it_is_imported(measures: Path, write: Write, use: str) -> None:
+    write("toy_metrics/measures.py", f"{use}\n")
+    helpers = ("toy_metrics/helpers.py", "toy_library.py")
+    for helper in helpers:
+        write(helper, "def g():\n    return 1\n")
+    before = metric()
+    for helper in helpers:
+        write(helper, "def g():\n    return 2\n")
+    assert metric() != before
 
 
-def test_whoever_uses_it_changes_with_it(measures: Path, write: Write) -> None:
-    before = function("better"), function("neighbor")
-    write("toy_metrics/measures.py", MEASURES.replace("clipped(ranked(view))", "ranked(view)"))
-    assert function("better") != before[0]
-    assert function("neighbor") == before[1]
+def test_files_of_data_count_for_a_metric(measures: Path, write: Write) -> None:
+    before = metric()
+    write("toy_metrics/costs.csv", "1,2\n")
+    assert metric() != before
 
 
-@pytest.mark.parametrize(
-    ("use", "helper"),
-    [
-        ("from .helpers import g\n\n\ndef good(view):\n    return g()\n", "def g():\n    return {}\n"),
-        ("from . import helpers\n\n\ndef good(view):\n    return helpers.g()\n", "def g():\n    return {}\n"),
-        ("from . import helpers as h\n\n\ndef good(view):\n    return h.g()\n", "def g():\n    return {}\n"),
-        ("from toy_metrics import helpers\n\n\ndef good(v):\n    return helpers.g()\n", "def g():\n    return {}\n"),
-        ("def good(view):\n    from .helpers import g\n    return g()\n", "def g():\n    return {}\n"),
-        (
-            "from .helpers import K\n\n\ndef good(view):\n    return K().g()\n",
-            "class K:\n    def g(self):\n        {}\n",
-        ),
-        ("from .helpers import T\n\n\ndef good(view):\n    return T[0]\n", "T = (lambda: 1, {})\n"),
-        ("from .helpers import g\n\ngood = g\n", "def g(view):\n    return {}\n"),
-        ("import toy_metrics.helpers as h\n\n\ndef good(view):\n    return h.g()\n", "def g():\n    return {}\n"),
-        (
-            "import toy_metrics.helpers\n\n\ndef good(v):\n    return toy_metrics.helpers.g()\n",
-            "def g():\n    return {}\n",
-        ),
-        ("from .helpers import good\n", "def good(view):\n    return {}\n"),
-        ("from .between import g\n\n\ndef good(view):\n    return g()\n", "def g():\n    return {}\n"),
-        (
-            "from .helpers import g\n\n\ndef good(view):\n    return g()\n",
-            "if True:\n    def g():\n        return {}\n",
-        ),
-        ("from .helpers import T\n\n\ndef good(view):\n    return T[0]\n", "T = {{}}\nT[0] = {}\n"),
-    ],
-    ids=[
-        *("function", "module", "module as", "absolute", "in a function", "class", "value", "alias"),
-        *("import as", "import", "the function itself is imported", "imported twice", "in an if", "set later"),
-    ],
-)
-def test_a_helper_is_found_on_every_way_that_python_knows(measures: Path, write: Write, use: str, helper: str) -> None:
-    write("toy_metrics/between.py", "from .helpers import g\n")
-    write("toy_metrics/measures.py", use)
-    write("toy_metrics/helpers.py", helper.format(1))
-    before = function()
-    write("toy_metrics/helpers.py", helper.format(2))
-    assert function() != before
+@pytest.mark.parametrize("module", ["toy_absent", "toy_metrics.absent", "sys"])
+def test_a_metric_without_source_is_a_plugin_error(measures: Path, module: str) -> None:
+    with pytest.raises(PluginError, match=f"{module} has no source files to hash"):
+        hash_module(module)
 
 
-def test_two_functions_that_call_each_other_have_a_hash(measures: Path, write: Write) -> None:
-    write("toy_metrics/measures.py", "def good(x):\n    return bad(x)\n\n\ndef bad(x):\n    return good(x)\n")
-    assert function("good") != function("bad")
+# ---------------------------------------------------------------- distributions
+
+INFO = """\
+from pubench_core import MethodInfo, hookimpl
+
+SIGN = 1.0
 
 
-@pytest.mark.parametrize("load", ["toy_absent:good", "toy_metrics.measures:absent", "sys:exit", "_struct:pack"])
-def test_a_function_without_source_is_a_plugin_error(measures: Path, load: str) -> None:
-    with pytest.raises(PluginError):
-        hash_function(load)
+def pubench_scale(x):
+    return 1.0 * x
+
+
+@hookimpl
+def pubench_methods():
+    return [MethodInfo(key="toy", name="Toy", summary="one", load="toy_plugin.method:Toy", follows="1.0")]
+"""
+#: What a method reads -> (its code, the file that is edited). All hold 1.0 at first and -1.0 afterwards.
+READ = {
+    "a constant of the describing module": ("from . import SIGN", "toy_plugin/__init__.py"),
+    "a function there that is called like a hook": ("from . import pubench_scale", "toy_plugin/__init__.py"),
+    "a constant there, by import_module": (
+        "import importlib\n\nSIGN = importlib.import_module(__package__).SIGN",
+        "toy_plugin/__init__.py",
+    ),
+    "a constant there, by sys.modules": (
+        "import sys\n\nSIGN = sys.modules[__package__].SIGN",
+        "toy_plugin/__init__.py",
+    ),
+    "its own description, by the registry": (
+        "from pubench_core.plugins.registry import registry\n\n\ndef sign(info):\n    return info.follows",
+        "toy_plugin/__init__.py",
+    ),
+    "another package of its distribution": ("from toy_core.scale import SIGN", "toy_core/scale.py"),
+    "a linked folder": ("from .linked.scale import SIGN", "toy_core/scale.py"),
+    "a docstring": ("from . import words\n\nSIGN = float(words.__doc__)", "toy_plugin/words.py"),
+    "a file weights.md": (
+        "from pathlib import Path\n\nPath(__file__).with_name('weights.md')",
+        "toy_plugin/weights.md",
+    ),
+    "a hidden file": ("from pathlib import Path\n\nPath(__file__).with_name('.weights')", "toy_plugin/.weights"),
+    "a file next to the package": ("from pathlib import Path\n\nPath(__file__).parents[1] / 'w.txt'", "toy_w.txt"),
+}
+
+
+@pytest.fixture(params=["by an installer", "by hand", "as editable"])
+def site(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder that a distribution of two packages is imported from."""
+    site, facts = tmp_path / "site", tmp_path / "site" / "toy_plugin-1.0.dist-info"
+    sources = tmp_path / "src" if request.param == "as editable" else site
+    files = {
+        "toy_plugin/__init__.py": INFO,
+        "toy_plugin/words.py": '"""1.0"""\n',
+        "toy_core/__init__.py": "",
+        "toy_core/scale.py": "SIGN = 1.0\n",
+        **dict.fromkeys(["toy_plugin/weights.md", "toy_plugin/.weights", "toy_w.txt"], "1.0\n"),
+    }
+    for path, text in files.items():
+        (sources / path).parent.mkdir(parents=True, exist_ok=True)
+        (sources / path).write_text(text)
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-plugin\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[pubench]\ntoy = toy_plugin\n")
+    if request.param == "by an installer":
+        (facts / "RECORD").write_text("".join(f"{path},,\n" for path in (*files, "toy_plugin/method.py")))
+    if request.param == "as editable":
+        (site / "toy.pth").write_text(f"{sources}\n")
+        (facts / "RECORD").write_text("toy.pth,,\n")
+    for path in {site, sources}:
+        monkeypatch.syspath_prepend(path)
+    yield sources
+    for name in [name for name in sys.modules if name.split(".")[0].startswith("toy_")]:
+        del sys.modules[name]
+
+
+def code_as_installed() -> str:
+    forget()
+    points = [point for point in entry_points(group="pubench") if point.name == "toy"]
+    found = Registry(points)
+    code = code_of(found.infos(MethodInfo), found)
+    for name in [name for name in sys.modules if name.split(".")[0].startswith("toy_")]:
+        del sys.modules[name]
+    return code.parts["method toy"]
+
+
+@pytest.mark.parametrize(("source", "edited"), READ.values(), ids=READ)
+def test_every_edit_of_what_a_method_reads_is_noticed(site: Path, source: str, edited: str) -> None:
+    (site / "toy_plugin" / "method.py").write_text(f"{source}\n\n\nclass Toy:\n    pass\n")
+    if "linked" in source:
+        (site / "toy_plugin" / "linked").symlink_to(site / "toy_core")
+    before = code_as_installed()
+    text = (site / edited).read_text()
+    assert "1.0" in text
+    (site / edited).write_text(text.replace("1.0", "-1.0"))
+    assert code_as_installed() != before
+
+
+def test_a_description_that_no_code_reads_does_not_count(site: Path) -> None:
+    (site / "toy_plugin" / "method.py").write_text("class Toy:\n    pass\n")
+    before = code_as_installed()
+    (site / "toy_plugin" / "__init__.py").write_text(INFO.replace("one", "two").replace("1.0", "2.0"))
+    (site / "toy_plugin" / "words.py").write_text('"""2.0"""  # two\n')
+    assert code_as_installed() == before

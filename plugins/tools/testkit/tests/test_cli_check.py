@@ -77,6 +77,19 @@ def test_one_that_does_not_is_exit_1_and_named_with_what_failed(restless: Run, n
     assert "acme-restless same-seed-same-scores" in last
 
 
+def test_what_cannot_be_hashed_fails_and_is_named(pubench: Run, make_distribution: Make, tmp_path: Path) -> None:
+    modules = {"acme_restless": RESTLESS, "acme_restless_method": METHOD}
+    site = make_distribution(tmp_path / "site", "acme-restless", modules)
+    for folder in (tmp_path / "elsewhere", site / "acme_data"):
+        folder.mkdir()
+    (site / "acme_data" / "weights").symlink_to(tmp_path / "elsewhere")
+    done = pubench("check", "acme-restless", "--format", "json", env={"PYTHONPATH": str(site)})
+    assert done.returncode == 1
+    found = {f["check"]: f for f in json.loads(done.stdout)["acme-restless"]}
+    assert not found["hashed-code"]["ok"]
+    assert f"{site}/acme_data/weights is a link to {tmp_path}/elsewhere" in found["hashed-code"]["reason"]
+
+
 def test_an_unknown_name_is_one_line(pubench: Run) -> None:
     done = pubench("check", "nnpuu")
     assert (done.returncode, done.stdout) == (2, "")

@@ -14,9 +14,9 @@ from ..method import Method
 from ..metric import MetricPlugin
 from ..plugins.info import MetricInfo
 from ..plugins.registry import Registry, load
-from ..plugins.source_code import hash_function
 from ..results import DecisionRule
 from ..specs.fields import short_hash
+from .identity import metric_code
 from .layers import Request
 from .plan import DataChoice, MethodChoice
 
@@ -44,13 +44,13 @@ class Installed:
             try:
                 function = load(info)
                 if not info.parameter:
-                    usable[info.key] = MetricPlugin(info, function, _code_of(info))
+                    usable[info.key] = MetricPlugin(info, function, metric_code(info, registry))
                     continue
                 pattern = rf"{re.escape(info.key)}-([1-9]\d{{0,8}})"
                 matches = (re.fullmatch(pattern, str(name)) for name in named)
                 for number in sorted({int(match[1]) for match in matches if match}):
                     one = replace(info, key=f"{info.key}-{number}", name=f"{info.name} {number}")
-                    code = short_hash([_code_of(info), number])
+                    code = short_hash([metric_code(info, registry), number])
                     usable[one.key] = MetricPlugin(one, partial(function, number=number), code)
             except PluginError as error:
                 broken[info.key] = error
@@ -117,13 +117,6 @@ def goal_of(request: Request) -> Goal | None:
 
 #: To rank rows, and to call as many of them positive as the prior says. To review k rows: what the top k find.
 _GOALS = {"rank": Goal("pauc", "zero"), "decide": Goal("pa", "prior")}
-
-
-def _code_of(info: MetricInfo) -> str:
-    try:
-        return short_hash([hash_function(info.load), info.decisions])
-    except PluginError as error:
-        raise PluginError(f"metric '{info.key}': {error}", hint=Hint("diagnose", info.key)) from error
 
 
 @dataclass(frozen=True)

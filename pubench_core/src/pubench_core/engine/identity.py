@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..data.labeled import LabeledData
-from ..plugins.info import Info
+from ..errors import Hint, PluginError
+from ..plugins.info import Info, MetricInfo
 from ..plugins.registry import Registry
-from ..plugins.source_code import hash_package
+from ..plugins.source_code import hash_module, hash_package
 from ..results import Code
 from ..specs.fields import short_hash
 
@@ -18,7 +21,6 @@ def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = N
 
     ``table``: a user's table, which has been read already.
     """
-    plugin_packages = registry.packages()
     parts, versions = {"engine": f"revision {ENGINE_REVISION}"}, {}
     if table is not None:
         parts["table"] = table.digest
@@ -28,7 +30,21 @@ def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = N
         # package. A module that describes and implements is hashed whole.
         implementation, entry = info.load.split(":")[0], provider.module
         package = entry if implementation.startswith(f"{entry}.") else info.package
-        code = hash_package(package, entry if implementation != entry else "", others=plugin_packages)
-        parts[f"{info.kind} {info.key}"] = short_hash([code, info.decisions]) if info.decisions else code
+        parts[f"{info.kind} {info.key}"] = _hash(hash_package, package, info, registry)
         versions[provider.distribution] = provider.version
     return Code.of(parts, versions)
+
+
+def metric_code(info: MetricInfo, registry: Registry) -> str:
+    """The code of a metric: its module, and those that this reaches. Another module next to it changes nothing."""
+    return _hash(hash_module, info.load.split(":")[0], info, registry)
+
+
+def _hash(way: Callable[..., str], name: str, info: Info, registry: Registry) -> str:
+    provider = registry.provider(info)
+    describing = provider.module if info.load.split(":")[0] != provider.module else ""
+    try:
+        code = way(name, describing, others=registry.packages(), of=provider.distribution)
+    except PluginError as error:
+        raise PluginError(f"{info.kind} '{info.key}': {error}", hint=Hint("diagnose", info.key)) from error
+    return short_hash([code, info.decisions]) if info.decisions else code

@@ -1,8 +1,8 @@
 """Which code computes: hashes over the tokens of Python files, so that comments, docstrings and layout do not count.
 
-Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, what
-only describes left out, because what a class reaches at run time cannot be read off its text. A metric is a pure
-function: it is hashed with the definitions that it refers to, so that a new metric next to it changes nothing.
+One rule for all plugins. Code counts by the modules that it reaches by imports, in every package that is installed,
+core and known libraries apart. Of what trains (methods, mechanisms, backbones, prior estimators), every module of its
+own distribution counts as well, because what a class reaches at run time cannot be read off its text.
 
 What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
 module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.
@@ -15,94 +15,148 @@ import hashlib
 import importlib.util
 import io
 import os
+import re
 import sys
 import tokenize
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..errors import PluginError
 from .file_cache import PerFile
 
-#: Files of a package that compute nothing.
-_NO_CODE = (".pyi", ".md", ".rst", "py.typed")
+#: Files that neither compute nor hold data: byte code, and what editors, desktops and other programs leave behind.
+_JUNK = re.compile(
+    r"__pycache__|py\.typed|\.DS_Store|\.git\w*|\.ipynb_checkpoints|\.\w+_cache|\.#.*|\..*\.sw\w"
+    r"|.*(~|\.py[co]|\.pth|\.egg-info|\.dist-info)"
+)
+#: Packages of which a record keeps the version (``environment.json``) instead of a hash.
+_LIBRARIES = re.compile(
+    "accelerate|arff|catboost|cffi|cupy|cv2|cvxopt|cvxpy|datasets|filelock|flax|highspy|huggingface_hub|jax|jaxlib|jinja2"
+    "|joblib|keras|lightgbm|lightning|llvmlite|matplotlib|mlflow|mpmath|networkx|numba|numpy|openml|optuna|packaging"
+    "|pandas|PIL|pluggy|polars|pooch|pyarrow|pydantic|pydantic_core|pyreadr|pytest|pytorch_lightning|ray|requests|rich"
+    "|safetensors|scipy|seaborn|sentence_transformers|skimage|sklearn|skops|sqlalchemy|statsmodels|sympy|tensorflow"
+    "|threadpoolctl|timm|tokenizers|torch|torch(audio|metrics|vision)|tqdm|transformers|typer|typing_extensions|wandb|xgboost|yaml"
+)
+_CORE = frozenset({"pubench", "pubench_core"})
+#: Words of code that gets modules without an import of them, and of code that reads docstrings or sources.
+_BY_NAME = re.compile(
+    r"\b(__import__|import_module|pkgutil|runpy|spec_from_file_location|SourceFileLoader|registry|inspect|__spec__)\b"
+    r"|\bsys\b.*\bmodules\b",
+    re.DOTALL,
+)
+_READS_TEXT = re.compile(r"\b(__doc__|getdoc|getcomments|getsource\w*|linecache|pydoc)\b")
 #: Files of which something is kept.
 _MOST = 10_000
 T = TypeVar("T")
 #: (module, name in it); a module itself has no name.
 _Reference = tuple[str, str]
+#: (module name, path under the folder that Python imports from, file).
+_Listed = tuple[str, str, str]
+#: Files and folders that hashes of this process were made of.
+looked_at: set[str] = set()
 
 
-def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()) -> str:
-    """16 digits over the code of a package: tokens of its Python files, bytes of whatever else is in it.
+def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
+    """16 digits over what trains: tokens of its Python files and of those that they reach, bytes of all other files.
 
-    ``name``: import name of a package or of a single module. ``info_module``: holds descriptions and is left out,
-    unless hashed code imports something of it; then all of it counts except its hooks. ``others``: packages of other
-    plugins. Their modules count if hashed code imports them, directly or not, and with them the files of their
-    packages that are no Python; so do the modules that those import.
+    ``name``: import name of a package or of a single module. ``of``: the distribution that it is installed from; all
+    packages and files of that count. ``info_module``: holds descriptions and is left out, unless hashed code imports
+    something of it, or looks modules up by their names. ``others``: packages of other plugins. Their modules count if
+    hashed code imports them, directly or not, and with them the files of their packages that are no Python.
 
-    Raises PluginError if there are no source files.
+    Raises PluginError for what cannot be hashed: no source files, links to folders elsewhere, unreadable files.
     """
-    code = _Reached(frozenset({name, *others}), info_module)
-    code.reach(code.modules_of(name))
-    digest = hashlib.sha256()
-    for label, part in sorted(code.parts.items()):
-        digest.update(f"{label}\0".encode())
-        digest.update(part)
-    return digest.hexdigest()[:16]
+    code = _Reached({name, *others}, info_module)
+    return code.hash_from(code.enter_own(name, of))
+
+
+def hash_module(module: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
+    """16 digits over a module and what it reaches, as :func:`hash_package`; nothing else of its own package counts but
+    the files that are no Python.
+    """
+    name = module.split(".")[0]
+    code = _Reached({name, *others}, info_module)
+    if module not in code.enter_own(name, of):
+        raise PluginError(f"{module} has no source files to hash")
+    return code.hash_from([module])
 
 
 class _Reached:
-    """The modules that code reaches by imports in some packages. ``parts``: label -> digest of each."""
+    """What code reaches by imports. ``plugins``: packages that count by their modules; any other counts whole."""
 
-    def __init__(self, packages: frozenset[str], info_module: str) -> None:
-        self.parts: dict[str, bytes] = {}
-        self._packages = packages
+    def __init__(self, plugins: set[str], info_module: str) -> None:
+        self._plugins = plugins
         self._describing = {info_module}
-        self._entered: set[str] = set()
-        #: module -> (label, file) of every Python file of the packages that were reached
+        self._entered = {"", *_CORE}
+        #: module -> (label, file) of every Python file of the plugins that were entered, and their distribution or
+        #: package
         self._modules: dict[str, tuple[str, str]] = {}
+        self._room: dict[str, str] = {}
+        self._rooms: dict[str, set[str]] = defaultdict(set)
+        #: Distributions and packages of which everything counts, since their code looks modules up.
+        self._open: set[str] = set()
+        self._counted: dict[str, _Code] = {}
+        #: label -> digest of what is no module of a plugin
+        self._parts: dict[str, bytes] = {}
 
-    def modules_of(self, package: str) -> list[str]:
-        """The modules of a package, but the one that only describes; its other files count from now on."""
-        self._entered.add(package)
-        found = []
-        for module, relative, file in _files(package):
-            label = f"{package}/{relative}"
-            if file.endswith(".py"):
-                self._modules[module] = (label, file)
-                found.append(module)
-            else:
-                self.parts[label] = _code.of(module, file).digest
-        return [module for module in found if module not in self._describing]
+    def enter_own(self, package: str, distribution: str) -> list[str]:
+        """Modules of a package and of all others of its distribution, but the one that only describes."""
+        listed = {label: (module, label, file) for module, label, file in _files(package)}
+        listed |= {label: (module, label, file) for module, label, file in _of_distribution(distribution)}
+        tops = {label.split("/")[0] for label in listed}
+        self._entered |= {package, *(top.removesuffix(".py") for top in tops)}
+        return self._take("", listed.values())
 
-    def reach(self, modules: Iterable[str]) -> None:
-        """These modules count, and every module that they import, directly or not."""
+    def hash_from(self, modules: Iterable[str]) -> str:
+        """Of these modules, and of every one that they import, directly or not."""
         pending = list(modules)
         while pending:
             module = pending.pop()
-            label, file = self._modules[module]
-            if label in self.parts:
+            if module in self._counted:
                 continue
-            code = (_beside_hooks if module in self._describing else _code).of(module, file)
-            self.parts[label] = code.digest
+            room = self._room[module]
+            describes = module in self._describing and room not in self._open
+            code = (_beside_hooks if describes else _code).of(module, self._modules[module][1])
+            self._counted[module] = code
             pending += [other for source, name in code.names for other in self._imported(source, name)]
+            if code.by_name and room not in self._open:
+                self._open.add(room)
+                for other in self._rooms[room] & self._describing:
+                    self._counted.pop(other, None)
+                pending += self._rooms[room]
+        read = {self._room[module] for module, code in self._counted.items() if code.reads_text}
+        parts = {
+            self._modules[module][0]: code.text if self._room[module] in read else code.digest
+            for module, code in self._counted.items()
+        }
+        digest = hashlib.sha256()
+        for label, part in sorted((self._parts | parts).items()):
+            digest.update(f"{label}\0".encode())
+            digest.update(part)
+        return digest.hexdigest()[:16]
+
+    def _take(self, room: str, listed: Iterable[_Listed]) -> list[str]:
+        """Its modules, but the one that only describes; its other files count from now on."""
+        for module, label, file in listed:
+            if file.endswith(".py"):
+                self._modules[module] = (label, file)
+                self._room[module] = room
+                self._rooms[room].add(module)
+            else:
+                self._parts[label] = _code.of(module, file).digest
+        return sorted(self._rooms[room] - self._describing)
 
     def _imported(self, source: str, name: str) -> Iterator[str]:
         """The modules that run when ``name`` of the module ``source`` is imported; empty: the module itself.
 
         A module that describes runs for every import of its package, and is among them only if it is read itself.
         """
-        package = source.split(".")[0]
-        if package not in self._packages:
-            return
-        if package not in self._entered:
-            if os.path.basename(_origin(package)) == "__init__.py":
-                self._describing.add(package)
-            self.modules_of(package)
+        self._enter(source.split(".")[0])
         target = f"{source}.{name}" if f"{source}.{name}" in self._modules else source
         if target in self._modules:
             yield target
@@ -112,47 +166,24 @@ class _Reached:
             if parent in self._modules and parent not in self._describing:
                 yield parent
 
-
-def hash_function(load: str) -> str:
-    """16 digits over a function and everything of its package that it refers to, directly or not.
-
-    ``load``: ``package.module:attribute``. Raises PluginError if there is no source.
-    """
-    known = _functions.get(load)
-    if known is not None and all(_definitions(module) is found for module, found in known.reached):
-        return known.hash
-    module, attribute = load.split(":")
-    top = module.split(".")[0]
-    _origin(module)  # PluginError if there is no source
-    digest = hashlib.sha256()
-    reached: dict[str, _Definitions] = {}
-    pending, seen, found = [(module, attribute)], set(), False
-    while pending:
-        place = pending.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        module, name = place
-        if module not in reached:
-            reached[module] = _definitions(module)
-        for text, references in reached[module].get(name, ()):
-            found = True
-            digest.update(f"{module}:{name}\0{text}\0".encode())
-            for other_module, other_name in sorted(references):
-                if other_module.split(".")[0] == top:
-                    pending.append((other_module, other_name))
-    if not found:
-        raise PluginError(f"{load} has no source to hash")
-    known = _functions[load] = _Function(digest.hexdigest()[:16], tuple(reached.items()))
-    return known.hash
-
-
-@dataclass(frozen=True)
-class _Function:
-    """``reached``: the modules whose definitions it was made of, with what they held."""
-
-    hash: str
-    reached: tuple[tuple[str, _Definitions], ...]
+    def _enter(self, package: str) -> None:
+        """Of another plugin, the modules that are imported will count; of any other package but a library, all files,
+        byte by byte: it may be large, and tokens take long.
+        """
+        if package in self._entered or package in sys.stdlib_module_names or _LIBRARIES.fullmatch(package):
+            return
+        self._entered.add(package)
+        if package in self._plugins:
+            listed = list(_files(package))
+            if any(label == f"{package}/__init__.py" for _, label, _ in listed):
+                self._describing.add(package)
+            self._take(package, listed)
+        elif _spec(package) is not None:
+            for module, label, file in _files(package):
+                code = _bytes.of(module, file)
+                self._parts[label] = code.digest
+                for other, _ in code.names:
+                    self._enter(other)
 
 
 # -------------------------------------------------------------------- what is kept of files
@@ -166,161 +197,100 @@ class _PerModule(Generic[T]):
         self._loaded: dict[str, tuple[ModuleSpec, T]] = {}
 
     def of(self, module: str, file: str) -> T:
-        """For a module and its file."""
-        spec = _spec_in_memory(module)
-        if spec is None or spec.origin != file:
-            return self._files.of(file, module)
-        known = self.in_memory(module)
-        if known is None:
-            known = self._files.of(file, module)
-            self._loaded[module] = (spec, known)
-        return known
-
-    def in_memory(self, module: str) -> T | None:
-        """For a module that Python has not loaded again since it was asked about; None for any other."""
-        known = self._loaded.get(module)
-        return known[1] if known is not None and known[0] is _spec_in_memory(module) else None
-
-
-def _spec_in_memory(module: str) -> ModuleSpec | None:
-    """What Python loaded a module by, another object each time; None if it has not loaded it."""
-    spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)
-    return spec
-
-
-# -------------------------------------------------------------------- packages
+        """For a module and its file. Raises PluginError if it cannot be read."""
+        looked_at.add(file)
+        spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)  # another object for each loading
+        try:
+            if spec is None or spec.origin != file:
+                return self._files.of(file, module)
+            known = self._loaded.get(module)
+            if known is None or known[0] is not spec:
+                known = self._loaded[module] = (spec, self._files.of(file, module))
+            return known[1]
+        except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: an encoding that is none
+            raise PluginError(f"{file} cannot be hashed: {getattr(error, 'strerror', None) or error}") from error
 
 
 @dataclass(frozen=True)
 class _Code:
-    """``names``: (module, name) of what it imports, a module itself without a name."""
+    """``digest``: of tokens, or of bytes where a file is no Python; ``text``: of bytes. ``names``: (module, name) of
+    what it imports, a module itself without a name. ``by_name``, ``reads_text``: whether it looks modules up, or reads
+    docstrings.
+    """
 
     digest: bytes
+    text: bytes = b""
     names: frozenset[_Reference] = frozenset()
+    by_name: bool = False
+    reads_text: bool = False
 
 
 def _code_of(file: str, module: str) -> _Code:
     if not file.endswith(".py"):
-        return _Code(hashlib.sha256(Path(file).read_bytes()).digest())
-    text = source_text(Path(file))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return _Code(token_hash(text).encode())
-    return _Code(token_hash(text).encode(), _names(tree, file, module))
+        return _Code(_digest_of(file))
+    return _python(source_text(Path(file)), file, module)
 
 
 def _beside_hooks_of(file: str, module: str) -> _Code:
     """A module that describes, without its hooks. Python has imported it, so it is Python."""
     text = source_text(Path(file))
     lines = [line.encode() for line in io.StringIO(text).readlines()]
-    body = [
-        node
-        for node in ast.parse(text).body
-        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("pubench_"))
-    ]
-    rest = ast.Module(body=body, type_ignores=[])
-    written = "\n".join(_segment(lines, node) for node in body)
-    return _Code(token_hash(written).encode(), _names(rest, file, module))
+    body = [node for node in ast.parse(text).body if not _is_hook(node)]
+    return _python("\n".join(_segment(lines, node) for node in body), file, module)
 
 
-def _names(tree: ast.Module, file: str, module: str) -> frozenset[_Reference]:
+def _is_hook(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]
+    return any(mark.split(".")[-1] == "hookimpl" for mark in marks)
+
+
+def _python(text: str, file: str, module: str) -> _Code:
     package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
-    places = {place for _, place in _imported_names(tree, package)}
-    # ``import a.b`` binds ``a``, and runs ``a.b`` as well
-    named = (alias.name for node in statements(tree) if isinstance(node, ast.Import) for alias in node.names)
-    return frozenset(places | {(name, "") for name in named})
-
-
-_code = _PerModule(_code_of)
-_beside_hooks = _PerModule(_beside_hooks_of)
-
-
-def _files(package: str) -> list[tuple[str, str, str]]:
-    """(module name, path within the package, file) of everything in a package that can compute."""
-    origin = _origin(package)
-    folder, name = os.path.split(origin)
-    if name != "__init__.py":
-        return [(package, name, origin)]
-    found = []
-    for parts, file in sorted(_listed(folder)):
-        names = [*parts[:-1], *([] if parts[-1] == "__init__.py" else [parts[-1].rpartition(".")[0] or parts[-1]])]
-        found.append((".".join([package, *names]), "/".join(parts), file))
-    return found
-
-
-def _listed(folder: str, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    """(path by its parts, file) of everything in a folder that can compute."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") or entry.name == "__pycache__":
-                continue
-            parts = (*above, entry.name)
-            if entry.is_dir(follow_symlinks=False):
-                yield from _listed(entry.path, parts)
-            elif entry.is_file() and not entry.name.endswith(_NO_CODE):
-                yield parts, entry.path
-
-
-def _origin(module: str) -> str:
-    origin = _source_file(module)
-    if origin is None:
-        raise PluginError(f"{module} has no source files to hash")
-    return origin
-
-
-def _source_file(module: str) -> str | None:
     try:
-        found = sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    origin = None if found is None else found.origin
-    return origin if origin is not None and origin.endswith(".py") and os.path.isfile(origin) else None
+        tree = ast.parse(text)
+        tokens, names = "\0".join(tokens_of(text, tree)), _names(tree, package)
+    except (SyntaxError, tokenize.TokenError):
+        tokens, names = text, frozenset()
+    code, whole = (hashlib.sha256(one.encode()) for one in (tokens, text))
+    found = (pattern.search(tokens) is not None for pattern in (_BY_NAME, _READS_TEXT))
+    return _Code(code.hexdigest().encode(), whole.digest(), names, *found)
 
 
-# -------------------------------------------------------------------- functions
-
-#: name -> (tokens, what it refers to) of each top-level statement of a module that binds the name.
-_Definitions = Mapping[str, list[tuple[str, frozenset[_Reference]]]]
-_NOTHING: _Definitions = {}
-
-
-def _definitions(module: str) -> _Definitions:
-    """What a module defines; the same object until its file counts as another. Nothing if there is no source."""
-    known = _defined.in_memory(module)
-    if known is not None:
-        return known
-    origin = _source_file(module)
-    return _NOTHING if origin is None else _defined.of(module, origin)
+def _bytes_of(file: str, module: str) -> _Code:
+    """A file of a package that counts whole. What it imports is looked for line by line, which is quick."""
+    text = Path(file).read_bytes() if file.endswith(".py") else b""
+    names = re.findall(rb"^[ \t]*(?:from|import)[ \t]+(\w+)", text, re.MULTILINE)
+    return _Code(_digest_of(file), names=frozenset((name.decode(errors="replace"), "") for name in names))
 
 
-def _definitions_in(file: str, module: str) -> _Definitions:
-    text = source_text(Path(file))
-    tree = ast.parse(text)
-    package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
-    imported = dict(_imported_names(tree, package))
-    lines = [line.encode() for line in io.StringIO(text).readlines()]
-    # A name that is imported is what it is elsewhere; its own text is nothing.
-    found: dict[str, list[tuple[str, frozenset[_Reference]]]] = {
-        name: [("", frozenset({place}))] for name, place in imported.items()
-    }
-    for node in tree.body:
-        names = _bound(node)
-        if not names:
-            continue
-        nodes = list(ast.walk(node))
-        inside = {n.id for n in nodes if isinstance(n, ast.Name)}
-        references = {(module, name) for name in inside} | {imported[name] for name in inside if name in imported}
-        references |= {place for n in nodes if (place := _attribute(n, imported)) is not None}
-        decorators = getattr(node, "decorator_list", [])
-        written = "\n".join([*(f"@{_segment(lines, d)}" for d in decorators), _segment(lines, node)])
-        for name in names:
-            found.setdefault(name, []).append((token_hash(written), frozenset(references)))
-    return found
+def _digest_of(file: str) -> bytes:
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
-def _segment(lines: Sequence[bytes], node: ast.stmt | ast.expr) -> str:
-    """The source of a node. :func:`ast.get_source_segment` splits the whole text again for each of them."""
+_code, _beside_hooks, _bytes = _PerModule(_code_of), _PerModule(_beside_hooks_of), _PerModule(_bytes_of)
+
+
+def _names(tree: ast.Module, package: str) -> frozenset[_Reference]:
+    """(module, name) of everything that a module of a package imports; a module itself has no name."""
+    found: set[_Reference] = set()
+    for node in statements(tree):
+        if isinstance(node, ast.Import):
+            # ``import a.b`` binds ``a``, and runs ``a.b`` as well
+            found |= {(name, "") for alias in node.names for name in (alias.name, alias.name.split(".")[0])}
+        if isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                source = ".".join([*parents[: len(parents) - node.level + 1], *([node.module] if node.module else [])])
+            found |= {(source, alias.name) for alias in node.names}
+    return frozenset(found)
+
+
+def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
+    """The source of a statement. :func:`ast.get_source_segment` splits the whole text again for each of them."""
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     found = [*lines[node.lineno - 1 : node.end_lineno]]
@@ -329,70 +299,97 @@ def _segment(lines: Sequence[bytes], node: ast.stmt | ast.expr) -> str:
     return b"".join(found).decode()
 
 
-_defined = _PerModule(_definitions_in)
-_functions: dict[str, _Function] = {}
+# -------------------------------------------------------------------- files
 
 
-def _attribute(node: ast.AST, imported: Mapping[str, _Reference]) -> _Reference | None:
-    """(module, attribute) of ``module.attribute``, where the module was imported under any name."""
-    if not isinstance(node, ast.Attribute):
+def _files(package: str) -> Iterator[_Listed]:
+    """Every file of a package or of a single module. Raises PluginError if there is none."""
+    spec = _spec(package)
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    if folders:
+        for folder in folders:
+            yield from _in_folder(folder, (package,))
+    elif spec is not None and spec.origin is not None and os.path.isfile(spec.origin):
+        yield package, f"{package}/{os.path.basename(spec.origin)}", spec.origin
+    else:
+        raise PluginError(f"{package} has no source files to hash")
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    try:
+        return sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
+    except (ImportError, ValueError):
         return None
-    parts, inner = [], node.value
-    while isinstance(inner, ast.Attribute):
-        parts.append(inner.attr)
-        inner = inner.value
-    if not isinstance(inner, ast.Name) or inner.id not in imported:
-        return None
-    module = ".".join(part for part in (*imported[inner.id], *reversed(parts)) if part)
-    return module, node.attr
 
 
-_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+def _of_distribution(name: str) -> Iterator[_Listed]:
+    """Every file of a distribution: what its RECORD names, or what lies in its source folder.
+
+    The folder of a project, which holds its tests and its environment as well, is no source folder.
+    """
+    try:
+        found = distribution(name)
+    except (PackageNotFoundError, ValueError):
+        return
+    here, record = str(found.locate_file("")), found.read_text("RECORD")
+    if record is not None:
+        tops = {top for line in record.splitlines() if (top := re.split("[/,]", line)[0]) not in ("", "..", ".")}
+    else:  # not by an installer: everything that lies there, unless something else is installed there too
+        alone = sum(top.endswith((".dist-info", ".egg-info")) for top in os.listdir(here)) == 1
+        tops = set(os.listdir(here)) if alone and not _is_project(here) else set()
+    for top in sorted(tops):
+        path = os.path.join(here, top)
+        if top.endswith(".pth"):  # installed as editable: the source folders by line
+            for folder in Path(path).read_text(encoding="utf-8").splitlines():
+                if os.path.isdir(folder) and not _is_project(folder):
+                    yield from _in_folder(folder)
+        elif _JUNK.fullmatch(top):
+            continue
+        elif os.path.isdir(path):
+            yield from _in_folder(path, (top,))
+        elif os.path.isfile(path):
+            module = top.removesuffix(".py")
+            yield module, f"{module}/{top}" if top.endswith(".py") else top, path
 
 
-def _bound(node: ast.AST) -> list[str]:
-    """Names that a top-level statement defines or changes (``T[0] = 1``, ``T.update(...)``); imports apart."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [node.name]
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return []
-    inner = list(ast.iter_child_nodes(node))
-    found = {name for child in inner if isinstance(child, _BLOCKS) for name in _bound(child)}
-    for child in inner:
-        if not isinstance(child, _BLOCKS):
-            found |= {n.id for n in ast.walk(child) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-        found |= {_root(t) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])}
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        found.add(_root(node.value.func))
-    return sorted(found - {""})
+def _is_project(folder: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, name)) for name in ("pyproject.toml", "setup.py"))
 
 
-def _root(node: ast.AST) -> str:
-    """``T`` of ``T[0].x``; empty if there is no name."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def _in_folder(folder: str, above: tuple[str, ...] = ()) -> Iterator[_Listed]:
+    real = os.path.realpath(folder)
+    for parts, file in sorted(_listed(folder, above, os.path.dirname(real) if above else real, (real,))):
+        names = [*parts[:-1], *([] if parts[-1] == "__init__.py" else [parts[-1].rpartition(".")[0] or parts[-1]])]
+        label = "/".join(parts) if len(parts) > 1 or not file.endswith(".py") else f"{names[0]}/{parts[0]}"
+        yield ".".join(names), label, file
 
 
-def _imported_names(tree: ast.Module, package: str) -> Iterator[tuple[str, _Reference]]:
-    """Local name -> (module, name) of everything that a module imports; a module itself is (module, "")."""
-    for node in statements(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield (
-                    alias.asname or alias.name.split(".")[0],
-                    (alias.name if alias.asname else alias.name.split(".")[0], ""),
-                )
-        if isinstance(node, ast.ImportFrom):
-            if node.level:
-                parents = package.split(".")
-                base = ".".join(parents[: len(parents) - node.level + 1])
-                source = f"{base}.{node.module}" if node.module else base
-            else:
-                source = node.module or ""
-            for alias in node.names:
-                yield alias.asname or alias.name, (source, alias.name)
+def _listed(
+    folder: str, above: tuple[str, ...], within: str, around: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(path by its parts, file) of everything in a folder. ``around``: real paths of it and of folders around it.
+
+    Raises PluginError for a link to a folder that is not ``within`` the source folder, and for what is no file.
+    """
+    looked_at.add(folder)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _JUNK.fullmatch(entry.name):
+                continue
+            parts = (*above, entry.name)
+            if entry.is_dir():
+                real = os.path.realpath(entry.path)
+                if entry.is_symlink() and not real.startswith(within + os.sep):
+                    raise PluginError(
+                        f"{entry.path} is a link to {real}, outside of {within}, and cannot be hashed; copy that "
+                        "folder into the package"
+                    )
+                if real not in around:  # else a link to a folder that it is in
+                    yield from _listed(entry.path, parts, within, (*around, real))
+            elif entry.is_file():
+                yield parts, entry.path
+            elif not entry.is_symlink():
+                raise PluginError(f"{entry.path} is no file and cannot be hashed; remove it from the package")
 
 
 # -------------------------------------------------------------------- tokens
@@ -403,22 +400,10 @@ _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 Position = tuple[int, int]
 
 
-def token_hash(text: str) -> str:
-    """SHA-256 over the tokens of Python source, comments, docstrings and layout apart; over text that is no Python."""
-    try:
-        tokens = list(tokens_of(text))
-    except (SyntaxError, tokenize.TokenError):
-        tokens = [text]
-    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()
-
-
-def tokens_of(text: str) -> Iterator[str]:
-    """The tokens that decide what Python source computes, the same in every version of Python.
-
-    Raises SyntaxError or tokenize.TokenError if it is not Python.
-    """
+def tokens_of(text: str, tree: ast.Module) -> Iterator[str]:
+    """The tokens that decide what Python source computes, the same in every version of Python. Raises TokenError."""
     lines = io.StringIO(text).readlines()  # as Python counts them: str.splitlines knows more ends of lines
-    docstrings = _docstrings(ast.parse(text), lines)
+    docstrings = _docstrings(tree, lines)
     begun: list[Position] = []  # f-strings, which newer versions take apart
     silent_line = False
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.registry import Registry
+from pubench_core.plugins.source_code import looked_at
 from pubench_core.records.files import replace_text
 from pubench_core.records.requirements import Requirements
 from pubench_core.results import Code
@@ -29,6 +30,8 @@ class InstalledCode(Stored):
     """The content of ``code.json``: a cache, which may be deleted."""
 
     fingerprint: str = Field(description="of the files of core and of all plugins")
+    files: tuple[str, ...] = Field(description="what else was hashed, wherever it is: files and folders")
+    states: str = Field(description="hash of their times and sizes")
     plan: str = Field(description="hash of the run ids that it is for")
     codes: tuple[Code, ...] = Field(description="the distinct ones, without their data")
     of: dict[str, int] = Field(description="run id -> which of them")
@@ -57,7 +60,8 @@ def installed_code(
     """
     fingerprint = fingerprint_of(registry)
     known = _read(folder.code)
-    if known is not None and (known.fingerprint, known.plan) == (fingerprint, _ids(run.run_id for run in plan.runs)):
+    asked = (fingerprint, _ids(run.run_id for run in plan.runs))
+    if known is not None and (known.fingerprint, known.plan) == asked and _states(known.files) == known.states:
         return known
     found = _resolved(plan, registry, fingerprint)
     write_code(folder, found, say)
@@ -101,8 +105,11 @@ def code_of_plans(plans: Sequence[Plan], fingerprint: str) -> InstalledCode:
     """The code of resolved runs."""
     distinct = {plan.code.hash: plan.code for plan in plans}
     numbers = {digits: number for number, digits in enumerate(distinct)}
+    files = tuple(sorted(looked_at))
     return InstalledCode(
         fingerprint=fingerprint,
+        files=files,
+        states=_states(files),
         plan=_ids(plan.run_id for plan in plans),
         codes=tuple(distinct.values()),
         of={plan.run_id: numbers[plan.code.hash] for plan in plans},
@@ -129,6 +136,11 @@ def fingerprint_of(registry: Registry) -> str:
     """Changes whenever a source file of core or of a plugin changes, comes or goes."""
     packages = sorted({*registry.packages(), "pubench_core"})
     return short_hash([[name, *_files(name)] for name in packages])
+
+
+def _states(files: Iterable[str]) -> str:
+    found = [(file, os.stat(file)) for file in files if os.path.exists(file)]
+    return short_hash([[file, state.st_mtime_ns, state.st_size] for file, state in found])
 
 
 def _files(package: str) -> list[list[str | int]]:

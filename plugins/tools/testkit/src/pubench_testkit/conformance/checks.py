@@ -15,6 +15,7 @@ from pubench_predict.model_file import model_bytes
 from pubench_predict.saved_model import load_model
 from pydantic import ValidationError
 
+from pubench_core.engine.identity import code_of
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError
 from pubench_core.method import AnyMethod
@@ -39,6 +40,12 @@ def light_info(subject: Subject) -> None:
     file = getattr(sys.modules.get(entry), "__file__", None)
     found = [] if file is None or entry == subject.info.load.split(":")[0] else acting(Path(file))
     assert not found, f"{entry} only describes, and no hash of code has it: {found[0]}"
+
+
+@check("hashed-code")
+def hashed_code(subject: Subject) -> None:
+    """All files of its distribution can be hashed, so that a stored result is never taken for one of other code."""
+    code_of([subject.info], subject.registry)
 
 
 @check("config")
