@@ -113,7 +113,7 @@ class _Reached:
         return self._take("", listed.values())
 
     def hash_from(self, modules: Iterable[str]) -> str:
-        """Of these modules, and of every one that they import, directly or not."""
+        """Hash of these modules and of every one that they import, directly or not."""
         pending = list(modules)
         while pending:
             module = pending.pop()
@@ -167,8 +167,8 @@ class _Reached:
                 yield parent
 
     def _enter(self, package: str) -> None:
-        """Of another plugin, the modules that are imported will count; of any other package but a library, all files,
-        byte by byte: it may be large, and tokens take long.
+        """Takes up a package. A plugin counts by the modules that are imported of it; any other package but a library
+        by all its files, byte by byte: it may be large, and tokens take long.
         """
         if package in self._entered or package in sys.stdlib_module_names or _LIBRARIES.fullmatch(package):
             return
