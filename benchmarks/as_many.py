@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pubench_submit.submitted_rows import commit_of, machine_of
+from pubench_report.rows.record import commit_of, machine_of
 
 import pubench
 from pubench import RunResult

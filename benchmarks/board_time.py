@@ -79,7 +79,8 @@ def results() -> Iterator[Result]:
 
 def written(place: Path) -> tuple[Path, Path]:
     """A folder of records, and a file of their rows."""
-    from pubench_submit.submitted_rows import rows_of
+    from pubench_report.rows import as_file
+    from pubench_submit.submitted_rows import board_rows
 
     records, rows = stored(place / "results", results()), place / "rows.csv"
     environment = Environment(
@@ -87,7 +88,7 @@ def written(place: Path) -> tuple[Path, Path]:
     )
     for folder in records.glob("*/result.json"):
         folder.with_name("environment.json").write_text(environment.model_dump_json())
-    rows_of([records])[0].to_csv(rows, index=False)
+    as_file(board_rows([records])[0]).to_csv(rows, index=False)
     return records, rows
 
 

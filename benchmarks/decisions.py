@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import raw_rows
 from as_many import _f1, _percent
-from pubench_submit.submitted_rows import commit_of, machine_of
+from pubench_report.rows.record import commit_of, machine_of
 
 import pubench
 from pubench import RunResult

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from pandas import DataFrame
 from pubench_study.study_file import find_study
-from pubench_submit.submitted_rows import rows_of
+from pubench_submit.submitted_rows import board_rows
 from scipy.stats import spearmanr
 
 COUNTS = Path(__file__).parents[1] / "docs" / "data_counts.json"
@@ -37,7 +37,7 @@ def means(rows: DataFrame, criterion: str, measure: str) -> DataFrame:
         & ~rows["settings"].str.contains("data.preprocess")
         & ~rows["oracle"]
     ]
-    return main.pivot_table(index="row", columns="data", values=measure, aggfunc="mean")
+    return main.pivot_table(index="name", columns="data", values=f"test_{measure}", aggfunc="mean")
 
 
 def agreement(table: DataFrame, part: list[str], rest: list[str]) -> tuple[float, float, float, int]:
@@ -71,7 +71,7 @@ def main() -> None:
     options = parser.parse_args()
     lite = find_study("lite").spec
     data = [one["key"] for one in lite.data]
-    rows, _ = rows_of(options.files)
+    rows, _ = board_rows(options.files)
     table = means(rows, options.criterion, options.measure)
     there = [key for key in data if key in table]
     print(f"lite: {', '.join(data)}; no rows of: {', '.join(key for key in data if key not in table) or 'none'}")

@@ -18,25 +18,20 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pubench_report.rows import FILE, file_rows, names, rows_of, types
+from pubench_report.rows.columns import typed
+from pubench_report.rows.files import sources_in
 from pubench_study.plan import read_plan
 from pubench_study.study_file import folder_of
-from pubench_submit.submitted_rows import commit_of, machine_of, revision_of, settings_of
 
-from pubench_core.records.files import ENVIRONMENT
-from pubench_core.records.record import Record
-from pubench_core.records.store import RecordStore
-from pubench_core.results import CriterionResult, Environment
+from pubench_core.errors import RecordError
+from pubench_core.plugins.registry import registry
 
-MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
-COLUMNS = (
-    "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
-    "draw", "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds",
-    "peak_mib", "at_once", "threads", "run_id", "code", "revision", "commit", "machine", "study",
-)  # fmt: skip
+COLUMNS = tuple(types(FILE))
 #: What decides which row stands before which.
 ORDER = (
     "data", "method", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings", "seed", "run_id",
@@ -47,23 +42,25 @@ NUMBERS = ("c", "positive_rate", "seed")
 RUN = (*(name for name in ORDER if name not in ("run_id", "criterion")), "draw")
 
 
-def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
+def rows(results: Path, study: str | None) -> list[dict[str, str]]:
     """The rows of a study's runs that are recorded. Records that cannot be read are said on stderr."""
     folder = folder_of(results, study)
     plan = read_plan(folder)
     assert plan is not None  # folder_of names studies that have one
-    planned = {run.run_id: run.draw for run in plan.runs}
-    records = RecordStore(results).all()
-    for error in records.unreadable:
+    errors: list[RecordError] = []
+    measures = [f"test_{name}" for name in registry().headline()]
+    mine, found = 0, list[dict[str, Any]]()
+    for source in sources_in(results, errors, plans=[plan]):
+        if source.study == plan.name:
+            mine += 1
+            found += rows_of(source, names(FILE), measures=measures)
+    for error in errors:
         print(f"left out: {error}", file=sys.stderr)
-    mine = [record for record in records.readable if record.result.run_id in planned]
-    print(f"{plan.name}: {len(mine)} of {len(planned)} runs are recorded", file=sys.stderr)
-    asked: dict[str, str] = {}
-    found = [row for record in mine for row in _rows(record, plan.name, planned[record.result.run_id], asked)]
+    print(f"{plan.name}: {mine} of {len({run.run_id for run in plan.runs})} runs are recorded", file=sys.stderr)
     uncommitted = {row["run_id"] for row in found if row["commit"].endswith("-dirty")}
     if uncommitted:
         print(f"{len(uncommitted)} runs are of an uncommitted tree: commit, then run them again", file=sys.stderr)
-    return sorted(found, key=_place)
+    return sorted(file_rows(typed(found, [*names(FILE), *measures])), key=_place)
 
 
 def added(file: Path, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -85,48 +82,6 @@ def _run(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(float(row[name] or -1) if name in NUMBERS else row[name] for name in ORDER)
-
-
-def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
-    result, spec = record.result, record.result.spec
-    environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_bytes())
-    for name, criterion in result.criteria.items():
-        yield {
-            "method": spec.method.key,
-            "data": spec.data.key,
-            "mechanism": spec.mechanism.key,
-            "c": "" if spec.mechanism.c is None else spec.mechanism.c,
-            "positive_rate": "" if spec.mechanism.positive_rate is None else spec.mechanism.positive_rate,
-            "scheme": spec.data.scheme,
-            "prior": str(spec.prior),
-            "told_prior": result.data.prior.given,
-            "seed": spec.seed,
-            "preset": spec.method.preset or "",
-            "settings": settings_of(spec, asked),
-            "draw": "" if draw is None else draw,
-            "criterion": name,
-            "criterion_oracle": criterion.oracle,
-            "criterion_value": "" if criterion.value is None else round(criterion.value, 6),
-            "selected": name == result.selected,
-            "epoch": criterion.epoch,
-            "epochs": result.epochs,
-            **{measure: _percent(criterion, measure) for measure in MEASURES},
-            "seconds": round(result.seconds.total, 2),
-            "peak_mib": round(result.peak_memory.bytes / 2**20),
-            "at_once": result.at_once,
-            "threads": result.threads,
-            "run_id": result.run_id,
-            "code": result.code.hash,
-            "revision": "" if environment.git_dirty else revision_of(result),
-            "commit": commit_of(environment),
-            "machine": machine_of(environment),
-            "study": study,
-        }
-
-
-def _percent(criterion: CriterionResult, metric: str) -> float | str:
-    measure = criterion.measures.get("test", {}).get(metric)
-    return round(100 * measure.value, 4) if measure is not None and measure.value is not None else ""
 
 
 def main() -> None:

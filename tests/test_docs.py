@@ -337,7 +337,8 @@ def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
 
 
 def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> None:
-    from pubench_study.frame import COLUMNS, FRAME_VERSION
+    from pubench_report.rows import LONG, types
+    from pubench_report.rows.parquet import LONG_VERSION
 
     page = (DOCS / "pages" / "record-formats.md").read_text(encoding="utf-8")
     section = page.partition("## results.parquet\n")[2].partition("\n## ")[0]
@@ -346,8 +347,8 @@ def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> No
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `"):
             found |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[1])
-    assert found == dict(COLUMNS)
-    assert f'"version": {FRAME_VERSION}' in section
+    assert found == types(LONG)
+    assert f'"version": {LONG_VERSION}' in section
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,6 @@ from .columns import PrintedColumn, print_table
 from .console import out
 from .few_labels import few_held_out
 
-#: Order of the columns that every result table has; further headline metrics follow.
-FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: What is said of a result without true labels, where there is nothing else to go by.
 WITHOUT_TRUTH = ("recovered-auc", "recovered-precision", "recovered-recall")
 
@@ -34,7 +32,7 @@ def print_result(
         console.print(f"warning: {alike}; {_next_criterion(result)}", style="bold yellow", markup=False)
     console.print(_title(result), style="bold", markup=False)
     infos = {m.key: m for m in registry.infos(MetricInfo)}
-    _print_criteria(result, infos)
+    _print_criteria(result, infos, [key for key in registry.headline() if key in result.test])
     seconds, memory = result.seconds, result.peak_memory
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
     if (threshold := result.chosen.threshold) is not None and result.test:
@@ -69,18 +67,10 @@ def _next_criterion(result: Result) -> str:
     return f"the next criterion that decides both ways is {name}, at epoch {chosen.epoch}"
 
 
-def headline(result: Result, infos: dict[str, MetricInfo]) -> list[str]:
-    """The metrics that every table shows, of those that were measured on the test part."""
-    measured = list(result.test)
-    first = [key for key in FIRST if key in measured]
-    return first + [key for key in measured if key not in FIRST and key in infos and infos[key].headline]
-
-
-def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
+def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str]) -> None:
     """One row per criterion; why one has no value follows below."""
-    keys = headline(result, infos)
     columns = [PrintedColumn("selected by"), PrintedColumn("epoch", right=True), PrintedColumn("value", right=True)]
-    columns += [PrintedColumn(infos[key].name if key in infos else key, right=True) for key in keys]
+    columns += [PrintedColumn(infos[key].name, right=True) for key in keys]
     twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
     if twice:
         columns.insert(3, PrintedColumn("decided"))

@@ -42,6 +42,7 @@ PACKAGES: Mapping[str, str] = {
     "recovered_auc_scorer": "pubench-sklearn",
     "run.folds": "pubench-crossfit",
     "run.model": "pubench-predict",
+    "results.parquet": "pubench-report",
     "run.seeds": "pubench-report",
     "Trial": "pubench-tune",
     "Tuned": "pubench-tune",

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pandas
 import pytest
-from pubench_study.export import export
-from pubench_study.frame import COLUMNS, write_frame
+from pubench_report.rows import LONG, names
+from pubench_report.rows.parquet import write_parquet
+from pubench_study.export import FRAME, export
 from pubench_study.plan import FrozenPlan, write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
@@ -55,11 +56,12 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyFolder, FrozenP
 
 def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFolder, FrozenPlan]) -> None:
     study, plan = done
-    path, unreadable = write_frame(study.results, registry())
+    path = study.results / FRAME
+    unreadable = write_parquet(path)
     frame = pandas.read_parquet(path)
 
     assert unreadable == ()
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == names(LONG)
     assert frame.run_id.nunique() == 4
     record = RecordStore(study.results).find(plan.runs[0].run_id)
     assert record is not None
@@ -74,21 +76,24 @@ def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFold
 
 def test_the_frame_of_a_study_is_what_load_results_gives(done: tuple[StudyFolder, FrozenPlan]) -> None:
     study, _ = done
-    path, _ = write_frame(study.results, registry())
+    path = study.results / FRAME
+    write_parquet(path)
     loaded = pubench.load_results(study.results).to_long_frame()
     pandas.testing.assert_frame_equal(loaded, pandas.read_parquet(path))
 
 
 def test_the_frame_is_written_again_only_when_a_record_comes_or_goes(done: tuple[StudyFolder, FrozenPlan]) -> None:
     study, _ = done
-    path, _ = write_frame(study.results, registry())
+    path = study.results / FRAME
+    write_parquet(path)
     stamp = path.stat().st_mtime_ns
-    assert write_frame(study.results, registry())[0].stat().st_mtime_ns == stamp
+    write_parquet(path)
+    assert path.stat().st_mtime_ns == stamp
     path.write_bytes(b"no parquet")
-    write_frame(study.results, registry())
+    write_parquet(path)
     assert len(pandas.read_parquet(path))
     pubench.run("upu", "digits", seed=98, config={"epochs": 1}, tracking=False, threads=1, results=study.results)
-    write_frame(study.results, registry())
+    write_parquet(path)
     assert 98 in set(pandas.read_parquet(path).seed)
 
 
@@ -114,7 +119,7 @@ def test_an_archive_is_a_folder_of_records_with_checksums(
 ) -> None:
     study, plan = done
     records = [record for run in plan.runs if (record := RecordStore(study.results).find(run.run_id)) is not None]
-    packed = export(study, plan, records, tmp_path / "two.tar.gz", registry(), with_scores=with_scores)
+    packed = export(study, plan, records, tmp_path / "two.tar.gz", with_scores=with_scores)
     with tarfile.open(tmp_path / "two.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
 
@@ -127,5 +132,5 @@ def test_an_archive_is_a_folder_of_records_with_checksums(
     again = pubench.load_results(there, study="two")
     assert [run.run_id for run in again] == [run.run_id for run in plan.runs[:3]]
     assert pandas.read_parquet(there / "results.parquet").run_id.nunique() == 3
-    write_frame(there, registry())
+    write_parquet(there / FRAME)
     assert hashlib.sha256((there / "results.parquet").read_bytes()).hexdigest() == sums["results.parquet"]

@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pytest
 from altered import edit_json, list_checksums, put
-from pubench_report.boards import COLUMNS, Board, problem_of, read_board
+from pubench_report.rows import BOARD, Board, problem_of, read_board, types
 from pubench_submit.building import build, problems_of
 
 import pubench
@@ -45,12 +45,14 @@ def board(place: Path) -> Board:
 
 
 def test_rows_are_those_of_the_records(place: Path, board: Board) -> None:
-    assert list(board.rows.columns) == list(COLUMNS)
+    stored = pandas.read_parquet(board.folder / "rows.parquet")
+    assert stored.dtypes.map(str).to_dict() == types(BOARD)
+    assert len(stored) == len(board.rows)
     frame = pubench.load_results(place / "theirs").to_frame(criteria="all")
     assert len(board.rows) == len(frame)
     joined = board.rows.merge(frame, on=["run_id", "criterion"], suffixes=("", "_there"))
     assert len(joined) == len(frame)
-    assert (joined["accuracy"] - 100 * joined["test_accuracy"]).abs().max() < 1e-3
+    assert (joined["test_accuracy"] - joined["test_accuracy_there"]).abs().max() < 1e-5
     assert set(board.rows[board.rows["oracle"]]["method"]) == {"pn"}
     assert board.rows["problem"].nunique() == 1
     assert set(board.facts["methods"]) == {"upu", "vpu", "pn"}
@@ -84,7 +86,7 @@ def test_rows_of_a_repository_make_a_board_as_well(tmp_path: Path) -> None:
     assert built.runs == committed["run_id"].nunique()
     both = rows.merge(committed, on=["run_id", "criterion"], suffixes=("", "_there"))
     assert len(both) == len(rows) == len(committed)
-    assert both["accuracy"].tolist() == both["accuracy_there"].tolist()
+    assert both["test_accuracy"].tolist() == (both["accuracy"] / 100).tolist()
     assert problems_of(built.folder) == []
 
 
@@ -113,6 +115,28 @@ def test_every_change_of_a_board_is_found(place: Path, tmp_path: Path) -> None:
     assert "more.txt: it is not listed in SHA256SUMS" in problems_of(tmp_path / "1" / "2026.12")
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("accuracy", 999.0, "accuracy must be a number from 0 to 100, got '999.0'"),
+        ("f1", -5.0, "f1 must be a number from 0 to 100, got '-5.0'"),
+        ("seconds", -1.0, "seconds must be a number of 0 or more, got '-1.0'"),
+        ("c", 3.0, "c must be a number from 0 to 1, got '3.0'"),
+        ("at_once", -5, "at_once must be a whole number of 1 or more, got '-5'"),
+        ("run_id", "mine", "run_id must be sixteen hexadecimal digits, got 'mine'"),
+    ],
+)
+def test_an_impossible_value_of_a_board_is_refused(
+    place: Path, tmp_path: Path, column: str, value: object, message: str
+) -> None:
+    copied = Path(shutil.copytree(place / "boards" / "2026.12", tmp_path / "2026.12"))
+    pandas.read_parquet(copied / "rows.parquet").assign(**{column: value}).to_parquet(copied / "rows.parquet")
+    list_checksums(copied)
+    assert [problem for problem in problems_of(copied) if message in problem] != []
+    with pytest.raises(RequestError, match=f"line 2: {message}"):
+        read_board(copied)
+
+
 def test_a_problem_is_the_same_for_methods_and_seeds_and_no_other(place: Path) -> None:
     runs = [run.result.spec for name in ("mine", "theirs") for run in pubench.load_results(place / name)]
     assert len({problem_of(spec) for spec in runs}) == 1
@@ -124,8 +148,8 @@ def test_a_method_is_ranked_among_those_of_the_board(place: Path, board: Board) 
     mine = pubench.load_results(place / "mine")
     standing = pubench.compare_with(mine, place / "boards" / "2026.12")
     (cell,) = standing.cells
-    rows = board.rows[board.rows["selected"] & ~board.rows["oracle"]]
-    theirs = rows.groupby("method")["accuracy"].mean()
+    rows = board.rows[board.rows["criterion_selected"] & ~board.rows["oracle"]]
+    theirs = 100 * rows.groupby("method")["test_accuracy"].mean()
     own = 100 * pandas.Series([run.test["accuracy"] for run in mine]).mean()
     assert (cell.rank, cell.of) == (1 + int((theirs > own).sum()), 3)
     assert cell.best_method == f"{theirs.idxmax()} epochs=2"

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, put
-from pubench_report.boards import Board, read_board
+from pubench_report.rows import Board, read_board
 from pubench_submit import duplicates, unpacking
 from pubench_submit.building import build
 from pubench_submit.checking import CheckedSubmission, check

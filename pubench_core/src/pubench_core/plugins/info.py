@@ -199,8 +199,9 @@ class MetricInfo(Info):
 
     ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
     ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.
-    ``headline``: it has a column in the result table. ``parameter``: what a whole number in its name means, which the
-    function is called with: ``recall-at`` of 200 rows is named ``recall-at-200``; empty for metrics without one.
+    ``headline``: it has a column in every table of results, in percent; a larger number stands further left.
+    ``parameter``: what a whole number in its name means, which the function is called with: ``recall-at`` of 200 rows
+    is named ``recall-at-200``; empty for metrics without one.
     """
 
     kind: ClassVar[str] = "metric"
@@ -209,7 +210,7 @@ class MetricInfo(Info):
     assumes: frozenset[str] = frozenset()
     higher_is_better: bool = True
     criterion: bool = False
-    headline: bool = False
+    headline: int = 0
     parameter: str = ""
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ import pluggy
 
 from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
 from .hooks import PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Registration
-from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, check_fields
+from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, MetricInfo, check_fields
 
 #: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
 GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
@@ -174,6 +174,11 @@ class Registry:
     def infos(self, kind: type[InfoT]) -> list[InfoT]:
         """All usable info records of one kind, by key."""
         return [e.info for e in self.entries(kind.kind) if e.status == "ok" and isinstance(e.info, kind)]
+
+    def headline(self) -> list[str]:
+        """Metrics that come first in every table of results, in order."""
+        found = [info for info in self.infos(MetricInfo) if info.headline]
+        return [info.key for info in sorted(found, key=lambda info: -info.headline)]
 
     def provider(self, info: Info) -> Entry:
         """The entry that an info record came from."""

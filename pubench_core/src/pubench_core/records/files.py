@@ -239,14 +239,19 @@ def refuse_no_file(path: Path) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one.
+    """:func:`replace_bytes` of a text."""
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Replaces a file as a whole: a reader finds the older content or the newer, never half of one.
 
     Raises OSError for what is there and no regular file: a device is not to become one.
     """
     refuse_no_file(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_bytes(content)
         sync(aside)
         aside.replace(path)
     finally:

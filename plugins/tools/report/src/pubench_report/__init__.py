@@ -66,6 +66,7 @@ API = [
     ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
     ApiInfo(name="load_results", load="pubench_report.results:load_results"),
     ApiInfo(name="site", load="pubench_report.publishing:site"),
+    ApiInfo(name="results.parquet", load="pubench_report.rows.parquet:write_parquet"),
     ApiInfo(name="run.seeds", load="pubench_report.cli.seeds:run_seeds"),
     ApiInfo(name="RunResult.trace", load="pubench_report.cli.scores:trace_of"),
     ApiInfo(name="RunResult.draw_scores", load="pubench_report.cli.scores:draw_scores_of"),

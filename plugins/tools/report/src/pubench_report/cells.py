@@ -126,7 +126,7 @@ class ShownMeasure:
         if info is None:
             return cls(key, key, False, None)
         name = f"{info.name} at the prior" if metric_and_rule(key)[1] == "prior" else info.name
-        return cls(key, name, info.headline, info.higher_is_better)
+        return cls(key, name, bool(info.headline), info.higher_is_better)
 
     @property
     def scale(self) -> float:

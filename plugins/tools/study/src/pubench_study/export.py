@@ -8,14 +8,15 @@ import io
 import os
 import stat
 import tarfile
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pubench_core.data.cache import sha256_of
-from pubench_core.errors import RecordError
-from pubench_core.plugins.registry import Registry
+from pubench_core.errors import RecordError, RequestError
+from pubench_core.plugins.registry import provided
 from pubench_core.records.files import (
     ENVIRONMENT,
     FAILURE,
@@ -34,7 +35,6 @@ from pubench_core.records.files import (
 from pubench_core.records.record import Record
 from pubench_core.records.store import failures_in
 
-from .frame import FRAME, frame_bytes
 from .plan import FrozenPlan
 from .study_file import PLAN, STUDY, StudyFolder
 
@@ -43,6 +43,22 @@ SUMS = "SHA256SUMS"
 LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
 #: Files of a record or a failure; others that somebody put there are left out.
 KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE}
+
+
+#: The frame of all records of a folder, which pubench-report writes.
+FRAME = "results.parquet"
+
+
+def write_frame(path: Path, records: Sequence[Record] | None = None) -> list[str]:
+    """Brings a frame up to date with its folder of records, or writes these; what is not in it.
+
+    Raises RecordError if the folder cannot be read, or the frame not be written.
+    """
+    try:
+        write = provided(FRAME, FRAME, "pubench-report")
+    except RequestError as error:
+        return [f"no frame: {error}"]
+    return [f"not in the frame: {error}" for error in write(path, records)]
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,6 @@ def export(
     plan: FrozenPlan,
     records: Sequence[Record],
     target: Path,
-    registry: Registry,
     *,
     with_scores: bool = True,
 ) -> Packed:
@@ -75,7 +90,10 @@ def export(
     def members() -> Iterator[tuple[str, bytes]]:
         for path in _files(folder, plan, records, with_scores=with_scores):
             yield path.relative_to(folder.results).as_posix(), path.read_bytes()
-        yield FRAME, frame_bytes(records, registry)
+        with tempfile.TemporaryDirectory() as scratch:
+            frame = Path(scratch) / FRAME
+            if not write_frame(frame, records):
+                yield FRAME, frame.read_bytes()
 
     files, sha256 = pack(target, plan.name, members())
     return Packed(len(records), files, sha256)

@@ -16,7 +16,8 @@ from os.path import isdir, isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_report.boards import BIBTEX, BOARD, COLUMNS, FORMAT, ROWS, SUMS, read_board
+from pubench_report.rows import BOARD, as_file, read_board
+from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS
 from pubench_study.export import add_member
 from pubench_verify.folder import compared_sums
 
@@ -26,7 +27,7 @@ from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
 from pubench_core.records.store import RecordStore
 
-from .submitted_rows import CELL, rows_of
+from .submitted_rows import CELL, board_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,7 +61,7 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
     for path in (folder, archive):
         if lexists(path):
             raise RequestError(f"{path} is there, and a dated board is never changed; choose another name or folder")
-    rows, notes = rows_of(sources)
+    rows, notes = board_rows(sources)
     aside = out / f".{name}-{os.getpid()}"
     try:
         aside.mkdir(parents=True)
@@ -70,9 +71,9 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
             facts["scores"] = {"file": archive.name, "sha256": sha256_of(aside / archive.name), "runs": scores}
         (aside / name).mkdir()
         _write_rows(rows, aside / name / ROWS)
-        (aside / name / BOARD).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        (aside / name / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         (aside / name / BIBTEX).write_text(_bibtex(name, dated, sha256_of(aside / name / ROWS)), encoding="utf-8")
-        lines = [f"{sha256_of(aside / name / file)}  {file}\n" for file in (BIBTEX, BOARD, ROWS)]
+        lines = [f"{sha256_of(aside / name / file)}  {file}\n" for file in (BIBTEX, FACTS, ROWS)]
         (aside / name / SUMS).write_text("".join(lines), encoding="utf-8")
         if scores:
             (aside / archive.name).rename(archive)
@@ -90,12 +91,12 @@ def problems_of(folder: Path) -> list[str]:
 
     Raises RequestError for what is no board.
     """
-    if not isdir(folder) or not isfile(folder / BOARD):
-        raise RequestError(f"{shortened(str(folder))} holds no {BOARD}; expected the folder of a board")
+    if not isdir(folder) or not isfile(folder / FACTS):
+        raise RequestError(f"{shortened(str(folder))} holds no {FACTS}; expected the folder of a board")
     sums, problems = compared_sums(folder)
     found = [str(problem) for problem in problems]
     listed = set(sums or ())
-    for file in (BIBTEX, BOARD, ROWS):
+    for file in (BIBTEX, FACTS, ROWS):
         if file not in listed:
             found.append(f"{SUMS}: {file} is not listed")
     found += [
@@ -106,13 +107,13 @@ def problems_of(folder: Path) -> list[str]:
     except RequestError as error:
         return [*found, str(error)]
     if board.name != folder.name:
-        found.append(f"{BOARD}: it is called {shortened(board.name)}, its folder {folder.name}")
+        found.append(f"{FACTS}: it is called {shortened(board.name)}, its folder {folder.name}")
     if board.rows.duplicated(CELL).any():
         found.append(f"{ROWS}: two rows are of the same problem, row, seed and criterion")
     scores = board.facts.get("scores")
     archive = folder.parent / f"{board.name}-scores.tar"
     if isfile(archive) and sha256_of(archive) != (scores or {}).get("sha256"):
-        found.append(f"{archive.name}: it is not the archive that {BOARD} names")
+        found.append(f"{archive.name}: it is not the archive that {FACTS} names")
     return found
 
 
@@ -167,7 +168,7 @@ def _write_rows(rows: DataFrame, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.Table.from_pandas(rows[list(COLUMNS)], preserve_index=False)
+    table = pyarrow.Table.from_pandas(as_file(rows, BOARD), preserve_index=False)
     noted = table.replace_schema_metadata({**(table.schema.metadata or {}), b"pubench-board": str(FORMAT).encode()})
     stream = io.BytesIO()
     pyarrow.parquet.write_table(noted, stream, compression="zstd")

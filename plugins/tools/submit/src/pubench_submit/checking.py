@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pubench_report.boards import Board
 from pubench_report.comparison import BoardStanding, beside_board
 from pubench_report.rendering import md_escaped
 from pubench_report.results import load_results
+from pubench_report.rows import Board
 from pubench_verify.rerun import carried_out_again
 from pubench_verify.result import Again, RecordProblem, Verification
 from pubench_verify.verification import TOLERANCE, verify

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pubench_report.boards import Board, problem_of
+from pubench_report.rows import Board, problem_of
+from pubench_report.rows.record import digest_of
 
 from pubench_core.errors import RecordError
 from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.specs import RunSpec
-
-from .submitted_rows import digest_of
 
 Column = npt.NDArray[Any]
 #: Scores of test rows with at least this rank correlation (Spearman) are nearly identical. Of eight methods on one

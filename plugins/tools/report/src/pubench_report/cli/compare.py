@@ -22,14 +22,14 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
 
-from ..boards import is_board, read_board
 from ..comparison import BoardStanding, SideBySide, beside_board, beside_published, beside_results
 from ..published import names
 from ..rendering import csv_of, md_escaped, md_table
 from ..report.gather import folder_and_study, why_none
 from ..report.write import write_text
 from ..results import Results, load_results
-from ..site.rows import WHOLE_RUNS, read_rows
+from ..rows import is_board, read_board
+from ..rows.runs import WHOLE_RUNS, read_runs
 from ..site.sources import files_of_rows
 
 #: Format by the end of the file's name, where none is named.
@@ -128,7 +128,7 @@ def _together(sources: Sequence[Results]) -> Results:
 
 
 def _rows(path: Path, study: str | None) -> Results:
-    read = read_rows(path)
+    read = read_runs(path)
     if study is not None and study not in read.names:
         raise unknown("study", study, read.names)
     for note in read.notes:

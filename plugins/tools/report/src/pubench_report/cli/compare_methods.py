@@ -28,13 +28,13 @@ from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
-from ..boards import MEASURES, Board, is_board, read_board
 from ..cells import metric_info
 from ..comparing import results_of, runs_of
 from ..comparison import beside_board
 from ..measure_table import MeasureTable
 from ..report.write import BY_SUFFIX
 from ..results import Results
+from ..rows import Board, is_board, read_board
 from ..significance import Significance
 
 if TYPE_CHECKING:
@@ -233,8 +233,8 @@ def _board(asked: CompareMethodsOptions, data: Sequence[str]) -> Board | None:
     if (table := next(filter(is_table_path, data), None)) is not None:
         raise RequestError(f"--with {shortened(asked.other)}: a board has no runs on a table of a user, got {table}")
     board = read_board(asked.other)
-    if asked.measure not in (None, *MEASURES):
-        raise unknown(f"measure of {board}", str(asked.measure), MEASURES)
+    if asked.measure not in (None, *board.measures):
+        raise unknown(f"measure of {board}", str(asked.measure), board.measures)
     return board
 
 

@@ -19,7 +19,6 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.progress import data_progress, display
-from pubench_cli.results import headline
 from pubench_cli.run import layers_of, saying_once
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
@@ -125,9 +124,8 @@ def _measures(found: Sequence[SeedResult], decisions: Sequence[Decisions | None]
     """Row of the table -> a value per run: test measures in percent; else the criterion and what was decided."""
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     rows: dict[str, list[float | None]] = {}
-    for key in headline(found[0].result, infos):
-        name = infos[key].name if key in infos else key
-        rows[f"{name}, %"] = [_percent(done.result.test.get(key)) for done in found]
+    for key in [key for key in registry().headline() if key in found[0].result.test]:
+        rows[f"{infos[key].name}, %"] = [_percent(done.result.test.get(key)) for done in found]
     rows[found[0].result.selected] = [done.result.chosen.value for done in found]
     if all(decided is not None for decided in decisions):
         known = [decided for decided in decisions if decided is not None]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pubench.field_names import InvalidRequest, in_words
 
-from ..boards import is_board, read_board
 from ..published import Figure, names
 from ..results import Results, load_results
+from ..rows import is_board, read_board
 from .board import BoardStanding, ProblemRank, beside_board
 from .published_cells import beside_published, beside_results
 from .result import FIELDS, HEAD, ComparedCell, LeftOut, SideBySide

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pubench_core.errors import counted, unknown
 
-from ..boards import MEASURES, Board, problem_of
 from ..cells import mean_and_std
 from ..published import Figure, standard_error, verdict_of
 from ..results import Results
+from ..rows import Board, problem_of
 from .published_cells import cells_of, figure_of, first_of, grid_of_results
 from .result import Beside, LeftOut, difference_texts, figure_fields
 
@@ -131,19 +131,19 @@ def beside_board(
     Raises RequestError for a measure or criterion that the board does not have.
     """
     measure = measure or "accuracy"
-    if measure not in MEASURES:
-        raise unknown(f"measure of {board}", measure, MEASURES)
+    if measure not in board.measures:
+        raise unknown(f"measure of {board}", measure, board.measures)
     mine = results.table(measure, criterion)  # says what is wrong with a measure or a criterion
     criterion = mine.criterion.removesuffix(" (oracle)")
     if criterion not in (known := sorted(set(board.rows["criterion"]))):
         raise unknown(f"criterion of {board}", criterion, known)
-    rows = board.rows[(board.rows["criterion"] == criterion) & ~board.rows["oracle"]].dropna(subset=[measure])
+    rows = board.rows[(board.rows["criterion"] == criterion) & ~board.rows["oracle"]].dropna(subset=[f"test_{measure}"])
     grid = grid_of_results(results)
     cells, left_out = [], []
     for row, column, cell in cells_of(grid):
         there = rows[rows["problem"] == problem_of(first_of(cell).result.spec)]
-        own = set(there[there["run_id"].isin([run.run_id for run in cell.runs.values()])]["row"]) | {row}
-        others = {str(name): group for name, group in there[~there["row"].isin(own)].groupby("row")}
+        own = set(there[there["run_id"].isin([run.run_id for run in cell.runs.values()])]["name"]) | {row}
+        others = {str(name): group for name, group in there[~there["name"].isin(own)].groupby("name")}
         figure = figure_of(cell, criterion, measure, 100.0)
         if not others:
             left_out.append(LeftOut(row, column, f"{board} has no other method on the same problem"))
@@ -163,6 +163,6 @@ def beside_board(
 
 
 def _figure(runs: DataFrame, measure: str) -> Figure:
-    mean, std = mean_and_std(float(value) for value in runs[measure])
+    mean, std = mean_and_std(100 * float(value) for value in runs[f"test_{measure}"])
     assert mean is not None  # groups are not empty
     return Figure(mean, std, len(runs), int(runs["alike"].sum()))

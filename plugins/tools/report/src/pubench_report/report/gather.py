@@ -20,7 +20,8 @@ from pubench_core.records.files import FAILED, FAILURE
 from ..draws import NamedRun, best_of_draws, left_out
 from ..grouping import MISSING, FailedRun, grid_of, spec_of
 from ..results import load_results
-from ..results.facts import FACTS, known_of
+from ..results.frames import known_of
+from ..rows import FRAME, names
 from ..suspicion import lines_on
 from .gathered import Gathered, collection_off
 
@@ -86,7 +87,7 @@ def fitting(runs: Sequence[NamedRun], only: Sequence[str]) -> list[NamedRun]:
         name, _, values = text.partition("=")
         facts = [known_of(row, run).get(name) for row, run in kept]
         there = sorted({_text(value) for value in facts if value is not None})
-        if not values or not (there or name in FACTS):
+        if not values or not (there or name in names(FRAME)):
             raise RequestError(
                 f"--only {shortened(text)} must be NAME=VALUES, NAME one of {', '.join(_CONDITIONS)} or config.NAME"
             )

@@ -16,8 +16,6 @@ from ..cells import MeasuredCell, ShownMeasure, cell_of, marked_cells
 from ..grouping import RunGroup, marked
 from .gathered import Gathered
 
-#: Order of the measures that come first.
-FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 _UNMEASURED = (
     "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench evaluate "
     "RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', part='validation') compares the "
@@ -181,7 +179,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         if not measured:
             raise RequestError(_UNMEASURED)
         raise unknown("measure on test rows", measure, measured)
-    first = [name for key in FIRST for name in (key, at_prior_name(key)) if name in measured]
+    first = [name for key in registry().headline() for name in (key, at_prior_name(key)) if name in measured]
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
     places = [place for place, cell in gathered.grid.cells.items() if cell.runs]

@@ -1,7 +1,7 @@
 """Finished runs as one object: filtered, as a frame, as a table of methods by data sets, with tests of differences.
 
-``runs`` is that object and ``loading`` reads a folder as one; ``facts`` says what is known of a run, ``frames`` makes
-rows of it, ``compared`` tables and tests.
+``runs`` is that object and ``loading`` reads a folder as one; ``frames`` makes rows of runs, ``compared`` tables and
+tests.
 """
 
 from ..grouping import FailedRun

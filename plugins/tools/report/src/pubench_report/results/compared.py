@@ -14,7 +14,7 @@ from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
 from ..measure_table import MeasureTable, measured_cells
 from ..significance import Significance, Test, pairs_of, ranks_of
-from .facts import criteria_of, metrics_of
+from .frames import criteria_of, metrics_of
 
 
 def table_of(

@@ -1,20 +1,62 @@
-"""Finished runs as rows of a frame."""
+"""Finished runs as rows of a frame, and as what they are chosen by."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pubench.running import RunResult
 from pubench_core.errors import unknown
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import RunSpec
 
-from .facts import FACTS, config_of, criteria_of, facts_of, metrics_of
+from ..grouping import FailedRun, spec_of
+from ..rows import FRAME, RunSource, names, rows_of, types
+from ..rows.record import facts_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: What a frame may have of measures -> the parts that they are of.
 _PARTS = {"test": ("test",), "validation": ("validation",), "all": ("test", "validation"), "none": ()}
+
+
+def criteria_of(runs: Iterable[RunResult]) -> tuple[str, ...]:
+    """Selection criteria that a run tracked, in order of appearance."""
+    return tuple(dict.fromkeys(name for run in runs for name in run.result.criteria))
+
+
+def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
+    """Metrics that a run has a measure of on a part, the well-known ones first."""
+    found = dict.fromkeys(
+        metric for run in runs for criterion in run.result.criteria.values() for metric in criterion.measured(part)
+    )
+    return tuple(dict.fromkeys([*(metric for metric in registry().headline() if metric in found), *found]))
+
+
+def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
+    """Facts of a run by its columns, hyper-parameters included."""
+    if isinstance(run, FailedRun):
+        return {"name": name, **facts_of(run.spec), **config_of(run.spec)}
+    (row,) = rows_of(RunSource(run.result, run.folder, name), names(FRAME), [run.result.selected])
+    return {**row, **config_of(spec_of(run))}
+
+
+def config_of(spec: RunSpec) -> dict[str, Any]:
+    """Hyper-parameters by the names of their columns."""
+    return {f"config.{name}": value for name, value in spec.method.config.items()}
+
+
+def fits(facts: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether every column that is asked for is there and has one of the values."""
+    return all(
+        column in facts and facts[column] in (value if _several(value) else (value,))
+        for column, value in wanted.items()
+    )
+
+
+def _several(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes))
 
 
 def measured_frame(
@@ -33,23 +75,17 @@ def measured_frame(
         raise unknown("choice of measures", measures, _PARTS)
     runs = [run for _, run in named]
     wanted, columns = _criteria(criteria, runs), _config_columns(config, runs)
-    measured = [(part, metric) for part in _PARTS[measures] for metric in metrics_of(runs, part)]
+    measured = [f"{part}_{metric}" for part in _PARTS[measures] for metric in metrics_of(runs, part)]
     rows = []
     for name, run in named:
         hyper = config_of(run.result.spec)
-        for criterion in [run.result.selected] if wanted is None else wanted:
-            if criterion in run.result.criteria:
-                found = run.result.criteria[criterion]
-                facts = {**facts_of(name, run, criterion), **{column: hyper.get(column) for column in columns}}
-                values = {
-                    f"{part}_{metric}": getattr(found.measured(part).get(metric), "value", None)
-                    for part, metric in measured
-                }
-                rows.append({**facts, **values})
-    names = [f"{part}_{metric}" for part, metric in measured]
-    frame = pandas.DataFrame(rows, columns=[*FACTS, *columns, *names])
-    numbers = ["c", "positive_rate", "prior", "prior_true", "criterion_value", *names]
-    return frame.astype(dict.fromkeys(numbers, "float64"))
+        chosen = {column: hyper.get(column) for column in columns}
+        source = RunSource(run.result, run.folder, name)
+        asked = [run.result.selected] if wanted is None else wanted
+        rows += [{**row, **chosen} for row in rows_of(source, names(FRAME), asked, measured)]
+    frame = pandas.DataFrame(rows, columns=[*names(FRAME), *columns, *measured])
+    numbers = [name for name, kind in types(FRAME).items() if kind == "float64" and name != "seconds"]
+    return frame.astype(dict.fromkeys([*numbers, *measured], "float64"))
 
 
 def _criteria(given: str | Collection[str], runs: Sequence[RunResult]) -> list[str] | None:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from pubench.field_names import in_words
 from pubench.running import RunResult
 from pubench_core.errors import counted, unknown
-from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
 from ..draws import best_of_draws
 from ..grouping import FailedRun, spec_of
 from ..measure_table import MeasureTable
+from ..rows import FRAME, names
 from ..significance import Significance, Test
 from .compared import table_of, tested
-from .facts import FACTS, criteria_of, fits, known_of, metrics_of, warnings_of
-from .frames import measured_frame
+from .frames import criteria_of, fits, known_of, measured_frame, metrics_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -142,8 +141,8 @@ class Results(Sequence[RunResult]):
         """
         with in_words():
             for column in wanted:
-                if column not in FACTS and not column.startswith("config."):
-                    raise unknown("column", column, (*FACTS, "config.NAME"))
+                if column not in names(FRAME) and not column.startswith("config."):
+                    raise unknown("column", column, (*names(FRAME), "config.NAME"))
         return Results._of((name, run) for name, run in self._all if fits(known_of(name, run), wanted))
 
     def best_of_draws(self, criterion: str) -> Results:
@@ -198,9 +197,9 @@ class Results(Sequence[RunResult]):
 
         That of a whole folder has the content of its ``results.parquet``.
         """
-        from pubench_study.frame import frame_of
+        from ..rows.parquet import long_frame
 
-        return frame_of(sorted((run.result for run in self), key=lambda result: result.run_id), registry())
+        return long_frame(sorted((run.result for run in self), key=lambda result: result.run_id))
 
     # ---------------------------------------------------------------- compared
 
@@ -312,7 +311,7 @@ class Results(Sequence[RunResult]):
         cells = Counter(
             f"{name} on {run.result.spec.data.key}"
             for name, run in self._named()
-            if warnings_of(run, run.result.selected)
+            if run.result.warnings or run.result.chosen.warnings
         )
         listed = _shortened([f"{where} ({n})" for where, n in cells.items()])
         return (

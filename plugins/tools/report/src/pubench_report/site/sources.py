@@ -15,14 +15,14 @@ from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
 from pubench_core.errors import RequestError, shortened, unknown
 
-from ..boards import BOARD
 from ..draws import DRAWS, NamedRun, best_of_draws, left_out
 from ..grouping import MISSING, FailedRun
 from ..report.gather import gather, why_misnamed
 from ..report.gathered import collection_off
 from ..results import load_results
+from ..rows.files import FACTS, has_rows
+from ..rows.runs import ROUNDED, read_runs
 from ..suspicion import lines_on
-from .rows import ROUNDED, has_rows, read_rows
 
 Run = RunResult | FailedRun
 
@@ -100,7 +100,7 @@ def _collected(given: Sequence[Path], study: str | None, criterion: str | None) 
     for path in given:
         before = len(found.done)
         kind: Literal["records", "rows", "board"] = "records"
-        if isdir(path) and not isfile(path / BOARD):
+        if isdir(path) and not isfile(path / FACTS):
             studies = _records(found, path, study, criterion)
         elif isdir(path) or isfile(path):
             kind = "board" if isdir(path) else "rows"
@@ -166,7 +166,7 @@ def _add_draws(found: Collected, chosen: Iterable[NamedRun], unchosen: Iterable[
 
 
 def _rows(found: Collected, path: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
-    read = read_rows(path)
+    read = read_runs(path)
     found.notes += read.notes
     names = read.names
     if study is not None and study not in names:

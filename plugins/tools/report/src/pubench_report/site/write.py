@@ -14,8 +14,8 @@ from pubench_study.export import SUMS
 from pubench_core.errors import RequestError
 from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRAINING_SCORES
 
-from ..boards import ROWS as BOARD_ROWS
 from ..report.tables import csv_text
+from ..rows.files import ROWS as BOARD_ROWS
 from .pages import INDEX, TABLES, Site, pages_of
 from .protocols import By, lacking, protocols_of, slugs
 from .sources import Collected, collect

@@ -19,12 +19,11 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
 from pubench_core.errors import RequestError, counted
-from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from ..durations import duration, seconds_of
-from ..frame import FRAME, write_frame
+from ..export import FRAME, write_frame
 from ..lines import Lines, PrintableRun, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
@@ -83,9 +82,8 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     there = states_of(chosen, found.code, store, found.digests) if todo else found.states
     done = sum(state.status == "done" for state in there)
     code = _told(found, done, summary, stop, time.monotonic() - started, request, how, as_json=as_json)
-    _, unreadable = write_frame(folder.results, registry())
-    for error in unreadable:
-        say(f"not in the frame: {said(error)}")
+    for line in write_frame(folder.results / FRAME):
+        say(said(line))
     if how.track:
         from pubench_track.sending import track
 

@@ -24,8 +24,7 @@ from pubench_core.specs import ExecutionSpec
 
 from ..code_cache import InstalledCode, installed_code, write_code
 from ..durations import duration
-from ..export import export
-from ..frame import FRAME, write_frame
+from ..export import FRAME, export, write_frame
 from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
 from ..spec import CONDITIONS
 from ..state import Digests, Expected, RunState, states_of
@@ -324,7 +323,7 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
             for s in found.states
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
-        write_frame(folder.results, registry())
+        write_frame(frame)
         return
     console = out()
     console.print(
@@ -343,9 +342,8 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
-    _, unreadable = write_frame(folder.results, registry())
-    for error in unreadable:
-        console.print(f"not in the frame: {said(error)}", markup=False)
+    for line in write_frame(frame):
+        console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
 
 
@@ -400,7 +398,7 @@ def export_study(request: StudyRequest, target: Path | None, *, with_scores: boo
     store = RecordStore(folder.results)
     done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
     records = [record for record in done if record is not None]
-    packed = export(folder, plan, records, path, registry(), with_scores=with_scores)
+    packed = export(folder, plan, records, path, with_scores=with_scores)
     if as_json:
         print_json({"archive": str(path), "records": packed.records, "files": packed.files, "sha256": packed.sha256})
         return

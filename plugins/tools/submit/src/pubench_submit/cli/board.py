@@ -15,11 +15,11 @@ from ..building import build, problems_of
 
 def print_built(name: str, sources: list[Path], folder: Path, *, as_json: bool) -> None:
     """Builds a board; prints where it is and what it holds."""
-    from pubench_report.boards import BOARD
+    from pubench_report.rows.files import FACTS
 
     built = build(name, sources, folder)
     if as_json:
-        print_json({**json.loads((built.folder / BOARD).read_text(encoding="utf-8")), "folder": str(built.folder)})
+        print_json({**json.loads((built.folder / FACTS).read_text(encoding="utf-8")), "folder": str(built.folder)})
         return
     for note in built.notes:
         err().print(f"note: {said(note)}", markup=False, soft_wrap=True)

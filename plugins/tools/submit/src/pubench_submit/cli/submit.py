@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from pubench_report.boards import read_board
+from pubench_report.rows import read_board
 
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json

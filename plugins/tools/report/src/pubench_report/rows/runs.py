@@ -1,0 +1,307 @@
+"""Runs made of rows: what a repository keeps of records that are too large for it."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pubench.running import RunResult
+from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.results import (
+    Code,
+    CriterionResult,
+    DataFacts,
+    Measure,
+    PeakMemory,
+    PriorFacts,
+    Result,
+    Seconds,
+    said_alike,
+)
+from pubench_core.results.result import Stored
+from pubench_core.specs import RunSpec
+
+from .files import read_rows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Row = Mapping[str, Any]
+#: Columns that say which spec a run had, except for its seed.
+_OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "preset", "settings")
+#: What is set in a row's ``settings``: the name before each ``=``.
+_NAME = re.compile(r"(?:^| )([A-Za-z_][\w.]*)=")
+_SECTIONS = frozenset(RunSpec.model_fields)
+#: Sections of a spec that say what the problem is, not what the method does.
+_OF_THE_PROBLEM = frozenset({"data", "mechanism", "validation", "prior"})
+#: Measures of rows are percents of four decimals.
+ROUNDED = 1e-6
+#: Half a row of ten thousand: what is computed of several of them differs by less where they say the same.
+_ALIKE = 5e-5
+#: What is to be known of a row's seconds.
+WHOLE_RUNS = "seconds of rows are of whole runs, scoring included"
+_NO_VALUE = "the rows have no value"
+
+
+@dataclass(frozen=True)
+class RowRuns:
+    """Runs of a file of rows or board."""
+
+    runs: tuple[RunResult, ...]
+    """in the order of the file"""
+    studies: Mapping[str, frozenset[str]]
+    """run id -> studies that it is of"""
+    draws: frozenset[str]
+    """ids of runs that are draws of hyper-parameters"""
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all studies, in order."""
+        return sorted({name for names in self.studies.values() for name in names})
+
+
+def read_runs(path: Path) -> RowRuns:
+    """The runs of a file of rows, or of the folder of a dated board; raises what ``each_run`` raises."""
+    notes, runs, draws = list[str](), [], set[str]()
+    studies: dict[str, frozenset[str]] = {}
+    for run, rows in each_run(path, notes):
+        runs.append(run)
+        studies[run.run_id] = frozenset(row["study"] for row in rows if row["study"])
+        if rows[0].get("draw"):
+            draws.add(run.run_id)
+    return RowRuns(tuple(runs), studies, frozenset(draws), tuple(notes))
+
+
+def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row]]]:
+    """Each run of a file of rows, or of the folder of a dated board, with its rows. ``notes`` gets what is to be known
+    of them. Specs are what the installed plugins make of method, preset and settings.
+
+    Raises RequestError if the file cannot be read, or is none of rows.
+    """
+    frame = read_rows(path)
+    shares, by_run = _shares(frame), frame.groupby("run_id", sort=False).indices
+    older, read, specs = 0, 0, _Specs()
+    for run_id, places in by_run.items():
+        mine: list[Row] = [_plain(row) for row in frame.iloc[places].to_dict("records")]
+        older += mine[0].get("revision") != str(ENGINE_REVISION)
+        try:
+            spec, oracle = specs.of(mine[0])
+        except (RequestError, PluginError) as error:
+            notes.append(f"{path.name}: run {run_id} is left out: {error}")
+            continue
+        read += 1
+        result = _result(str(run_id), mine, spec, shares.get(_test_part(mine[0])), oracle=oracle)
+        yield RunResult(result, path, reused=True), mine
+    notes.append(WHOLE_RUNS)
+    if older:
+        notes.append(
+            f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
+            "an unknown one"
+        )
+    if specs.other:
+        notes.append(
+            f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
+            "commands shown for them are of the installed version"
+        )
+    if not read:
+        raise RequestError(f"{path} holds no row of a method and data set that are installed")
+
+
+def _plain(row: Mapping[Any, Any]) -> Row:
+    """A row with None for what is not there."""
+    return {str(name): None if value != value or str(value) == "<NA>" else value for name, value in row.items()}
+
+
+@dataclass
+class _Specs:
+    """Specs of rows, resolved once for all seeds. ``other``: run ids that what is installed does not give."""
+
+    other: set[str] = field(default_factory=set)
+    _known: dict[tuple[Any, ...], tuple[RunSpec, bool, bool]] = field(default_factory=dict)
+
+    def of(self, row: Row) -> tuple[RunSpec, bool]:
+        """The spec, and whether the method is granted true labels. Raises RequestError, PluginError."""
+        key = tuple(row.get(name) for name in _OF_A_SPEC)
+        if key not in self._known:
+            self._known[key] = self._resolved(row)
+        spec, other, oracle = self._known[key]
+        if other:
+            self.other.add(row["run_id"])
+        return spec.model_copy(update={"seed": row["seed"]}), oracle
+
+    def _resolved(self, row: Row) -> tuple[RunSpec, bool, bool]:
+        """The spec, whether it is that of another run than the row names, and whether the method is an oracle."""
+        from pubench_cli.yaml_layers import assigned
+        from pubench_core.engine.resolve import resolve  # torch, which records do not need
+
+        plain = {
+            "method.key": row["method"],
+            "method.preset": row["preset"] or None,
+            "data.key": row["data"],
+            "data.scheme": row["scheme"],
+            "mechanism.key": row["mechanism"],
+            "mechanism.c": row["c"],
+            "mechanism.positive_rate": row.get("positive_rate"),
+            "prior": row["prior_from"],
+            "seed": row["seed"],
+        }
+        layer = assigned(*(f"{name}={value}" for name, value in plain.items() if value is not None))
+        plan = resolve([layer, assigned(*assignments(row["settings"]))], registry())
+        return plan.spec, plan.run_id != row["run_id"], _is_oracle(plan.spec)
+
+
+def _is_oracle(spec: RunSpec) -> bool:
+    from pubench_core.engine.resolve_method import method_class
+    from pubench_core.plugins.info import MethodInfo
+
+    implementation = method_class(registry().find(MethodInfo, spec.method.key))
+    return "truth" in implementation.requires(implementation.Config.model_validate(spec.method.config))
+
+
+def _set(settings: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of what a row's ``settings`` say."""
+    found = list(_NAME.finditer(settings))
+    ends = [*(each.start() for each in found[1:]), len(settings)]
+    return ((each[1], settings[each.end() : end]) for each, end in zip(found, ends, strict=False))
+
+
+def assignments(settings: str) -> Iterator[str]:
+    """``validation.fraction=0.01 lr=0.1`` as fields of a spec.
+
+    >>> list(assignments("validation.fraction=0.01 lr=0.1 hidden=[300, 300]"))
+    ['validation.fraction=0.01', 'method.config.lr=0.1', 'method.config.hidden=[300, 300]']
+    >>> list(assignments(""))
+    []
+    """
+    for name, value in _set(settings):
+        yield f"{name if name.partition('.')[0] in _SECTIONS else f'method.config.{name}'}={value}"
+
+
+def row_name(method: str, settings: str, *, drawn: bool) -> str:
+    """The method with what was set of it beyond its preset. ``drawn``: hyper-parameters are draws, and no part of it.
+
+    >>> row_name("naive", "base=trees validation.fraction=0.01", drawn=False)
+    'naive base=trees'
+    >>> row_name("nnpu", "lr=0.1 method.calibrate=off", drawn=True)
+    'nnpu calibrate=off'
+    """
+    mine = [
+        f"{name.removeprefix('method.')}={value}"
+        for name, value in _set(settings)
+        if name.partition(".")[0] not in _OF_THE_PROBLEM and (not drawn or "." in name)
+    ]
+    return " ".join([method, *mine])
+
+
+# -------------------------------------------------------------------- a result
+
+
+def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None, *, oracle: bool) -> Any:
+    """What rows say of a run. Facts that they do not have are not there: counts, warnings, the digest of the data."""
+    first = rows[0]
+    selected = next((row["criterion"] for row in rows if row["criterion_selected"]), first["criterion"])
+    criteria = {row["criterion"]: _criterion(row, share) for row in rows}
+    seconds = first["seconds"]
+    selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
+    fields: dict[str, Any] = {
+        "run_id": run_id,
+        "code": Code(hash=first["code"], parts=_parts(first), versions={}),
+        "spec": spec.model_copy(update={"selection": selection}),
+        "oracle": oracle,
+        "selected": selected,
+        "criteria": criteria,
+        "data": _partial(DataFacts, prior=PriorFacts(given=first["prior"]), digest=""),
+        "epochs": first["epochs"],
+        "seconds": _partial(Seconds, total=seconds, training=seconds),
+        "peak_memory": PeakMemory(bytes=first["memory_bytes"], what="as the rows say"),
+        "warnings": (),
+        "device": "",
+        "threads": first["threads"],
+        "at_once": first["at_once"],
+        "finished_at": "",
+    }
+    return _partial(Result, **fields)
+
+
+def _parts(row: Row) -> dict[str, str]:
+    """The part of a run's code that rows name: the engine; files from before ``revision`` name none."""
+    return {"engine": f"revision {row['revision']}"} if row.get("revision") else {}
+
+
+def _partial(kind: type[Stored], **known: Any) -> Any:
+    """An object with these fields only: reading one that the rows do not have is an error, not a made-up value."""
+    return kind.model_construct(_names_of(tuple(known)), **known)
+
+
+@cache
+def _names_of(fields: tuple[str, ...]) -> set[str]:
+    """The same set for every object, which takes as much memory as the object."""
+    return set(fields)
+
+
+@cache
+def _measure(value: float | None) -> Measure:
+    return Measure(undefined=_NO_VALUE) if value is None else Measure(value=value)
+
+
+def _criterion(row: Row, share: float | None) -> CriterionResult:
+    oracle = row["criterion_oracle"]
+    values = {name.removeprefix("test_"): value for name, value in row.items() if name.startswith("test_")}
+    if row["epoch"] is None and all(value is None for value in values.values()):
+        return CriterionResult(oracle=oracle, undefined=_NO_VALUE)
+    found: CriterionResult = _partial(  # validation would copy the measures
+        CriterionResult,
+        oracle=oracle,
+        value=row.get("criterion_value"),
+        epoch=row["epoch"],
+        warnings=_alike(row, share),
+        measures={"test": {name: _measure(value) for name, value in values.items()}},
+    )
+    return found
+
+
+def _alike(row: Row, share: float | None) -> tuple[str, ...]:
+    """The engine's warning that every row is decided alike, in short, where the measures say so.
+
+    ``share``: of positives among the test rows. With a recall of 1, accuracy and precision are equal where no negative
+    is decided negative; with a recall of 0, accuracy is the share of negatives where nothing is decided positive.
+    """
+    accuracy, precision, recall = (row.get(f"test_{name}") for name in ("accuracy", "precision", "recall"))
+    if accuracy is None or precision is None or recall is None:
+        return ()
+    if recall == 1 and accuracy < 1 and abs(accuracy - precision) < _ALIKE:
+        return (said_alike("test", positive=True),)
+    if recall == 0 and share is not None and abs(accuracy - (1 - share)) < _ALIKE:
+        return (said_alike("test", positive=False),)
+    return ()
+
+
+def _shares(rows: DataFrame) -> dict[tuple[str, ...], float]:
+    """Share of positives among the test rows, by what decides them: accuracy, precision and recall imply it.
+
+    accuracy = 1 - share (1 - 2 recall + recall / precision). The median over rows that have some recall.
+    """
+    found: dict[tuple[str, ...], list[float]] = {}
+    names = ["test_accuracy", "test_precision", "test_recall"]
+    if not {*names} <= {*rows.columns}:
+        return {}
+    some = rows[(rows["test_recall"] > 0) & (rows["test_precision"] > 0) & (rows["test_accuracy"] < 1)]
+    for row in some.to_dict("records"):
+        accuracy, precision, recall = (row[name] for name in names)
+        share = (1 - accuracy) / (1 - 2 * recall + recall / precision)
+        found.setdefault(_test_part(row), []).append(share)
+    return {part: statistics.median(shares) for part, shares in found.items()}
+
+
+def _test_part(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """What decides the share of positives among the test rows: classes and test part are settings of the data."""
+    of_data = (one for one in assignments(row["settings"]) if one.startswith("data."))
+    return row["data"], row["scheme"], str(row["seed"]), *of_data

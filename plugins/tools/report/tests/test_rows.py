@@ -1,0 +1,141 @@
+"""One frame of runs, whatever holds them: records, results.parquet, files of rows, boards."""
+
+from __future__ import annotations
+
+import ast
+import csv
+from pathlib import Path
+
+import pandas
+import pytest
+from pubench_report.results import load_results
+from pubench_report.rows import BOARD, COLUMNS, FILE, as_file, file_rows, read_rows, types
+from pubench_report.rows.parquet import write_parquet
+from pubench_report.rows.runs import read_runs
+
+import pubench
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+
+ROOT = Path(__file__).parents[4]
+KEY = ["run_id", "criterion"]
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # of runs with one epoch
+]
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows") / "results"
+    pubench.compare(
+        ["upu", "nnpu"],
+        data="digits",
+        seeds=2,
+        config={"epochs": 1},
+        tracking=False,
+        threads=1,
+        results=folder,
+        progress=False,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame(records: Path) -> pandas.DataFrame:
+    return read_rows(records)
+
+
+def test_a_row_is_a_run_under_one_criterion_with_fractions(records: Path, frame: pandas.DataFrame) -> None:
+    runs = load_results(records)
+    assert len(frame) == sum(len(run.result.criteria) for run in runs)
+    for run in runs:
+        mine = frame[(frame["run_id"] == run.run_id) & frame["criterion_selected"]].iloc[0]
+        assert mine["test_accuracy"] == run.test["accuracy"]
+        assert (mine["memory_bytes"], mine["seed"]) == (run.result.peak_memory.bytes, run.result.spec.seed)
+
+
+def test_results_parquet_gives_the_same_rows(records: Path, frame: pandas.DataFrame) -> None:
+    assert write_parquet(records / "results.parquet") == ()
+    found = read_rows(records / "results.parquet")
+    shared = [name for name in found.columns if name in frame.columns]
+    assert {"test_accuracy", "validation_pa", "c", "prior", "warnings"} <= {*shared}
+    one, other = (rows.sort_values(KEY, ignore_index=True)[shared] for rows in (found, frame))
+    pandas.testing.assert_frame_equal(one, other)
+
+
+def test_a_file_of_rows_gives_the_same_rows(frame: pandas.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, list(types(FILE)))
+        writer.writeheader()
+        writer.writerows(file_rows(frame))
+    found = read_rows(path)
+    for name in found.columns:
+        if found[name].dtype == "float64":
+            assert (found[name] - frame[name]).abs().fillna(0).max() < 0.006, name  # files round
+            assert found[name].isna().equals(frame[name].isna())
+        elif name != "memory_bytes":
+            assert found[name].tolist() == frame[name].tolist(), name
+    assert [run.run_id for run in read_runs(path).runs] == [*dict.fromkeys(frame["run_id"])]
+
+
+def test_what_is_written_as_a_file_is_read_as_it_was() -> None:
+    for path in sorted((ROOT / "benchmarks" / "results").glob("study-*.csv"))[:4]:
+        rows = read_rows(path)
+        texts = pandas.read_csv(path, dtype=str, keep_default_na=False)
+        written = pandas.DataFrame(file_rows(rows))
+        for name in registry().headline():
+            assert written[name].map(float, na_action="ignore").equals(texts[name].map(float, na_action="ignore"))
+        assert written["prior"].tolist() == texts["prior"].tolist()
+        assert written["peak_mib"].tolist() == texts["peak_mib"].tolist()
+
+
+def test_every_committed_file_and_board_can_be_read() -> None:
+    files = sorted((ROOT / "benchmarks" / "results").glob("study-*.csv"))
+    together = read_rows(*files, ROOT / "boards" / "2026.11")
+    assert together["test_accuracy"].between(0, 1).sum() > 6000
+    assert list(as_file(read_rows(ROOT / "boards" / "2026.11"), BOARD).columns) == list(types(BOARD))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("auc", "101", "auc must be a number from 0 to 100, got '101'"),
+        ("seconds", "", "seconds must be a number of 0 or more, got ''"),
+        ("epochs", "1.5", "epochs must be a whole number of 0 or more, got '1.5'"),
+        ("selected", "yes", "selected must be True or False, got 'yes'"),
+    ],
+)
+def test_an_impossible_value_is_refused_with_its_line(
+    frame: pandas.DataFrame, tmp_path: Path, column: str, value: str, message: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    rows = file_rows(frame)
+    pandas.DataFrame([rows[0], {**rows[1], column: value}]).to_csv(path, index=False)
+    with pytest.raises(RequestError, match="line 3: " + message):
+        read_rows(path)
+
+
+def test_columns_are_declared_once() -> None:
+    assert len({column.name for column in COLUMNS}) == len(COLUMNS)
+    assert all(column.meaning for column in COLUMNS)
+
+
+def test_nobody_else_declares_the_columns_of_a_row() -> None:
+    """A tuple or dictionary of texts that are mostly columns of rows is a second schema."""
+    known = {name for column in COLUMNS for name in (column.name, column.in_file)} | {*registry().headline()}
+    found = []
+    for file in [*ROOT.glob("plugins/tools/*/src/**/*.py"), *ROOT.glob("pubench_*/src/**/*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            items = (
+                node.keys
+                if isinstance(node, ast.Dict)
+                else node.elts
+                if isinstance(node, (ast.Tuple, ast.List))
+                else []
+            )
+            texts = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+            if len(texts) >= 12 and sum(text in known for text in texts) > 0.8 * len(texts):
+                found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert found == []
