@@ -63,17 +63,17 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
     return sorted(file_rows(typed(found, [*names(FILE), *measures])), key=_place)
 
 
-def added(file: Path, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of runs, and those of a file's rows that are of other runs."""
+def added(file: Path, found: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns in the order of a file, new ones last; rows of runs, and those of the file that are of other runs."""
     with file.open(newline="") as lines:
         reader = csv.DictReader(lines)
-        stored = reader.fieldnames or ()
-        if [name for name in COLUMNS if name in stored] != list(stored) or not {*RUN, "criterion"} <= {*stored}:
+        stored = list(reader.fieldnames or ())
+        if not {*RUN, "criterion"} <= {*stored} <= {*COLUMNS}:
             sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it again")
         known = {_run(row) for row in found}
         older = [{**dict.fromkeys(COLUMNS, ""), **row} for row in reader if _run(row) not in known]
     print(f"{len({_run(row) for row in older})} runs stay as {file} has them", file=sys.stderr)
-    return sorted([*older, *found], key=_place)
+    return [*stored, *(name for name in COLUMNS if name not in stored)], sorted([*older, *found], key=_place)
 
 
 def _run(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,11 +91,11 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="keep its rows of runs that the folder has no record of")
     parser.add_argument("--study", help="its name, where the folder holds several")
     options = parser.parse_args()
-    found = rows(options.results, options.study)
+    columns, found = list(COLUMNS), rows(options.results, options.study)
     if options.add:
-        found = added(options.out, found)
+        columns, found = added(options.out, found)
     with options.out.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(found)
 

@@ -67,16 +67,16 @@ def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(recorded: Path)
     rows = study_rows.rows(recorded, None)
     results = {record.result.run_id: record.result for record in RecordStore(recorded).all().readable}
     assert len(results) == 3
-    assert {row["seed"] for row in rows} == {2, 25}
+    assert {row["seed"] for row in rows} == {"2", "25"}
     for run_id in {row["run_id"] for row in rows}:
         mine = {row["criterion"]: row for row in rows if row["run_id"] == run_id}
         assert set(mine) == set(results[run_id].criteria)
-        assert [name for name, row in mine.items() if row["selected"]] == ["f1"]
+        assert [name for name, row in mine.items() if row["selected"] == "True"] == ["f1"]
         for name, row in mine.items():
             criterion = results[run_id].criteria[name]
             value = criterion.measures["test"]["accuracy"].value if criterion.measures else None
-            assert row["accuracy"] == ("" if value is None else pytest.approx(100 * value, abs=5e-5))
-            assert (row["epoch"], row["criterion_oracle"]) == (criterion.epoch, criterion.oracle)
+            assert row["accuracy"] == ("" if value is None else str(round(100 * value, 4)))
+            assert (row["epoch"], row["criterion_oracle"]) == (str(criterion.epoch or ""), str(criterion.oracle))
 
 
 def test_rows_say_what_was_set_beyond_preset_and_data_set(recorded: Path) -> None:
@@ -86,8 +86,6 @@ def test_rows_say_what_was_set_beyond_preset_and_data_set(recorded: Path) -> Non
 
 
 def test_rows_have_the_engine_revision_unless_their_tree_was_uncommitted(recorded: Path) -> None:
-    for record in RecordStore(recorded).all().readable:
-        assert study_rows.revision_of(record.result) == str(ENGINE_REVISION)
     for row in study_rows.rows(recorded, None):
         assert row["revision"] == ("" if row["commit"].endswith("-dirty") else str(ENGINE_REVISION))
 
@@ -254,7 +252,8 @@ def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(recorde
     """Rows do not say which arrays were read, and their measures are rounded: neither is a contradiction."""
     mine = study_rows.rows(recorded, None)
     others = [
-        row | {"method": "pn", "settings": "validation.fraction=0.05", "run_id": f"{row['seed']:016x}"} for row in mine
+        row | {"method": "pn", "settings": "validation.fraction=0.05", "run_id": f"{int(row['seed']):016x}"}
+        for row in mine
     ]
     store(tmp_path / "rows.csv", study_rows.COLUMNS, [*mine, *others])
     said: list[str] = []

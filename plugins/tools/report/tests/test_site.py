@@ -541,7 +541,7 @@ def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: 
     ("arguments", "words"),
     [
         (["nowhere"], "nowhere does not exist; expected a folder of records, a file of rows (.csv) or a dated board"),
-        (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
+        (["other.csv"], "other.csv is no file of rows: it lacks the column run_id"),
         (["empty"], "found no finished run to publish in empty"),
         (["rows"], "to publish in rows; files of rows must be named themselves: rows/study-one.csv and 1 more"),
         (["results", "--out", "taken"], "taken exists and is not a site of pubench"),
