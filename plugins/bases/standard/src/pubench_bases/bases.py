@@ -1,9 +1,9 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
-``trees`` (extremely randomized), ``forest`` (random), ``boosting`` and ``logistic`` are scikit-learn's. ``lightgbm``
-and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a callable that takes the
-configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes
-``sample_weight``.
+``trees`` (extremely randomized), ``forest`` (random), ``boosting``, ``logistic`` and ``unscaled-logistic`` are
+scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a
+callable that takes the configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose
+``fit`` takes ``sample_weight``.
 
 Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
 strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
@@ -195,6 +195,37 @@ class LogisticBase(Base):
         return Linear(weights, float(fitted.intercept_[0] - weights @ mean))
 
 
+class UnscaledLogisticConfig(MethodConfig):
+    """Hyper-parameters of logistic regression on features as they are."""
+
+    inverse_penalty: float = Field(1.0, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
+    solver: Literal["lbfgs", "liblinear"] = Field(
+        "lbfgs", description="liblinear penalizes the intercept too; both as scikit-learn has them"
+    )
+    tolerance: float = Field(
+        1e-6, gt=0, description="of the solver; lbfgs stops here where scikit-learn 1.2 did at its default, 1e-4"
+    )
+    max_iter: int = Field(1000, ge=1, description="steps of the solver at most")
+
+
+class UnscaledLogisticBase(Base):
+    """Logistic regression on the features as they are, which published code of biased labels runs."""
+
+    Config = UnscaledLogisticConfig
+    model = Linear
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        c = self.config
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # where the published code stops is its result
+            fitted = LogisticRegression(C=c.inverse_penalty, solver=c.solver, tol=c.tolerance, max_iter=c.max_iter)
+            fitted.fit(x.astype(np.float64), y, weight)
+        return Linear(fitted.coef_[0], float(fitted.intercept_[0]))
+
+
 class LightGBMBase(Base):
     """LightGBM's trees."""
 
@@ -302,6 +333,7 @@ BASES: dict[str, type[Base]] = {
     "forest": ForestBase,
     "boosting": BoostingBase,
     "logistic": LogisticBase,
+    "unscaled-logistic": UnscaledLogisticBase,
     "lightgbm": LightGBMBase,
     "xgboost": XGBoostBase,
 }

@@ -34,8 +34,8 @@ class BaseConfig(MethodConfig):
 
     base: str = Field(
         "trees",
-        description="classifier that is trained: trees, forest, boosting, logistic; lightgbm, xgboost (extras); or "
-        "package.module:callable",
+        description="classifier that is trained: trees, forest, boosting, logistic, unscaled-logistic; lightgbm, "
+        "xgboost (extras); or package.module:callable",
     )
     base_config: dict[str, Any] = Field(
         default_factory=dict, description="hyper-parameters of the base; those not given have its defaults"
