@@ -18,11 +18,13 @@ FloatArray = npt.NDArray[np.float64]
 class Mechanism(ABC):
     """One labeling mechanism in one of its variants.
 
+    ``counted``: whether exactly ``floor(c |P|)`` positives get a label; False if :meth:`label` draws how many.
     ``purity``: share of the labeled rows that are positive, β of Jain et al. (AAAI 2017), in (0, 1]. Below 1,
     :meth:`mislabel` draws the negatives that are labeled as well; no method is given this number.
     """
 
     purity: float = 1.0
+    counted: bool = True
 
     def __init__(self, variant: str) -> None:
         self.variant = variant
@@ -39,6 +41,17 @@ class Mechanism(ABC):
 
         ``posterior_logit``: (m,) of :meth:`posterior_logit`, given to mechanisms whose info says ``needs_posterior``.
         """
+
+    def label(
+        self,
+        x_pos: npt.NDArray[Any],
+        posterior_logit: FloatArray | None,
+        c: float,
+        n: int,
+        rng: np.random.Generator,
+    ) -> IntArray:
+        """Positions of the positives that get a label where the request has c; ``n`` = floor(c m) by :meth:`choose`."""
+        return self.choose(x_pos, posterior_logit, n, rng)
 
     def posterior_logit(
         self,

@@ -125,8 +125,11 @@ def generate(
     test_fraction: float,
     seed: int,
     noise: Noise | None = None,
+    counted: bool = True,
 ) -> Split:
     """The labeled split of one seed in one of the schemes of PU-Bench, for data of which every true label is known.
+
+    ``counted``: whether ``choose`` must name as many rows as it was given a number for, or draws how many.
 
     Raises RequestError if no positive is in the training pool, or ``c`` labels nobody there.
     """
@@ -147,8 +150,8 @@ def generate(
             value=c,
         )
     return Split(
-        train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0), noise),
-        validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1), noise),
+        train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0), noise, counted),
+        validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1), noise, counted),
         test_rows=test,
     ).permuted(seed)
 
@@ -168,6 +171,7 @@ def _labeled_part(
     c: float,
     rng: np.random.Generator,
     noise: Noise | None,
+    counted: bool,
 ) -> Part:
     """``rows`` with N_l labels, for positives or, under noise, also for negatives.
 
@@ -185,19 +189,26 @@ def _labeled_part(
         )
     labeled = np.zeros(len(rows), dtype=bool)
     if n - wrong:
-        labeled[positives[chosen(choose, pool, rows[positives], n - wrong, rng)]] = True
+        found = chosen(choose, pool, rows[positives], n - wrong, rng, counted=counted)
+        labeled[positives[found]] = True
     if noise is not None and wrong:
         labeled[negatives[chosen(noise.choose, pool, rows[negatives], wrong, rng, "negatives")]] = True
     return Part(rows, labeled)
 
 
 def chosen(
-    choose: Chooser, pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator, of: str = "positives"
+    choose: Chooser,
+    pool: IntArray,
+    rows: IntArray,
+    n: int,
+    rng: np.random.Generator,
+    of: str = "positives",
+    counted: bool = True,
 ) -> IntArray:
     """Positions into ``rows`` of the ``n`` that the mechanism labels; PluginError if it chooses one repeatedly."""
     found = choose(pool, rows, n, rng)
-    if (distinct := len(np.unique(found))) != n:
-        raise PluginError(f"the mechanism chose {distinct} distinct {of} instead of {n}")
+    if (distinct := len(np.unique(found))) != (n if counted else len(found)):
+        raise PluginError(f"the mechanism chose {distinct} distinct {of} instead of {n if counted else len(found)}")
     return found
 
 

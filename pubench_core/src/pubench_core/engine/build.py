@@ -170,7 +170,9 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
                 logit = choice.mechanism.posterior_logit(x, y, pool, rows, cache, preprocess=preprocess)
         x_pos = fitted[0].apply(data.x[rows])
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
-            return choice.mechanism.choose(x_pos, logit, n, rng)
+            if spec.mechanism.c is None:
+                return choice.mechanism.choose(x_pos, logit, n, rng)
+            return choice.mechanism.label(x_pos, logit, spec.mechanism.c, n, rng)
 
     def mislabel(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
@@ -197,7 +199,11 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         # labels are chosen before the validation part is carved from P and U, which the pool does not have
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     assert spec.mechanism.c is not None
-    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
+    counted = choice.mechanism.counted
+    split = generate(
+        data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, counted=counted, **sizes
+    )
+    return split, fitted[0]
 
 
 class Sizes(TypedDict):

@@ -1,5 +1,7 @@
 """Labeling mechanisms: what they are. The draws are in :mod:`pubench_mechanisms.draws`."""
 
+from functools import partial
+
 from pubench_core import MechanismInfo, Reference, hookimpl
 
 _HERE = "pubench_mechanisms.draws"
@@ -16,6 +18,16 @@ _PUSB = Reference(
     title="Learning from Positive and Unlabeled Data with a Selection Bias",
     venue="ICLR",
     year=2019,
+)
+_TEISSEYRE = partial(
+    MechanismInfo,
+    reference=Reference(
+        authors="Teisseyre, Martens, Bekker, Davis",
+        title="Learning from biased positive-unlabeled data via threshold calibration",
+        venue="AISTATS",
+        year=2025,
+        url="https://proceedings.mlr.press/v258/teisseyre25a.html",
+    ),
 )
 _JAIN = Reference(
     authors="Jain, White, Radivojac",
@@ -102,5 +114,36 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             follows="PULP, scenario 2; three components with diagonal covariances, which the source does not name",
             load="pubench_mechanisms.representative:LeastRepresentative",
             assumption="SAR",
+        ),
+        _TEISSEYRE(
+            key="teisseyre-s1",
+            name="AISTATS 2025, S1",
+            summary="each positive is labeled with probability c, independently; published: c = .1",
+            load="pubench_mechanisms.independent:Even",
+            assumption="SCAR",
+        ),
+        _TEISSEYRE(
+            key="teisseyre-s2",
+            name="AISTATS 2025, S2",
+            summary="each positive is labeled with probability c p(x), independently; published: c = .1",
+            load="pubench_mechanisms.independent:Proportional",
+            assumption="SAR",
+            needs_posterior=True,
+        ),
+        _TEISSEYRE(
+            key="teisseyre-s3",
+            name="AISTATS 2025, S3",
+            summary="the probability of a label falls slightly with p(x), from c; published: c = .18242552380635635",
+            load="pubench_mechanisms.independent:Falling",
+            assumption="SAR",
+            needs_posterior=True,
+        ),
+        _TEISSEYRE(
+            key="teisseyre-s4",
+            name="AISTATS 2025, S4",
+            summary="the probability of a label falls with the log-odds of p(x), from c to 0; published: c = .5",
+            load="pubench_mechanisms.independent:FallingToZero",
+            assumption="SAR",
+            needs_posterior=True,
         ),
     ]
