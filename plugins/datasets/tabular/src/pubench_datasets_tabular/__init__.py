@@ -275,6 +275,30 @@ _OPENML = DatasetInfo(
 )
 
 
+_TEISSEYRE = DatasetInfo(
+    key="teisseyre2025",
+    name="Tables of AISTATS 2025",
+    summary="15 tables of UCI and OpenML, two classes each, as the published comparison under biased labels has them",
+    load="pubench_datasets_tabular.teisseyre:SuiteTable",
+    family="tabular",
+    reference=Reference(
+        authors="Teisseyre, Martens, Bekker, Davis",
+        title="Learning from biased positive-unlabeled data via threshold calibration",
+        venue="AISTATS",
+        year=2025,
+        url="https://proceedings.mlr.press/v258/teisseyre25a.html",
+    ),
+    modality="tabular",
+    classes=("rest", "positive"),
+    positive=(1,),
+    negative=(0,),
+    backbone="mlp",
+    source="the repository TimoM99/PUBiasCalibration, folder data/datasets, commit ae378c1",
+    license="Apache-2.0 (repository); the tables have terms of their own",
+    tasks="teisseyre2025/TABLE",
+)
+
+
 @hookimpl
 def pubench_datasets() -> list[DatasetInfo]:
-    return [*_BENCHMARKS, *_JAIN, _OPENML]
+    return [*_BENCHMARKS, *_JAIN, _OPENML, _TEISSEYRE]
