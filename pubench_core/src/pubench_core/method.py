@@ -62,6 +62,14 @@ class Method(ABC, Generic[ConfigT]):
         """Whether ``fit`` and ``decision_function`` take missing values (NaN). If not, medians stand for them."""
         return False
 
+    @classmethod
+    def takes_sparse(cls, config: ConfigT) -> bool:
+        """Whether ``fit`` and ``decision_function`` take sparse rows, as a tensor of layout ``torch.sparse_csr``.
+
+        If not, they get dense ones, a batch at a time.
+        """
+        return False
+
     def assemble(self, build: NetworkBuilder) -> None:
         """Sets the attributes that ``scored_by`` names, untrained, before a saved model is put back.
 

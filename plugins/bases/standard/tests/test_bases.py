@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_bases import trees
 from pubench_bases.bases import BASES, Base, base_of
 from pubench_bases.fitting import balanced
 from pubench_bases.models import Categories, Mean, Model
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -82,6 +85,23 @@ def test_boosting_splits_categories_as_scikit_learn_does() -> None:
     expected = theirs.predict_proba(np.column_stack([other[:, 3:].argmax(axis=1), other[:, :3]]))[:, 1]
     np.testing.assert_allclose(model.probability(other), expected, atol=2e-6)
     assert (model.state_dict()["subset"] >= 0).any()
+
+
+@pytest.mark.parametrize("name", [name for name, base in BASES.items() if base.takes_sparse])
+@pytest.mark.parametrize("gathered", [1 << 22, 50])
+def test_sparse_rows_score_as_the_dense_rows_do(name: str, gathered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "_GATHERED", gathered)
+    x, y = table()
+    x[np.random.default_rng(2).random(x.shape) < 0.7] = 0
+    model = base_of(name, {"min_samples_leaf": 5} if name != "logistic" else {}).fit(csr_matrix(x), y, balanced(y), 3)
+    np.testing.assert_array_equal(model.probability(csr_matrix(x)), model.probability(x))
+    assert roc_auc_score(y, model.probability(x)) > 0.7
+
+
+def test_the_penalty_of_sparse_rows_does_not_depend_on_their_unit() -> None:
+    x, y = table()
+    one, thousand = (base_of("logistic", {}).fit(csr_matrix(k * x), y, balanced(y), 3) for k in (1, 1000))
+    np.testing.assert_allclose(one.probability(x), thousand.probability(1000 * x), atol=1e-4)
 
 
 def test_a_category_that_training_did_not_have_is_missing() -> None:

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 from pubench_evaluate.scored_rows import scored_rows
 from pubench_sklearn.estimator import EXPECTED_FAILED_CHECKS
+from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -194,6 +196,72 @@ class TestFrames:
         assert found["seen"] == found["patient_id"] == 0
         assert found["mean radius"] > found["noise"] > 0
         assert not hasattr(pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled), "feature_importances_")
+
+
+#: Two topics that share words; a post of topic 1 is of the first with a chance of .4.
+WORDS = [f"word{k}" for k in range(60)]
+
+
+def posts(n=600, seed=0):
+    """(texts, who is labeled, who is positive)."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.4
+    start = np.where(positive, 0, 25)
+    texts = [" ".join(WORDS[first + k] for k in rng.integers(35, size=8)) for first in start]
+    return np.array(texts), positive & (rng.random(n) < 0.5), positive
+
+
+class TestSparse:
+    @pytest.mark.parametrize(
+        ("method", "config"),
+        [
+            ("naive", {"base": "logistic"}),
+            ("naive", {"base_config": {"n_estimators": 20, "min_samples_leaf": 2}}),
+            ("pu-bagging", {"n_estimators": 20}),
+            ("pu-bagging", {"n_estimators": 5, "base": "sklearn.naive_bayes:MultinomialNB"}),
+            ("elkan-noto", {"base": "logistic"}),
+            ("two-step", {"base": "logistic"}),
+            ("puet", {"prior": 0.4, "n_estimators": 20}),
+            ("nnpu", {"prior": 0.4, "epochs": 5}),
+        ],
+    )
+    def test_a_pipeline_on_texts(self, method, config):
+        texts, labeled, _ = posts()
+        model = make_pipeline(TfidfVectorizer(), pubench.PUClassifier(method, **config)).fit(texts, labeled)
+        new, _, truth = posts(seed=1)
+        assert roc_auc_score(truth, model.decision_function(new)) > 0.85
+        kept = "sparse" if method not in ("puet", "nnpu") else "dense, a batch at a time"
+        assert f"{method} is given sparse rows {kept}" in model[-1].notes_
+        x = model[0].transform(new)
+        for same in (x.tocoo(), x.toarray()):
+            np.testing.assert_array_equal(model[-1].decision_function(same), model.decision_function(new))
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(new), model.predict(new))
+
+    def test_a_classic_makes_no_dense_table_and_a_method_that_needs_one_names_what_to_put_between(self):
+        rng, n = np.random.default_rng(0), 3_000
+        positive = np.arange(n) < 1_000
+        wide = random_array((n, 200_000), density=1e-5, rng=rng, format="csr")  # 2.4 GB if it was dense
+        x = hstack([csr_array(np.where(positive, rng.random(n), 0)[:, None]), wide]).tocsr()
+        labeled = positive & (rng.random(n) < 0.5)
+        with pytest.raises(ValueError, match=r"2\.\d+ GB as the dense table that this needs; put .* TruncatedSVD"):
+            pubench.PUClassifier("puet", prior=0.4).fit(x, labeled)
+        model = pubench.PUClassifier("naive", base="logistic").fit(x, labeled)
+        assert roc_auc_score(positive, model.decision_function(x)) > 0.9
+
+    def test_folds_keep_equal_rows_together(self):
+        texts, labeled, _ = posts(300)
+        x = TfidfVectorizer().fit_transform(np.r_[texts, texts[labeled]])
+        y = np.r_[labeled, np.zeros(labeled.sum(), bool)]
+        model = pubench.PUClassifier("naive", base="logistic", cv=3).fit(x, y)
+        scores = model.out_of_fold_scores_
+        np.testing.assert_allclose(scores[: len(texts)][labeled], scores[len(texts) :])
+
+    def test_a_column_that_says_who_is_labeled_is_refused(self):
+        texts, labeled, _ = posts(100)
+        x = hstack([TfidfVectorizer().fit_transform(texts), csr_array(labeled[:, None].astype(float))])
+        with pytest.raises(ValueError, match="is there exactly where rows are labeled"):
+            pubench.PUClassifier("naive", base="logistic").fit(x, labeled)
 
 
 class TestScikitLearn:

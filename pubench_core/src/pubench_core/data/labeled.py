@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..specs import Scheme
 from ..specs.fields import short_hash
 from .dataset import PNDataset, fingerprint
+from .sparse import SparseRows
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -60,7 +61,8 @@ def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
 class LabeledData:
     """Rows that come with labels: those of a user's table.
 
-    ``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later).
+    ``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later). Sparse rows
+    have no ``columns``, and so no names.
 
     ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
     column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
@@ -71,7 +73,7 @@ class LabeledData:
     no method. ``scheme``: what the files suggest; two-sample if positives are rows of a file of their own.
     """
 
-    x: npt.NDArray[np.float32]
+    x: npt.NDArray[np.float32] | SparseRows
     labeled: BoolArray
     truth: npt.NDArray[np.int8] | None
     x_test: npt.NDArray[np.float32] | None
@@ -93,7 +95,8 @@ class LabeledData:
     @property
     def digest(self) -> str:
         """16 digits over the arrays and over which features are the values of one category."""
-        named: dict[str, npt.NDArray[Any] | None] = {"x": self.x, "labeled": self.labeled, "truth": self.truth}
+        named: dict[str, npt.NDArray[Any] | None] = {"labeled": self.labeled, "truth": self.truth}
+        named |= self.x.arrays() if isinstance(self.x, SparseRows) else {"x": self.x}
         named |= {"x_test": self.x_test, "truth_test": self.truth_test}
         named |= {"groups": self.groups, "weights": self.weights, "known_negative": self.known_negative}
         arrays = {name: fingerprint(array) for name, array in named.items() if array is not None}
@@ -104,7 +107,7 @@ class LabeledData:
         return PNDataset(
             key=key,
             modality="tabular",
-            x=self.x,
+            x=cast("npt.NDArray[np.float32]", self.x),  # whoever does more than take rows asks which it is
             y=self.truth,
             rows=np.arange(len(self.x)) if self.known_negative is None else np.flatnonzero(~self.known_negative),
             x_test=self.x_test,

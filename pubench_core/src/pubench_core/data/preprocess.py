@@ -6,14 +6,16 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .dataset import IntArray
+from .sparse import SparseRows
 from .store import row_wise_part
 
+Rows = TypeVar("Rows", npt.NDArray[Any], SparseRows)
 FloatArray = npt.NDArray[np.float64]
 #: Bytes of the float64 numbers that are worked on at once.
 _BLOCK = 4 * 2**20
@@ -42,11 +44,16 @@ class Preprocessing:
     bound: FloatArray | None = None
 
     @classmethod
-    def fit(cls, x: npt.NDArray[Any], pool: IntArray, kind: str) -> Preprocessing:
+    def fit(cls, x: npt.NDArray[Any] | SparseRows, pool: IntArray, kind: str) -> Preprocessing:
         """``x``: rows after :func:`row_wise`. ``standardize`` takes mean and deviation of the pool.
 
         A feature that is missing in the whole pool is filled with 0; a constant one is centered and not scaled.
+        Sparse rows are scaled and not centered, which would leave no zero: their mean is taken to be 0.
         """
+        if isinstance(x, SparseRows):
+            deviation = x[pool].deviation()
+            deviation[deviation == 0] = 1.0
+            return cls(kind, None, np.zeros(x.width), deviation) if kind == "standardize" else cls(kind)
         # Only tables may have gaps: data sets are refused with one, and a row-wise kind is for data sets alone.
         may_miss = x.dtype.kind == "f" and x.ndim == 2 and row_wise_part(kind) == "none"
         standardize = kind == "standardize"
@@ -79,12 +86,14 @@ class Preprocessing:
         """The same, with missing values left as NaN."""
         return replace(self, fill=None)
 
-    def apply(self, x: npt.NDArray[Any], *, in_place: bool = False) -> npt.NDArray[Any]:
+    def apply(self, x: Rows, *, in_place: bool = False) -> Rows:
         """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.
 
         ``in_place``: ``x`` is the caller's own and may be written over, which saves a second array where it is float32.
         What is needed besides the arrays is a few MiB.
         """
+        if isinstance(x, SparseRows):
+            return x if self.deviation is None else x.scaled(self.deviation)
         if self.mean is None:
             gaps = self.fill is not None and any(bool(np.isnan(x[rows]).any()) for rows in _row_blocks(x))
             if not gaps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -14,12 +15,13 @@ from ..data.dataset import DataRoot, IntArray, PNDataset, data_root
 from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
+from ..data.sparse import SparseRows
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
 from ..specs import RunSpec, is_one_sample
 from ..specs.run import TEST
-from ..training.views import Features
+from ..training.views import features_of
 from .open import OpenedData, open_data
 from .plan import MechanismChoice, Plan
 from .priors import prior_of, true_prior
@@ -52,6 +54,7 @@ def build_problem(
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
     preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
     pool = preprocessing.apply(pool) if takes_gaps else filled
+    keep_sparse = plan.method.takes_sparse
     test = data.x if data.x_test is None else data.x_test
     if len(test) != len(split.test_rows) or not np.array_equal(split.test_rows, np.arange(len(test))):
         test = test[split.test_rows]  # a copy, which all rows in their order do not need
@@ -69,8 +72,8 @@ def build_problem(
         prior_true=prior_true,
         prior=prior,
         estimate=estimate,
-        features=Features(torch.from_numpy(pool).to(device)),
-        features_test=Features(torch.from_numpy(test).to(device)),
+        features=features_of(pool, device, keep_sparse=keep_sparse),
+        features_test=features_of(test, device, keep_sparse=keep_sparse),
         truth_train=truth.train,
         truth_validation=truth.validation,
         truth_test=truth.test,
@@ -146,8 +149,12 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
 
 
-def _instances(x: npt.NDArray[Any]) -> IntArray:
+def _instances(x: npt.NDArray[Any] | SparseRows) -> IntArray:
     """(n,) numbers that equal rows share. A user's table may have a labeled row a second time, unlabeled."""
+    if isinstance(x, SparseRows):
+        ends = zip(x.starts[:-1], x.starts[1:], strict=True)
+        texts = [x.columns[a:b].tobytes() + x.values[a:b].tobytes() for a, b in ends]
+        return np.unique(np.array([hashlib.sha256(text).hexdigest() for text in texts]), return_inverse=True)[1]
     rows = np.ascontiguousarray(x.reshape(len(x), -1))
     one = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
     return np.unique(rows.view(one), return_inverse=True)[1].ravel()

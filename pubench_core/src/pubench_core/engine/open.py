@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..data.dataset import DataRoot, PNDataset, PUTasks, binarize, task_of
 from ..data.labeled import Column
+from ..data.sparse import SparseRows
 from ..data.store import open_dataset
 from ..results import Code
 from ..specs import DataSpec
@@ -37,11 +38,16 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
     table, spec = plan.data.table, plan.spec
     if table is not None:
         notes = table.notes
-        if plan.method.takes_gaps and np.isnan(table.x).any():
+        if isinstance(table.x, SparseRows):
+            kept = "sparse" if plan.method.takes_sparse else "dense, a batch at a time"
+            notes = (*notes, f"{plan.method.info.key} is given sparse rows {kept}")
+        elif plan.method.takes_gaps and np.isnan(table.x).any():
             notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
         for note in notes:
             root.say(note)
-        return OpenedData(table.problem(spec.data.key), plan.code, columns=table.columns, notes=notes, ids=table.ids)
+        return OpenedData(
+            table.problem(spec.data.key), plan.code, columns=table.columns or None, notes=notes, ids=table.ids
+        )
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
     code = plan.code_reading(opened.digest)

@@ -46,6 +46,11 @@ class MethodChoice:
         """Whether the method is given missing values as they are."""
         return self.implementation.takes_gaps(self.config)
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the method is given sparse rows as they are."""
+        return self.implementation.takes_sparse(self.config)
+
     def new(self) -> AnyMethod:
         """An untrained method."""
         return self.implementation(self.config)

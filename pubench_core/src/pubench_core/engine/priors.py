@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from ..backbone import Backbone, NetworkBuilder
 from ..data.checksum_cache import keep, kept
 from ..data.generator import Split
+from ..data.sparse import SparseRows
 from ..errors import RequestError
 from ..isolation import isolated
 from ..prior import Samples
@@ -54,7 +55,7 @@ class EstimateCache:
 
 
 def prior_of(
-    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
+    plan: Plan, split: Split, x: npt.NDArray[Any] | SparseRows, true: float | None, network: NetworkBuilder, cache: Path
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1) as the method is given it, and the estimate behind it; None where it is unknown and nobody needs it.
 
@@ -79,6 +80,7 @@ def prior_of(
         if spec.prior_scorer == "backbone":
             code += [plan.backbone.info.key, parts[f"backbone {plan.backbone.info.key}"]]
         positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
+        x = x.dense() if isinstance(x, SparseRows) else x
         samples = Samples(x[positive], x[unlabeled], positive, unlabeled)
         kept = EstimateCache(cache, short_hash(code))
         estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1), kept)

@@ -61,7 +61,7 @@ class Problem:
     @property
     def device(self) -> torch.device:
         """The device that the features are on."""
-        return self.features.values.device
+        return self.features.device
 
     @property
     def unlabeled_prior(self) -> float | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from ..data.generator import exact
+from ..data.sparse import SparseRows
 from ..errors import PluginError
 from ..specs import Scheme
 
@@ -28,6 +32,11 @@ class Features:
         return len(self.values)
 
     @property
+    def device(self) -> torch.device:
+        """The device that rows are given on."""
+        return self.values.device
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one row."""
         return tuple(self.values.shape[1:])
@@ -43,6 +52,35 @@ class Features:
     def located(self, rows: Tensor) -> tuple[Features, Tensor]:
         """These features and the given rows of them."""
         return self, rows
+
+
+class SparseFeatures(Features):
+    """Sparse rows on the CPU, given dense on a device; or sparse, to a method that takes them so."""
+
+    def __init__(self, rows: SparseRows, device: torch.device, *, keep: bool) -> None:
+        super().__init__(torch.empty(0, rows.width, device=device))
+        self.rows, self.keep = rows, keep
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: Tensor) -> Tensor:
+        found = self.rows[rows.cpu().numpy()]
+        if not self.keep:
+            return torch.from_numpy(found.dense()).to(self.device)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            starts, columns, values = map(
+                torch.from_numpy, (found.starts, found.columns.astype(np.int64), found.values)
+            )
+            return torch.sparse_csr_tensor(starts, columns, values, found.shape, check_invariants=False)
+
+
+def features_of(x: npt.NDArray[Any] | SparseRows, device: torch.device, *, keep_sparse: bool) -> Features:
+    """Features of (n, *shape) rows. ``keep_sparse``: sparse ones are given as they are."""
+    if isinstance(x, SparseRows):
+        return SparseFeatures(x, device, keep=keep_sparse)
+    return Features(torch.from_numpy(x).to(device))
 
 
 class PUPart:

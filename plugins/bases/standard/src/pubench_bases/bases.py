@@ -22,6 +22,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict
+from scipy.sparse import issparse
+from scipy.sparse.linalg import norm
 from threadpoolctl import threadpool_limits
 
 from pubench_core.errors import RequestError
@@ -35,14 +37,19 @@ Array = npt.NDArray[Any]
 
 #: Features above which trees look at a random part of them at each split.
 MANY_FEATURES = 2_000
+#: Root mean square length that sparse rows are scaled to, so that a penalty means the same in any unit.
+LENGTH = 10.0
 
 
 class Base(ABC):
-    """A kind of classifier. ``model``: what it learns; ``takes_gaps``: whether features may be NaN."""
+    """A kind of classifier. ``model``: what it learns; ``takes_gaps``: whether features may be NaN; ``takes_sparse``:
+    whether rows may be a sparse matrix of scipy.
+    """
 
     Config: ClassVar[type[MethodConfig]]
     model: ClassVar[type[Model]]
     takes_gaps: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = False
     needs: ClassVar[str] = ""
 
     def __init__(self, **config: Any) -> None:
@@ -97,6 +104,7 @@ class TreesBase(Base):
 
     Config = TreeConfig
     model = Forest
+    takes_sparse = True
     alone = True
     _names = ("ExtraTreesClassifier", "ExtraTreeClassifier")
 
@@ -176,21 +184,28 @@ class LogisticConfig(MethodConfig):
 
 
 class LogisticBase(Base):
-    """Logistic regression on standardized features, with an L2 penalty."""
+    """Logistic regression with an L2 penalty, on standardized features, or on sparse rows of the length 10."""
 
     Config = LogisticConfig
     model = Linear
+    takes_sparse = True
 
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
-        mean, deviation = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
-        deviation[deviation == 0] = 1
+        if issparse(x):  # one scale for all features: those of rare words would count most if each had its own
+            length = float(norm(x)) / x.shape[0] ** 0.5 or 1.0
+            mean, deviation = np.zeros(x.shape[1]), np.full(x.shape[1], length / LENGTH)
+            scaled = x.astype(np.float64) * (LENGTH / length)
+        else:
+            mean, deviation = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
+            deviation[deviation == 0] = 1
+            scaled = (x - mean) / deviation
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # 1,000 steps: what is left moves no decision
             fitted = LogisticRegression(C=self.config.inverse_penalty, max_iter=1000)
-            fitted.fit((x - mean) / deviation, y, weight)
+            fitted.fit(scaled, y, weight)
         weights = fitted.coef_[0] / deviation
         return Linear(weights, float(fitted.intercept_[0] - weights @ mean))
 
@@ -297,6 +312,7 @@ class OwnBase(Base):
 
     Config = AnyConfig
     model = Skops
+    takes_sparse = True
 
     def __init__(self, place: str, **config: Any) -> None:
         super().__init__(**config)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError, ValidationInfo, field_validator
+from scipy.sparse import csr_matrix
 
 from pubench_core.errors import RequestError
 from pubench_core.specs.config import MethodConfig
@@ -18,6 +19,9 @@ from pubench_core.training.views import PUData, PUPart
 
 from .bases import BASES, PLACE, Base, base_of
 from .models import Model
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array = npt.NDArray[Any]
 Item = TypeVar("Item")
@@ -81,9 +85,18 @@ def check(data: PUData, base: Base | None = None) -> None:
         )
 
 
+def array_of(x: Tensor) -> Array:
+    """(n, d) float32 rows, flattened; a sparse matrix of scipy if they are sparse."""
+    if not x.is_sparse_csr:
+        return x.flatten(1).contiguous().numpy()
+    parts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
+    found: Array = csr_matrix(parts, tuple(x.shape))  # of the same words, as far as they are used here
+    return found
+
+
 def rows_of(data: PUPart) -> Array:
-    """(n, d) float32: every row of the table LP ‖ U, flattened."""
-    return data.x.flatten(1).contiguous().numpy()
+    """(n, d) float32: every row of the table LP ‖ U, as :func:`array_of` gives them."""
+    return array_of(data.x)
 
 
 def prepared(data: PUData, base: Base, run: Run[Any]) -> tuple[Array, Array]:
@@ -133,7 +146,7 @@ def out_of_fold(fit: Fit, x: Array, fold: Array, seeds: Array, threads: int = 1)
         rows = np.flatnonzero(fold == k)
         return rows, fit(np.flatnonzero(fold != k), int(seeds[k])).probability(x[rows])
 
-    scores = np.empty(len(x))
+    scores = np.empty(x.shape[0])
     for rows, found in in_parallel(held_out, range(fold.max() + 1), threads):
         scores[rows] = found
     return scores

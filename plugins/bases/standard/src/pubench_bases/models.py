@@ -1,6 +1,7 @@
 """Learned bases as plain arrays and texts: scored, saved and loaded without pickle.
 
-Every model has ``probability(x)``: for (n, d) float32 rows, (n,) float64 in [0, 1], how much a row looks like class 1.
+Every model has ``probability(x)``: for (n, d) float32 rows, an array or what else its base takes, (n,)
+float64 in [0, 1], how much a row looks like class 1.
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ class Mean(Model):
         self.kind, self.members = kind, list(members)
 
     def probability(self, x: Array) -> Array:
-        total = np.zeros(len(x))
+        total = np.zeros(x.shape[0])
         for member in self.members:
             total += member.probability(x)
         return total / len(self.members)

@@ -8,12 +8,15 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 
 from pubench_core.errors import PluginError
 
 Array = npt.NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+#: Values of sparse rows that are gathered at a time.
+_GATHERED = 1 << 22
 #: Of a node: ``feature`` is -1 at leaves; ``value`` is a leaf's value, elsewhere a threshold: rows at or below it go to
 #: the next node, others to ``right``. ``gaps_left``: whether missing values go to the next node. ``subset``: row of
 #: ``subsets`` with the categories that go to the next node, -1 for a numeric split.
@@ -78,12 +81,21 @@ class Trees:
         return len(self.offsets) - 1
 
     def sums(self, x: Array) -> Array:
-        """(n,) float64: for each row of ``x`` (n, d) float32, the sum of its leaves' values."""
+        """(n,) float64: for each row of ``x`` (n, d) float32, dense or sparse, the sum of its leaves' values."""
         if x.shape[1] != self.d:  # compiled code looks at no bounds
             raise ValueError(f"rows have {x.shape[1]} features; the trees were grown on {self.d}")
-        out, n = np.zeros(len(x)), self.nodes
-        fields = n["feature"], n["value"], n["right"], n["gaps_left"], n["subset"]
-        add_leaves(np.ascontiguousarray(x, np.float32), self.offsets[:-1], *fields, self.subsets, out)
+        out, n = np.zeros(x.shape[0]), self.nodes
+        feature, used = n["feature"], np.unique(n["feature"][n["feature"] >= 0])
+        if issparse(x):  # a tree looks at few of many features, which are gathered for some rows at a time
+            feature = np.where(feature >= 0, np.searchsorted(used, feature), -1).astype(np.int32)
+        step = max(1, _GATHERED // max(1, len(used))) if issparse(x) else max(1, x.shape[0])
+        for start in range(0, x.shape[0], step):
+            block: Any = x[start : start + step]
+            if issparse(x):
+                block = block[:, used].toarray()
+            fields = feature, n["value"], n["right"], n["gaps_left"], n["subset"]
+            values = np.ascontiguousarray(block, np.float32)
+            add_leaves(values, self.offsets[:-1], *fields, self.subsets, out[start : start + step])
         return out
 
     def state_dict(self) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> D
     name.
     """
     held = held_at(path)
+    if held is not None and held.rows is not None:
+        raise RequestError(f"{path.name} holds sparse rows, which have no columns; give a frame or a dense array")
     frame = _read_file(path, texts, say) if held is None else read_parquet(path, io.BytesIO(held.content))
     frame.columns = [str(column).strip() for column in frame.columns]
     each_once(path, frame.columns)

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench.field_names import in_words
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.sparse import SparseRows
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
-from .held import HeldTable, held
+from .held import HeldTable, held, held_rows
 from .pu_table import PUTable
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Names of the columns that labels and truth get where they are given as arrays.
 _LABEL, _TRUTH = "labeled", "truth"
+#: So many labeled rows and so many others must agree before a sparse column counts as a copy of the labels.
+_NO_CHANCE = 5
 
 
 def data(
@@ -103,6 +107,25 @@ def data(
                 f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
             )
     return PUTable(own, scheme, tuple(tables))
+
+
+def sparse_data(
+    x: SparseRows, labeled: npt.NDArray[np.bool_], *, name: str, weights: npt.NDArray[np.float64] | None, scheme: str
+) -> PUTable:
+    """A table of sparse rows, which have no names of columns. Raises RequestError for one that says who is labeled."""
+    counts = [np.bincount(x[np.flatnonzero(side)].columns, minlength=x.width) for side in (labeled, ~labeled)]
+    sizes = int(labeled.sum()), int((~labeled).sum())
+    there = [[count == size, count == 0] for count, size in zip(counts, sizes, strict=True)]
+    copies = np.flatnonzero((there[0][0] & there[1][1]) | (there[0][1] & there[1][0]))
+    if len(copies) and min(sizes) >= _NO_CHANCE:
+        raise RequestError(
+            f"{name}: column {copies[0]} is there exactly where rows are labeled, or are not; leave it out"
+        )
+    notes = (
+        f"{name}: {len(x)} sparse rows of {x.width} features, {len(x.values) / max(len(x), 1):.3g} values in each",
+    )
+    held = held_rows(name, LabeledData(x, labeled, None, None, None, (), notes, weights=weights))
+    return PUTable({"path": held.path, "label_col": _LABEL}, scheme, (held,))
 
 
 def hold(frame: DataFrame, name: str) -> HeldTable:

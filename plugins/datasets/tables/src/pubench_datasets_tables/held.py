@@ -13,6 +13,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from pubench_core.data import cache
+from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import MEMORY, in_memory
 from pubench_core.errors import RequestError
 
@@ -21,11 +22,15 @@ _HELD: WeakValueDictionary[str, HeldTable] = WeakValueDictionary()
 
 @dataclass(frozen=True, eq=False)
 class HeldTable:
-    """``content``: a parquet file. ``path``: what a spec calls it, for as long as this object is alive."""
+    """``content``: a parquet file. ``path``: what a spec calls it, for as long as this object is alive.
+
+    ``rows``: sparse rows, which are in no file.
+    """
 
     name: str
     content: bytes
     sha256: str
+    rows: LabeledData | None = None
 
     @property
     def path(self) -> Path:
@@ -39,6 +44,12 @@ class HeldTable:
 def held(name: str, content: bytes) -> HeldTable:
     """Keeps a parquet file in memory; an equal one that is held already is returned instead."""
     made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
+    return _HELD.setdefault(str(made.path), made)
+
+
+def held_rows(name: str, rows: LabeledData) -> HeldTable:
+    """Keeps sparse rows in memory; equal ones that are held already are returned instead."""
+    made = HeldTable(name, b"", hashlib.sha256(rows.digest.encode()).hexdigest(), rows)
     return _HELD.setdefault(str(made.path), made)
 
 

@@ -17,6 +17,7 @@ from pubench_core.specs import UserTableSpec
 from .cells import is_nested
 from .encoding import encode, encoding_of, gaps_in, number_blocks
 from .files import as_written, read_table
+from .held import held_at
 from .labels import LABEL, TRUTH, BoolArray, Labels, Role, is_blank, labels_of, some_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
     row, a feature that says what the labels or the truth say, infinite values, or no feature left.
     """
+    if (held := held_at(spec.path)) is not None and held.rows is not None:
+        return held.rows
     guessed: list[str] = []
     frame = read_table(spec.path, say=guessed.append)
     _check_names(spec, frame)

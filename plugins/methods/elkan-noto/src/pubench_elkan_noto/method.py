@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from pubench_bases.fitting import (
     BaseConfig,
+    array_of,
     at_share,
     check,
     first_above,
@@ -124,6 +125,10 @@ class ElkanNoto(Method[Config]):
     def takes_gaps(cls, config: Config) -> bool:
         return config.made.takes_gaps
 
+    @classmethod
+    def takes_sparse(cls, config: Config) -> bool:
+        return config.made.takes_sparse
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
 
@@ -133,7 +138,7 @@ class ElkanNoto(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, base = self.config, self.config.made
         x, classes = prepared(data, base, run)
-        labeled, everything = classes > 0, np.arange(len(x))
+        labeled, everything = classes > 0, np.arange(len(classes))
 
         def labeled_or_not(rows: Array, seed: int) -> Model:
             return base.fit(x[rows], classes[rows], np.ones(len(rows)), seed, data.categories)
@@ -185,11 +190,11 @@ class ElkanNoto(Method[Config]):
 
     def decision_function(self, x: Tensor) -> Tensor:
         """The base's own score above the threshold: calibration would make ties."""
-        return torch.from_numpy(self.model.probability(x.flatten(1).numpy()) - self.threshold)
+        return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)
 
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
         """``posterior``: p(y=1|x) in [0, 1]."""
-        scores = self.model.probability(x.flatten(1).numpy())
+        scores = self.model.probability(array_of(x))
         if self.config.form == "weighting":
             return {"posterior": torch.from_numpy(scores)}
         g = calibrated(scores, self.config.calibrate, self.calibration)

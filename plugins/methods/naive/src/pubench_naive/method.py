@@ -12,7 +12,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_bases.fitting import BaseConfig, at_posterior, at_share, check, folds_of, on_classes, out_of_fold, prepared
+from pubench_bases.fitting import (
+    BaseConfig,
+    array_of,
+    at_posterior,
+    at_share,
+    check,
+    folds_of,
+    on_classes,
+    out_of_fold,
+    prepared,
+)
 from torch import Tensor
 
 from pubench.method import Field, Method, NetworkBuilder, PUData, Run
@@ -44,6 +54,10 @@ class Naive(Method[Config]):
     def takes_gaps(cls, config: Config) -> bool:
         return config.made.takes_gaps
 
+    @classmethod
+    def takes_sparse(cls, config: Config) -> bool:
+        return config.made.takes_sparse
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
 
@@ -57,7 +71,7 @@ class Naive(Method[Config]):
         for _ in run.epochs(1, patience=None):
             seeds = run.numpy_rng.integers(2**31, size=c.folds + 1)
             fold = folds_of(data, c.folds, run.numpy_rng)
-            self.model = fit(np.arange(len(x)), int(seeds[-1]))
+            self.model = fit(np.arange(len(labeled)), int(seeds[-1]))
             self.threshold = 0.5
             if c.threshold in ("prior", "posterior") or (c.threshold == "auto" and data.knows_prior):
                 #: (n,) scores of the table LP ‖ U, each by a model that did not see the row
@@ -69,4 +83,4 @@ class Naive(Method[Config]):
                 )
 
     def decision_function(self, x: Tensor) -> Tensor:
-        return torch.from_numpy(self.model.probability(x.flatten(1).numpy()) - self.threshold)
+        return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)

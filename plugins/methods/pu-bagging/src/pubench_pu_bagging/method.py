@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_bases.fitting import BaseConfig, at_posterior, at_share, balanced, check, in_parallel, prepared
+from pubench_bases.fitting import BaseConfig, array_of, at_posterior, at_share, balanced, check, in_parallel, prepared
 from pubench_bases.models import Mean, Model
 from pydantic import model_validator
 from torch import Tensor
@@ -60,6 +60,10 @@ class PUBagging(Method[Config]):
     def takes_gaps(cls, config: Config) -> bool:
         return config.made.takes_gaps
 
+    @classmethod
+    def takes_sparse(cls, config: Config) -> bool:
+        return config.made.takes_sparse
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = Mean(self.config.made.model)
 
@@ -88,7 +92,7 @@ class PUBagging(Method[Config]):
             return model, out, model.probability(x)
 
         for _ in run.epochs(1, patience=None):
-            total, times = np.zeros(len(x)), np.zeros(len(x), np.int64)
+            total, times = np.zeros(len(labeled)), np.zeros(len(labeled), np.int64)
             members = []
             seeds = run.numpy_rng.integers(2**31, size=c.n_estimators).tolist()
             for model, out, scores in in_parallel(member, seeds, run.threads):
@@ -97,7 +101,7 @@ class PUBagging(Method[Config]):
                 times[out] += 1
             self.model = Mean(self.config.made.model, members)
             #: (n,) scores of the table LP ‖ U out of bag; NaN for a row that every classifier saw
-            self.out_of_bag = np.divide(total, times, out=np.full(len(x), np.nan), where=times > 0)
+            self.out_of_bag = np.divide(total, times, out=np.full(len(labeled), np.nan), where=times > 0)
             self.threshold = self._threshold(data)
 
     def _threshold(self, data: PUData) -> float:
@@ -110,4 +114,4 @@ class PUBagging(Method[Config]):
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:
-        return torch.from_numpy(self.model.probability(x.flatten(1).numpy()) - self.threshold)
+        return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)

@@ -20,6 +20,7 @@ import torch
 from pubench_bases.fitting import (
     BaseConfig,
     Fit,
+    array_of,
     at_share,
     check,
     folds_of,
@@ -101,6 +102,10 @@ class TwoStep(Method[Config]):
     def takes_gaps(cls, config: Config) -> bool:
         return config.step_one == "spy" and config.made.takes_gaps
 
+    @classmethod
+    def takes_sparse(cls, config: Config) -> bool:
+        return config.step_one == "spy" and config.made.takes_sparse
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
 
@@ -126,11 +131,11 @@ class TwoStep(Method[Config]):
         classes = np.where(labeled > 0, 1, np.where(reliable, 0, -1))
         fit = on_classes(base, x, classes, data)
         first: tuple[Model, Array] | None = None
-        before, ended = np.full(len(x), np.inf), False
+        before, ended = np.full(len(labeled), np.inf), False
         for epoch in run.epochs(1 if c.iterate == "none" else MOST, patience=None):
             if ended:
                 break
-            self.model = fit(np.arange(len(x)), int(run.numpy_rng.integers(2**31)))
+            self.model = fit(np.arange(len(labeled)), int(run.numpy_rng.integers(2**31)))
             scores = out_of_folds(fit)
             first = first or (self.model, scores)
             lost = float((scores[watched] < 0.5).mean())
@@ -156,7 +161,7 @@ class TwoStep(Method[Config]):
     ) -> tuple[Array, Array]:
         """Positions of the positives that watch step two, and (n,) True for reliable negatives."""
         c, n_p = self.config, int(labeled.sum())
-        watched, reliable = np.arange(n_p), np.zeros(len(x), bool)
+        watched, reliable = np.arange(n_p), np.zeros(len(labeled), bool)
         if c.step_one == "spy":
             watched = run.numpy_rng.permutation(n_p)[: math.ceil(c.spies * n_p)]
             if len(watched) < 10:
@@ -184,4 +189,4 @@ class TwoStep(Method[Config]):
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:
-        return torch.from_numpy(self.model.probability(x.flatten(1).numpy()) - self.threshold)
+        return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from pubench_core.backbone import Backbone, NetworkBuilder
 from pubench_core.data.labeled import Column
 from pubench_core.data.preprocess import Preprocessing
+from pubench_core.data.sparse import SparseRows
 from pubench_core.data.store import row_wise
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
@@ -32,7 +33,7 @@ from pubench_core.plugins.registry import Registry, load
 from pubench_core.records.files import MODEL, fold_model
 from pubench_core.specs import RunSpec
 from pubench_core.training.scoring import score_rows
-from pubench_core.training.views import Features
+from pubench_core.training.views import features_of
 
 from .model_file import PREPROCESS, VERSION
 
@@ -72,13 +73,15 @@ class SavedModel:
     columns: tuple[Column, ...] | None
     candidate: str
 
-    def scores(self, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def scores(self, x: npt.NDArray[Any] | SparseRows) -> npt.NDArray[np.float64]:
         """(n,) scores of (n, *shape) rows as read, before preprocessing; positive iff above 0."""
-        values = self.preprocessing.apply(row_wise(x, self.preprocessing.kind))
+        rows = x if isinstance(x, SparseRows) else row_wise(x, self.preprocessing.kind)
+        values: Any = self.preprocessing.apply(rows)  # type: ignore[type-var] # of the kind of the rows
+        keep = type(self.method).takes_sparse(self.method.config)
         scorer = self.method.candidates()[self.candidate]
-        rows = torch.arange(len(values))
+        places = torch.arange(len(values))
         with tiny_numbers_as_zero():
-            found = score_rows(scorer, Features(torch.from_numpy(values)), rows)
+            found = score_rows(scorer, features_of(values, torch.device("cpu"), keep_sparse=keep), places)
         return np.asarray(found.double().numpy())
 
 

@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows
+from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows, sparse_data
 from pubench_datasets_tables.pu_table import PUTable
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pubench.field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
+from pubench_core.data.sparse import SparseRows
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .model_selection import pauc_scorer, read_labels
+from .posterior import Posterior
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,6 +50,8 @@ _PARAMETERS: Mapping[str, str] = {
     "execution.threads": "threads",
     "method.config": "",
 }
+#: Held-out labeled rows, at least, for probabilities.
+_FEWEST = 10
 _WHICH = "two labels such as 1 and 2 do not say which means labeled positive; pos_label does"
 _LEAK = "a feature of its data says who is labeled, which is refused as a leak"
 #: Checks of ``sklearn.utils.estimator_checks`` that PUClassifier fails, and why.
@@ -135,6 +141,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self._config = config
 
     _models: list[SavedModel] | None
+    _posterior: Posterior | str
 
     # ---------------------------------------------------------------- parameters
 
@@ -152,6 +159,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.classifier_tags.multi_class = False
@@ -164,30 +172,25 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
         Raises ValueError for what contradicts itself (InvalidRequest), RunFailed if training fails.
         """
-        frame = self._frame(X, reset=True)
+        rows = self._rows(X, reset=True)
         with in_words(_PARAMETERS):
             refuse_other_rows(X, y, ("X", "y"), by_position=True)
         labeled, self.classes_ = read_labels(y, self.pos_label)
-        if len(labeled) != len(frame):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {[len(frame), len(labeled)]}"
-            )
+        if len(labeled) != len(rows):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labeled)]}")
         with in_words(_PARAMETERS):
-            table = data(
-                frame,
-                labeled,
-                name="X",
-                features=self._features(frame),
-                scheme=self.scheme,
-            )
+            table = self._table(rows, labeled)
             criterion = self.criterion
             fewest = min(int(labeled.sum()), int((~labeled).sum()))
             if criterion is None and self.cv is None and fewest * self.validation < 1:
                 criterion = "last"
                 if self.validation:
                     _warn(f"{self.validation:g} of {fewest} rows is none to choose an epoch by; the last one is taken")
-            self.result_, self.notes_, self._model_bytes, scores = self._trained(table, criterion)
-        self.out_of_fold_scores_ = scores
+            self.result_, self.notes_, self._model_bytes, scores = self._trained(
+                table, criterion, sparse=isinstance(rows, SparseRows)
+            )
+        self.out_of_fold_scores_ = scores if self.cv is not None else None
+        self._posterior = self._calibrated(scores, labeled)
         self.n_iter_ = self.result_.chosen.epoch
         at_prior = self.result_.chosen.threshold
         if self.decision == "prior" and at_prior is None:
@@ -198,17 +201,22 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             warnings.warn(text, PubenchWarning, stacklevel=2)
         return self
 
-    def _features(self, frame: DataFrame) -> Any:
+    def _table(self, rows: DataFrame | SparseRows, labeled: npt.NDArray[np.bool_]) -> PUTable:
         """Columns of an array are features, whatever they look like; among those of a frame ids are left out."""
-        if self.features is not None:
-            return self.features
-        return () if hasattr(self, "feature_names_in_") else [str(name) for name in frame.columns]
+        if isinstance(rows, SparseRows):
+            if self.features is not None:
+                raise InvalidRequest("features must be None: the columns of a sparse X have no names", field="features")
+            return sparse_data(rows, labeled, name="X", weights=None, scheme=self.scheme)
+        features = self.features
+        if features is None:
+            features = () if hasattr(self, "feature_names_in_") else [str(name) for name in rows.columns]
+        return data(rows, labeled, name="X", features=features, scheme=self.scheme)
 
     def _trained(
-        self, table: PUTable, criterion: str | None
-    ) -> tuple[Result, tuple[str, ...], list[bytes], npt.NDArray[np.float64] | None]:
+        self, table: PUTable, criterion: str | None, *, sparse: bool
+    ) -> tuple[Result, tuple[str, ...], list[bytes], npt.NDArray[np.float64]]:
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
-        under cross-fitting the scores out of fold.
+        the scores of held-out rows, NaN elsewhere.
         """
         from pubench_crossfit.joint import computed_folds
 
@@ -233,7 +241,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "seed": self._seed(),
             "config": self._config,
         }
-        settings = {"execution.save_model": True, "execution.artifacts": []}
+        settings: dict[str, Any] = {"execution.save_model": True, "execution.artifacts": ["scores"]}
+        if sparse:  # words have weights that mean something; rare ones would count most if they were standardized
+            settings["data.preprocess"] = "none"
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)
         root = data_root(plan.spec.execution)
         with left_as_found():
@@ -246,12 +256,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         models = [*([] if done.model is None else [done.model]), *done.models.values()]
         if not models:
             raise PluginError(f"{self.method} cannot be an estimator: {done.result.warnings[-1]}")
-        scores = None
-        if self.cv is not None:
-            assert done.arrays is not None
-            scores = np.empty(len(opened.data.x))
-            scores[done.arrays["validation_rows"]] = done.arrays[f"validation_scores_{done.result.chosen.snapshot}"]
+        assert done.arrays is not None
+        scores = np.full(len(opened.data.x), np.nan)
+        scores[done.arrays["validation_rows"]] = done.arrays[f"validation_scores_{done.result.chosen.snapshot}"]
         return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), models, scores
+
+    def _calibrated(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> Posterior | str:
+        """The way from scores to probabilities, by the held-out rows; or why there is none."""
+        prior, held_out = self.result_.data.prior.given, np.isfinite(scores)
+        if prior is None:
+            return "predict_proba needs the class prior; prior=0.3 gives what you believe"
+        n = int(labeled[held_out].sum())
+        if n < _FEWEST:
+            return f"predict_proba needs {_FEWEST} held-out labeled rows, found {n}; hold out more (validation, cv=5)"
+        one_sample = self.scheme == "one-sample"
+        return Posterior.fit(scores[held_out], labeled[held_out], prior, one_sample=one_sample)
 
     def _seed(self) -> int | None:
         """None leaves the seed to the spec, whose default it then is."""
@@ -266,19 +285,40 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """(n,) scores of (n, d) rows; positive iff above ``threshold_``. A score is no probability."""
         check_is_fitted(self)
-        models, frame = self._saved(), self._frame(X, reset=False)
+        models, rows = self._saved(), self._rows(X, reset=False)
         columns = models[0].columns
-        assert columns is not None
         with in_words(_PARAMETERS):
-            held = hold(frame, "X")  # the same way to features as in training
-            reader = table_reader(registry())
-            x = reader.encode(reader.frame(held.path), columns, "X", _warn)
+            if columns is None:  # it was trained on sparse rows
+                x: Any = rows if isinstance(rows, SparseRows) else SparseRows.of(csr_array(check_array(rows)))
+            else:  # the same way to features as in training
+                held = hold(frame_of(rows.dense(), "X") if isinstance(rows, SparseRows) else rows, "X")
+                reader = table_reader(registry())
+                x = reader.encode(reader.frame(held.path), columns, "X", _warn)
             return np.asarray(np.mean([model.scores(x) for model in models], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """(n,) values of ``classes_``: the second if the score is above ``threshold_``."""
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > self.threshold_).astype(int)])
+
+    def _has_posterior(self) -> bool:
+        """Raises AttributeError with the reason if there are no probabilities; before ``fit``, if no prior is given."""
+        found = getattr(self, "_posterior", None)
+        if isinstance(found, str) or (found is None and self.prior is None):
+            raise AttributeError(found or "predict_proba needs the class prior; prior=0.3 gives what you believe")
+        return True
+
+    @available_if(_has_posterior)  # type: ignore[untyped-decorator] # scikit-learn has no annotations
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """(n, 2) p(unlabeled class | x) and p(y = 1 | x), calibrated on held-out labeled and unlabeled rows.
+
+        It is true as far as the prior is, and if the labels are a random draw of the positives (SCAR). It keeps the
+        order of ``decision_function``; ``predict`` decides by ``threshold_``, not at 1/2.
+        """
+        check_is_fitted(self)
+        assert isinstance(self._posterior, Posterior)
+        positive = self._posterior(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
 
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
         """AUC of the rows that ``y`` says are positive against the others: with PU labels the proxy AUC (PAUC), with
@@ -329,13 +369,15 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             state["_models"] = None  # made again from the bytes of its file
         return state
 
-    def _frame(self, X: Any, *, reset: bool) -> DataFrame:
-        """Rows as a frame; names and number of columns are remembered or compared. Raises ValueError."""
+    def _rows(self, X: Any, *, reset: bool) -> DataFrame | SparseRows:
+        """Rows as a frame, or sparse; names and number of columns are remembered or compared. Raises ValueError."""
         if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             frame = frame_of(X, "X")
             if not len(frame):
                 raise ValueError("Found array with 0 sample(s) (shape=(0, ...)) while a minimum of 1 is required.")
             return frame
+        if issparse(X):
+            return SparseRows.of(validate_data(self, X, reset=reset, accept_sparse=True, dtype="numeric"))
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return frame_of(array, "X")
