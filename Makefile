@@ -27,7 +27,7 @@ tests coverage oldest: export OMP_NUM_THREADS ?= 1
 # where byte code is not kept, every command compiles its imports again, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test tests style types lint docs metadata generated coverage fuzz oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs pages metadata generated coverage fuzz oldest wheels clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -58,6 +58,9 @@ tests: .venv/ready
 docs: .venv/ready ## build the documentation into docs/site/
 	$(BIN)/mkdocs build --strict -f docs/mkdocs.yml
 	$(BIN)/python docs/check_pages.py docs/site/leaderboard
+
+pages: .venv/ready ## write pages, tables and figures from rows in benchmarks/results (CHECK=1: only say what is stale)
+	$(BIN)/python -m benchmarks.pages $(if $(CHECK),--check)
 
 metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)
 	$(BIN)/python .ci/metadata.py

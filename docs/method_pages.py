@@ -15,20 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaderboard import board_link
-from page_parts import (
-    BENCHMARKS,
-    add_pages,
-    capitalized,
-    citation,
-    expand_navigation,
-    markdown_of,
-    marked,
-    origin,
-    summary_script,
-    table,
-    table_row,
-)
+from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of
 
+from benchmarks.pages import summary
+from benchmarks.pages.parts import marked, origin, spread, table
 from pubench_cli.describe import describe
 from pubench_core.plugins.info import MechanismInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -44,8 +34,6 @@ INTRODUCTION = """# Methods
 
 One page per installed method, made from what the method says of itself. `pubench info KEY` prints the same.
 
-| key | method | family | published | needs | setting |
-|---|---|---|---|---|---|
 """
 
 
@@ -65,8 +53,8 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
         published = f"{m['reference']['venue']} {m['reference']['year']}" if m["reference"] else ""
         needs = ", ".join(m["needs"]) or "-"
         cells = (f"[`{m['key']}`]({m['key']}.md)", m["name"], m["family"], published, needs, m["setting"])
-        rows.append(table_row(cells))
-    return INTRODUCTION + "\n".join(rows) + "\n"
+        rows.append(cells)
+    return f"{INTRODUCTION}{table(('key', 'method', 'family', 'published', 'needs', 'setting'), rows)}\n"
 
 
 def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
@@ -108,7 +96,7 @@ UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 def measured(key: str, files: Iterable[Path]) -> list[str]:
     """The section of what was measured: PU-Bench's main comparison, other protocols in a fold, and the cost."""
     accuracy, costs = _by_method(tuple((path, path.stat().st_mtime_ns) for path in files))
-    main = summary_script().CONVENTIONAL
+    main = summary.CONVENTIONAL
     groups: dict[Any, list[Any]] = {}
     for row in accuracy.get(key, ()):
         groups.setdefault(row.protocol, []).append(row)
@@ -116,8 +104,8 @@ def measured(key: str, files: Iterable[Path]) -> list[str]:
     shown = [[_protocol(protocol), _scores(rows), origin(rows)] for protocol, rows in ordered]
     parts, more = (shown[0], shown[1:]) if shown else ([], [])
     if more:
-        summary = f"<details markdown><summary>Other settings: {len(more)}</summary>"
-        parts = [*parts, summary, *(part for each in more for part in each), "</details>"]
+        opening = f"<details markdown><summary>Other settings: {len(more)}</summary>"
+        parts = [*parts, opening, *(part for each in more for part in each), "</details>"]
     parts += _costs(costs.get(key, ()))
     return ["## Measured", *(parts or [UNMEASURED])]
 
@@ -125,7 +113,7 @@ def measured(key: str, files: Iterable[Path]) -> list[str]:
 @lru_cache(maxsize=1)
 def _by_method(files: tuple[tuple[Path, int], ...]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """Rows of accuracy and of cost by method, read once for all pages. ``files``: with times of change."""
-    paths, summary = [path for path, _ in files], summary_script()
+    paths = [path for path, _ in files]
     found: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
     for rows, by_method in zip((summary.read_accuracy(paths), summary.read_costs(paths)), found, strict=True):
         for row in rows:
@@ -152,7 +140,7 @@ def _protocol(protocol: Any) -> str:
 
 def _scores(rows: list[Any]) -> str:
     """A line per data set."""
-    summary, method = summary_script(), rows[0].method
+    method = rows[0].method
     found = {measure: summary.by_data(rows, measure) for measure in MEASURES}
     columns = ("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES))
     lines = []
@@ -160,7 +148,7 @@ def _scores(rows: list[Any]) -> str:
         mine = [row for row in rows if row.data == data]
         seeds = {row.seed for row in mine}
         values = (found[measure].get((method, data)) for measure in MEASURES)
-        cells = (summary.spread(each) if each else "undefined" for each in values)
+        cells = (spread(each) if each else "undefined" for each in values)
         lines.append((marked(f"`{data}`", mine), len(seeds), *cells))
     return table(columns, lines)
 
@@ -175,10 +163,7 @@ def _costs(rows: Iterable[Any]) -> list[str]:
 
 def _cost(where: str, rows: list[Any]) -> str:
     """Seconds per epoch, and their ratio to the reference's."""
-    summary = summary_script()
-    said = (
-        f"Cost on {where}: {summary.spread([row.seconds for row in rows])} s per epoch, training and scoring together"
-    )
+    said = f"Cost on {where}: {spread([row.seconds for row in rows])} s per epoch, training and scoring together"
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
         said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` next to it"

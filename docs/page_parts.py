@@ -1,12 +1,10 @@
-"""Helpers of the mkdocs hooks: Markdown tables, raw rows, and pages that are made when the site is built."""
+"""Helpers of the mkdocs hooks: pages that are made when the site is built, docstrings as Markdown."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +13,9 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS.parent))  # the queries of rows are a package of the repository
+
+from benchmarks.pages.parts import table  # noqa: E402, F401 - what the hooks share
 
 
 def add_pages(files: Files, config: MkDocsConfig, pages: Mapping[str, str]) -> None:
@@ -39,50 +40,6 @@ def _expanded(entry: Any, index: str, section: list[Any]) -> Any:
             title: section if inner == index else _expanded(inner, index, section) for title, inner in entry.items()
         }
     return entry
-
-
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; nothing if there is no row."""
-    lines = [table_row(cells) for cells in rows]
-    columns = list(columns)
-    return "\n".join([table_row(columns), table_row(["---"] * len(columns)), *lines]) if lines else ""
-
-
-def table_row(cells: Iterable[Any]) -> str:
-    """A line of a Markdown table."""
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-
-@cache
-def summary_script() -> Any:
-    """``benchmarks/summary.py``, which reads the raw rows; the scripts there are no package."""
-    spec = importlib.util.spec_from_file_location("benchmarks_summary", BENCHMARKS / "summary.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def marked(name: str, rows: Iterable[Any]) -> str:
-    """A name, with a mark if any of its rows of accuracy is older than the present engine."""
-    return f"{name} {summary_script().OLDER}" if any(row.older for row in rows) else name
-
-
-def origin(rows: Iterable[Any]) -> str:
-    """The files, commits and machines of raw rows, and what the mark means if any of them has it."""
-    rows = list(rows)
-    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
-    machines = "; ".join(sorted({row.machine for row in rows}))
-    said = f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
-    older = sum(getattr(row, "older", False) for row in rows)
-    script = summary_script()
-    return f"{said} {script.OLDER}: {older} of {len(rows)} runs are of an {script.OLDER_ROWS}." if older else said
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names as code, with commas between."""
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def capitalized(text: str) -> str:

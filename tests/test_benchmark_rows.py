@@ -10,7 +10,10 @@ from types import ModuleType
 
 import pytest
 from pubench_submit.building import problems_of
-from repository import ROOT, script
+from repository import ROOT
+
+from benchmarks import raw_rows as raw_rows_module
+from benchmarks.studies import superseded
 
 RESULTS = ROOT / "benchmarks" / "results"
 #: Rows of uncommitted trees when the list was closed. Lower it with the counts in ``uncommitted.toml``.
@@ -21,9 +24,8 @@ FIGURES_BY_HAND = 12
 
 @pytest.fixture
 def raw_rows() -> Iterator[ModuleType]:
-    module = script("benchmarks/raw_rows.py")
-    yield module
-    module.commit.cache_clear()
+    yield raw_rows_module
+    raw_rows_module.commit.cache_clear()
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -90,7 +92,7 @@ def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
             writer = csv.DictWriter(file, list(known))
             writer.writeheader()
             writer.writerows(rows)
-    script("benchmarks/superseded.py").main(tmp_path)
+    superseded.main(tmp_path)
     assert rows_of(tmp_path / "study-old.csv") == [alone]
     assert rows_of(tmp_path / "study-new.csv") == [clean]
     assert "study-old.csv: 1 rows removed, 1 left" in capsys.readouterr().out

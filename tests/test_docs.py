@@ -364,26 +364,6 @@ def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     assert script("docs/page_parts.py").markdown_of(docstring) == markdown
 
 
-def test_tables_of_evidence_are_means_of_their_rows() -> None:
-    evidence = script("docs/evidence_tables.py")
-    row = {"data": "spambase", "beta": "1.0", "supervised_auc": "0.9", "pu_auc": "0.8", "real_indirect": "0.91"}
-    row |= {"real_direct": "0.88", "estimated_indirect": "", "estimated_direct": ""}
-    row |= {"supervised_ap": "0.9", "pu_ap": "0.5", "real_ap": "0.8", "estimated_ap": ""}
-    other = {**row, "pu_auc": "0.7", "estimated_direct": "0.95"}
-    (line,) = [line for line in evidence.recovered([row, other]).splitlines() if line.startswith("| spambase")]
-    assert line.startswith("| spambase | 1 | 2 | 0.150 (0.118) | 0.010 (0.018) | 0.020 (0.018) | - | 0.050 (")
-    assert "1 of 2" in line
-    assert line.endswith("| 0.400 (0.390) | 0.100 (0.054) | - |")
-    estimates = [{"estimator": "bbe", "c": "0.1", "error": e, "covered": v} for e, v in (("0.1", "1"), ("-0.3", "0"))]
-    refused = {"estimator": "bbe", "c": "0.1", "error": "", "covered": ""}
-    assert "| `bbe` | 0.1 | 2 of 3 | 0.200 | -0.100 | 1 of 2 |" in evidence.priors([*estimates, refused])
-    rank = {"scenario": "Random", "measure": "AUC", "within_data_sets": "0.5", "standard_deviation": "0.2"}
-    ranks = evidence.ranks([{**rank, "rank_correlation": x, "mean_absolute_deviation": x} for x in "01"])
-    assert "| Random: order, all | 0.500 (0.918) |" in ranks
-    assert "| Random: order, within a task | 0.500 |" in ranks
-    assert "| Random: absolute deviation | 0.500 (0.117) |" in ranks
-
-
 def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:
     for name in ("schemes", "rooms"):
         drawn = tmp_path / f"{name}.svg"
@@ -400,15 +380,6 @@ def test_the_contact_sheets_are_those_that_their_script_draws(tmp_path: Path) ->
         assert imread(drawn).shape == kept.shape, "python docs/contact_sheets.py docs/pages/images again"
         assert abs(imread(drawn) - kept).mean() < 0.02, "python docs/contact_sheets.py docs/pages/images again"
     assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_the_figure_of_losses_and_priors_is_that_of_its_rows(tmp_path: Path) -> None:
-    from matplotlib.image import imread
-
-    subprocess.run([sys.executable, DOCS / "loss_and_prior.py", tmp_path / "drawn.png"], check=True)
-    drawn, kept = imread(tmp_path / "drawn.png"), imread(DOCS / "pages" / "images" / "loss-and-prior.png")
-    assert drawn.shape == kept.shape
-    assert abs(drawn - kept).mean() < 0.02, "python docs/loss_and_prior.py docs/pages/images/loss-and-prior.png again"
 
 
 # -------------------------------------------------------------------- the site

@@ -24,7 +24,7 @@ SHOWN = sorted(set(re.findall(r"`((?:pubench|python) [^`]+)`", PAGE)))
 def test_what_makes_a_table_or_figure_exists(shown: str) -> None:
     words = shown.split()
     if words[0] == "python":
-        assert (ROOT / words[1]).is_file()
+        assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").is_file()
         return
     paths = {info.path for info in tools().infos(CommandInfo)}
     assert words[1] in paths or " ".join(words[1:3]) in paths

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 import torch
-from repository import script
 from torch import nn
 from torch.nn import functional as F
+
+from benchmarks.studies import released_recipes
 
 
 @pytest.fixture(scope="module")
 def recipes() -> ModuleType:
-    return script("benchmarks/released_recipes.py")
+    return released_recipes
 
 
 @pytest.fixture

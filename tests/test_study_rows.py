@@ -13,8 +13,10 @@ from pubench_report.site import write
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
-from repository import ROOT, script
+from repository import ROOT
 
+from benchmarks.pages import results_page, summary
+from benchmarks.studies import study_rows
 from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.engine.execute import execute
 from pubench_core.engine.identity import ENGINE_REVISION
@@ -24,7 +26,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
-study_rows, summary = script("benchmarks/study_rows.py"), script("benchmarks/summary.py")
 results_page, evidence_tables = script("docs/results_page.py"), script("docs/evidence_tables.py")
 STUDY = """
 name: two-seeds
@@ -217,26 +218,6 @@ def test_a_criterion_without_a_value_in_any_run_is_undefined(rows: Path) -> None
     (rows / "a-study.csv").write_text(text)
     page = results_page.conventional(rows)
     assert "| `upu` † | 2 | undefined | undefined | 85.00 ± 7.07 | 77.50 ± 10.61 |" in page
-
-
-def test_the_page_of_searches_counts_those_that_were_better_equal_and_worse() -> None:
-    row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
-    rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
-    lines = evidence_tables.searches(rows).splitlines()
-    assert "| digits | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
-    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
-    assert "in all" not in evidence_tables.searches([])
-
-
-def test_published_figures_are_of_methods_and_data_sets_by_their_keys() -> None:
-    published = summary.published()
-    assert published["nnpu", "spambase"] == "81.66 ± 2.73"
-    assert len(published) == 19 * 8
-
-
-def test_the_page_of_results_has_a_place_for_the_tables() -> None:
-    marker = results_page.MARKER
-    assert (ROOT / "docs" / "pages" / "results.md").read_text(encoding="utf-8").count(marker) == 1
 
 
 def test_every_study_file_is_readable_and_says_its_purpose() -> None:

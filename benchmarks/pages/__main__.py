@@ -1,0 +1,136 @@
+"""Writes every page, table and figure that shows numbers of committed rows. ``make pages`` calls it.
+
+python -m benchmarks.pages            # writes what is stale
+python -m benchmarks.pages --check    # exit code 1 if anything is stale, or if a row's key is unknown
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pubench_report.drawing import DPI, plain_style
+
+from benchmarks.pages import (
+    bank_ways,
+    classics_table,
+    decisions_figure,
+    evidence_tables,
+    experiment_cost,
+    findings,
+    guide,
+    label_ratio,
+    loss_and_prior,
+    paper_figures,
+    published_page,
+    readme_report,
+    results_page,
+    species,
+    validation_size,
+    wang_page,
+)
+from benchmarks.pages.parts import IMAGES, PAGES, STAMP, digest, filled, names_of_blocks, stamp_in
+from benchmarks.raw_rows import RESULTS, ROOT
+
+#: Pages that are written as a whole.
+WHOLE: Mapping[str, Callable[[], str]] = {
+    "findings.md": findings.page,
+    "guide.md": guide.page,
+    "label-ratio.md": label_ratio.page,
+}
+#: Pages with blocks, and what the blocks hold.
+BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
+    "advice-bank.md": bank_ways.blocks,
+    "beside-published.md": lambda: {"table 1": published_page.table_1()},
+    "classics.md": classics_table.tables,
+    "evaluation-measures.md": partial(evidence_tables.tables, "recovered-error", "pulp-rank"),
+    "experiments.md": experiment_cost.blocks,
+    "prior-estimation.md": partial(evidence_tables.tables, "prior-error"),
+    "results.md": lambda: {"conventional": results_page.conventional()},
+    "species.md": species.tables,
+    "tuning.md": partial(evidence_tables.tables, "tuning"),
+    "validation-size.md": validation_size.blocks,
+    "wang.md": wang_page.blocks,
+    "../../README.md": readme_report.blocks,  # the last: it names the findings
+}
+
+
+def _file(name: str) -> pd.DataFrame:
+    return pd.read_csv(RESULTS / name)
+
+
+#: Figures in the style of reports.
+PLAIN = ("jain-1", "jain-2", "jain-3", "jain-4", "pulp-2")
+#: Figures: the rows that one shows, how it is drawn, dots per inch.
+FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = {
+    "decisions": (decisions_figure.rows, decisions_figure.draw, DPI),
+    "jain-1": (lambda: "formula", paper_figures.jain_1, 110),
+    "jain-2": (partial(_file, "recovered-error.csv"), paper_figures.jain_2, 110),
+    "jain-3": (lambda: "formula", paper_figures.jain_3, 110),
+    "jain-4": (lambda: "formula", paper_figures.jain_4, 110),
+    "label-ratio": (label_ratio.rows, label_ratio.draw, 110),
+    "label-shift": (wang_page.shifted, wang_page.draw, DPI),
+    "loss-and-prior": (loss_and_prior.rows, loss_and_prior.draw, DPI),
+    "pulp-2": (partial(_file, "pulp-rank.csv"), paper_figures.pulp_2, 110),
+    "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),
+    "spambase-choice-dark": (readme_report.shown, partial(readme_report.draw, colors=readme_report.DARK), 144),
+    "validation-size": (validation_size.rows, validation_size.draw, DPI),
+}
+
+
+def pages(write: bool) -> Iterator[Path]:
+    """Pages that show other numbers than the rows give."""
+    for name, page in WHOLE.items():
+        yield from _replaced(PAGES / name, lambda _, page=page: page(), write)
+    for name, blocks in BLOCKS.items():
+        yield from _replaced((PAGES / name).resolve(), partial(_with_blocks, name, blocks), write)
+
+
+def _with_blocks(name: str, blocks: Callable[[], Mapping[str, str]], text: str) -> str:
+    found = blocks()
+    if sorted(found) != sorted(names_of_blocks(text)):
+        sys.exit(f"{name}: has the blocks {', '.join(names_of_blocks(text))}; there are tables for {', '.join(found)}")
+    return filled(text, found)
+
+
+def _replaced(path: Path, made: Callable[[str], str], write: bool) -> Iterator[Path]:
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    after = made(before)
+    if after != before:
+        yield path
+        if write:
+            path.write_text(after, encoding="utf-8")
+
+
+def figures(write: bool) -> Iterator[Path]:
+    """Figures of other rows than the committed ones."""
+    for name, (rows, draw, dpi) in FIGURES.items():
+        path, found = IMAGES / f"{name}.png", rows()
+        if stamp_in(path) != digest(found):
+            yield path
+            if write:
+                with plain_style() if name in PLAIN else nullcontext():
+                    draw(found).savefig(path, dpi=dpi, metadata={"Software": None, STAMP: digest(found)})
+
+
+def stale(write: bool) -> list[str]:
+    """What is stale, from the root; it is written again if wanted."""
+    return [str(path.relative_to(ROOT)) for path in (*pages(write), *figures(write))]
+
+
+def main() -> None:
+    check = "--check" in sys.argv[1:]
+    found = stale(write=not check)
+    print(*(f"{'stale' if check else 'written'}: {path}" for path in found), sep="\n")
+    if check and found:
+        sys.exit("run make pages and commit what it wrote")
+
+
+if __name__ == "__main__":
+    main()

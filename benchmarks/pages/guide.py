@@ -1,0 +1,300 @@
+"""The page ``guide.md``: which method for which data, labels, bias and time, from committed rows.
+
+A *cell* is a data set, scheme, mechanism and c. Methods are compared with the reference in the same cell and with the
+same seeds, and a difference is the mean over seeds, then cells, then data sets. The percentile bootstrap draws data
+sets and seeds. Rows of uncommitted trees are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.pages.findings import CLASSICS
+from benchmarks.pages.parts import table
+from benchmarks.raw_rows import study_rows
+
+#: Positives of the training part, as every record of the data set has them (``data.train.positive``).
+POSITIVES = {
+    "spambase": 1435, "letter": 7879, "usps": 3745, "20news": 6326, "connect-4": 35222, "imdb": 12375, "mnist": 29197,
+    "fashion-mnist": 29700,
+}  # fmt: skip
+KINDS = {
+    "tables": ("spambase", "letter", "connect-4"),
+    "text embeddings": ("20news", "imdb"),
+    "images": ("usps", "mnist", "fashion-mnist"),
+}
+#: Table B.3 of PU-Bench, and the classics.
+FAMILIES = {
+    "risk minimization": ("nnpu", "pusb", "vpu", "mpe-pu", "lbe-pu", "puet", "dist-pu"),
+    "disambiguation": (
+        "pulda", "self-pu", "p3mix-e", "p3mix-c", "robust-pu", "holistic-pu", "lagam-pu", "pul-cpbf",
+    ),
+    "generative matching": ("vae-pu", "pan", "cgenpu"),
+    "classics": CLASSICS,
+}  # fmt: skip
+#: What others are compared with; the second for data that the first was not run on.
+REFERENCES = ("pu-bagging", "nnpu")
+#: From this share of resamples on, a method other than the reference is recommended.
+SURE = 0.8
+RESAMPLES = 2000
+#: AUC in percent of scores that say nothing.
+CHANCE = 50.0
+#: With fewer seeds in every cell, chance decides.
+SEEDS = 3
+#: A cell with fewer methods would hide what is known of others in the same line.
+FEWEST = 4
+
+Cell = tuple[str, str, str, float]
+#: Method -> seed -> value in percent.
+Values = dict[str, dict[int, float]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Findings in the cells of a regime. ``differences``: points to the reference, best first."""
+
+    reference: str = ""
+    differences: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    #: Share of resamples in which a method is first, the reference included.
+    first: Mapping[str, float] = field(default_factory=dict)
+    data: Sequence[str] = ()
+    #: Mean of the reference.
+    level: float = math.nan
+
+    @property
+    def recommended(self) -> str:
+        """The method that is surely first, otherwise the reference; empty if nothing is known."""
+        best = max(self.first, key=lambda method: self.first[method], default="")
+        return best if self.first.get(best, 0) >= SURE else self.reference
+
+
+def rows() -> pd.DataFrame:
+    """Rows of clean commits with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
+    frame = study_rows()
+    frame = frame[
+        frame.criterion.isin(["pa", "last"])
+        & frame.accuracy.notna()
+        & ~frame.commit.str.endswith("-dirty")
+        & frame.draw.isna()
+        & (frame.prior == "true")
+        & (frame.settings == "validation.fraction=0.01")
+        & (frame.preset.isna() | (frame.preset == "pubench"))
+        & frame.data.isin(POSITIVES)
+        & (frame.method != "pn")
+    ]
+    run = ["data", "scheme", "mechanism", "c", "method", "seed"]
+    # `pa` has no value if no labeled row is held out: then the last epoch counts
+    return frame.sort_values(["revision", "criterion"], kind="stable").drop_duplicates(run, keep="last")
+
+
+def cells_of(frame: pd.DataFrame, measure: str) -> dict[Cell, Values]:
+    found: dict[Cell, Values] = {}
+    for key, cell in frame.groupby(["data", "scheme", "mechanism", "c"]):
+        of_methods = {method: dict(zip(g.seed, g[measure], strict=True)) for method, g in cell.groupby("method")}
+        found[key] = {method: seeds for method, seeds in of_methods.items() if len(seeds) >= SEEDS}
+    return {key: values for key, values in found.items() if len(values) >= FEWEST}
+
+
+def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda _: True) -> Answer:
+    """Compare methods with the first reference that these cells have."""
+    reference = next((ref for ref in REFERENCES if any(ref in values for values in cells.values())), "")
+    mine = {cell: values for cell, values in cells.items() if reference in values and len(values) > 1}
+    if not mine:
+        return Answer()
+    data = sorted({cell[0] for cell in mine})
+    random = np.random.default_rng(0)
+    drawn = np.array([random.multinomial(len(data), [1 / len(data)] * len(data)) for _ in range(RESAMPLES)])
+    means, resampled = {}, {}
+    level = np.mean([
+        np.mean([np.mean([*values[reference].values()]) for cell, values in mine.items() if cell[0] == name])
+        for name in data
+    ])  # fmt: skip
+    for method in sorted({method for values in mine.values() for method in values if methods(method)} - {reference}):
+        by_data = []
+        for name in data:
+            pairs = [
+                np.array([values[method][seed] - values[reference][seed] for seed in seeds])
+                for cell, values in mine.items()
+                if cell[0] == name and (seeds := sorted({*values.get(method, ())} & {*values[reference]}))
+            ]
+            picked = [pair[random.integers(len(pair), size=(RESAMPLES, len(pair)))].mean(1) for pair in pairs]
+            by_data.append((np.mean([pair.mean() for pair in pairs]), np.mean(picked, 0)) if pairs else None)
+        if all(by_data):  # a method counts where it was run on every data set of the regime
+            means[method] = float(np.mean([mean for mean, _ in by_data]))
+            resampled[method] = sum(drawn[:, i] * picked for i, (_, picked) in enumerate(by_data)) / len(data)
+    order = sorted(means, key=lambda method: -means[method])
+    stacked = np.array([np.zeros(RESAMPLES), *(resampled[method] for method in order)])
+    wins = np.bincount(stacked.argmax(0), minlength=len(stacked)) / RESAMPLES
+    return Answer(
+        reference,
+        {method: means[method] for method in order},
+        {method: tuple(np.percentile(resampled[method], [2.5, 97.5])) for method in order},
+        dict(zip([reference, *order], wins.tolist(), strict=True)),
+        data,
+        float(level),
+    )
+
+
+def cells_in(found: Answer) -> tuple[str, str]:
+    """Recommended method and the best of the others: difference, interval, share of resamples in which it is first."""
+    if not found.differences:
+        return "unknown", ""
+    best = next(iter(found.differences))
+    low, high = found.intervals[best]
+    undecided = found.recommended == found.reference and found.differences[best] > 0
+    return (
+        f"`{found.recommended}`" + (", open" if undecided else ""),
+        f"`{best}` {found.differences[best]:+.1f} ({low:+.1f} to {high:+.1f}), {100 * found.first[best]:.0f} %",
+    )
+
+
+def regimes(frame: pd.DataFrame, cells: Mapping[Cell, Values]) -> dict[str, list[tuple[str, Answer]]]:
+    """The tables of the guide: name of the regime, answer."""
+
+    def of(keep: Callable[[Cell], bool], methods: Callable[[str], bool] = lambda _: True) -> Answer:
+        return answer({cell: values for cell, values in cells.items() if keep(cell)}, methods)
+
+    def scar(cell: Cell) -> bool:
+        return cell[2] == "scar"
+
+    bounds = ((0, 100), (100, 300), (300, 1000), (1000, math.inf))
+    labels = {cell: math.floor(cell[3] * POSITIVES[cell[0]] + 1e-9) for cell in cells}
+    by_labels = [
+        (
+            f"{kind}, {low} to {high - 1} labels" if high < math.inf else f"{kind}, {low} labels or more",
+            of(lambda cell, n=names, a=low, b=high: scar(cell) and cell[0] in n and a <= labels[cell] < b),
+        )
+        for kind, names in KINDS.items()
+        for low, high in bounds
+    ]
+    biases = {
+        "sar-lbe-a": "S2: likely",
+        "sar-lbe-b": "S3: unlikely",
+        "sar-pusb": "S4: likeliest",
+    }
+    by_bias = [
+        (f"{name}, c = {c:g}", of(lambda cell, k=key, c=c: cell[2:] == (k, c)))
+        for key, name in biases.items()
+        for c in (0.05, 0.5)
+    ]
+    by_c = [(f"c = {c:g}", of(lambda cell, c=c: scar(cell) and cell[3] == c)) for c in (0.02, 0.05, 0.1, 0.3, 0.5)]
+    seconds = frame[(frame.mechanism == "scar") & (frame.c == 0.1)].groupby("method").seconds.median()
+    by_time = [
+        (f"at most {most} s", of(lambda cell: scar(cell) and cell[3] == 0.1, lambda m, s=most: seconds[m] <= s))
+        for most in (10, 30, 100, 1000)
+    ]
+    return {"data and labels": by_labels, "label frequency": by_c, "bias": by_bias, "time": by_time}
+
+
+def families(cells: Mapping[Cell, Values]) -> str:
+    """Accuracy of PU-Bench's families by kind of data in its main comparison (case-control, SCAR, c = .1)."""
+    lines = []
+    for kind, names in KINDS.items():
+        for family, methods in FAMILIES.items():
+            found = {
+                (method, cell[0]): [*values[method].values()]
+                for cell, values in cells.items()
+                if cell[0] in names and cell[1:] == ("case-control", "scar", 0.1)
+                for method in methods
+                if method in values
+            }
+            if not found:
+                continue
+            means = {key: float(np.mean(values)) for key, values in found.items()}
+            deviation = np.mean([np.std(values, ddof=1) for values in found.values()])
+            ends = (f"`{key[0]}` on {key[1]} {means[key]:.1f}" for key in (f(means, key=means.get) for f in (min, max)))
+            middle = f"{np.mean([*means.values()]):.1f}"
+            count = f"{len({method for method, _ in found})} of {len(methods)}"
+            lines.append((f"{kind}, {family}", count, middle, *ends, f"{deviation:.1f}"))
+    return table(("kind, family", "methods", "mean", "lowest", "highest", "deviation over seeds"), lines)
+
+
+TITLES = {
+    "data and labels": "By kind of data and number of labeled positives",
+    "label frequency": "By share of positives that is labeled",
+    "bias": "By labeling bias: which positives are labeled",
+    "time": "By time of a run (c = .1)",
+}
+
+
+def page() -> str:
+    frame = rows()
+    by_goal = {
+        goal: regimes(frame, cells_of(frame, measure))
+        for goal, measure in (("rank", "auc"), ("decide", "accuracy"))
+    }  # fmt: skip
+    known = [found for key in TITLES for _, found in by_goal["rank"][key] if found.first]
+    others = sum(found.recommended not in REFERENCES for found in known)
+    alone = sum(len(found.data) == 1 for found in known)
+    parts = [
+        f"""# Which method?
+
+**Start with `pu-bagging`.** It takes seconds. For a ranking, another method is better in {others} of the
+{len(known)} known lines below; {alone} of these lines rest on one data set. On your own table,
+[`pubench advise`](advice.md) compares methods on your rows.
+
+The tables choose by what you know of your data. No method sees a true label. The epoch is chosen by `pa`, or is the
+last one if no labeled row is held out. The true prior is given, and test rows measure. `benchmarks/pages/guide.py` computes
+every line.
+
+- *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the resamples,
+  otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher
+  mean, but not surely.
+- *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
+  it is first. It was picked on the same rows, so the difference is too high. With one data set, the
+  interval is over seeds only.
+- *Methods*: how many others were run on every data set of the line. A setting with fewer than {FEWEST} methods is left
+  out.
+- *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: all rank worse
+  than chance. `naive` is a baseline: it takes unlabeled rows
+  as negative."""
+    ]
+    head = ("what you have", "rank", "best other", "decide", "best other", "methods", "data sets")
+    for key, title in TITLES.items():
+        lines = []
+        for (regime, rank), (_, decide) in zip(by_goal["rank"][key], by_goal["decide"][key], strict=True):
+            methods = str(len(rank.differences)) if rank.differences else ""
+            shown = [*cells_in(rank), *cells_in(decide)]
+            if rank.differences and rank.level + max(0, *rank.differences.values()) < CHANCE:
+                shown[0] = shown[2] = "none works"
+            lines.append((regime, *shown, methods, ", ".join(rank.data)))
+        parts.append(f"## {title}\n\n{table(head, lines)}")
+    accuracy = cells_of(frame, "accuracy")
+    parts.append(
+        f"""## By family
+
+PU-Bench groups its methods into three families. Test accuracy at c = .1, epoch by `pa`, means over methods and data
+sets with {SEEDS} seeds or more. *Deviation over seeds* is the mean of those of single methods: PU-Bench calls the
+disambiguation family the most stable one. Not every method was run on every data set.
+
+{families(accuracy)}"""
+    )
+    parts.append(
+        """## Real labels
+
+Observers made the labels of [species records](species.md), and surveys at other places are the truth.
+On 164 species `pu-bagging` is .03 of AUC above a logistic regression of P against U, and no PU method is shown to beat
+it. A background that shares the observers' bias gains more than any method.
+
+## Other questions
+
+| question | answer |
+| --- | --- |
+| No prior is known | `pu-bagging` ranks without one. [`pubench prior`](prior-estimation.md) estimates it |
+| Categories and gaps | `--set base=boosting` ([bases](classics.md#bases)) |
+| Few labeled rows to choose an epoch | classics have one epoch; [what few labels cost](validation-size.md) |
+| Does PU learning help at all? | compare with `naive`, which takes unlabeled rows as negative |
+| Several hundred columns, or fewer than 50 labels | unknown |
+
+*Limit*: three tables, one or two text sets and up to three image sets. Their classes are balanced within a factor of
+two. Simulated bias comes from a logistic regression on true labels. Two or three data sets say little about another
+one, so the intervals are too narrow. Rows: `study-*.csv`. Commands: `pubench study run conventional`,
+`label-ratio`, `selection-bias`, `classics`."""
+    )
+    return "\n\n".join(parts) + "\n"

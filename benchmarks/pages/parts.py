@@ -1,0 +1,83 @@
+"""What the pages of rows share: Markdown tables, blocks of a page, where rows are from, and the stamp of a figure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from PIL import Image
+
+from benchmarks.pages import summary
+from benchmarks.raw_rows import ROOT
+
+PAGES = ROOT / "docs" / "pages"
+IMAGES = PAGES / "images"
+#: Field of a PNG that names the rows it shows.
+STAMP = "Source"
+_BLOCK = re.compile(r"(<!-- table ([\w -]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_NUMBER = re.compile(r"[-+*.\d]|$")
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A Markdown table, columns of numbers to the right; empty without rows."""
+    lines = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells] for cells in rows]
+    if not lines:
+        return ""
+    rule = ["---:" if all(map(_NUMBER.match, column)) else "---" for column in zip(*lines, strict=True)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, ["---", *rule[1:]], *lines))
+
+
+def names_of_blocks(page: str) -> list[str]:
+    """Names of the blocks of a page, ``<!-- table NAME -->`` to ``<!-- end -->``."""
+    return [name for _, name, _ in _BLOCK.findall(page)]
+
+
+def filled(page: str, found: Mapping[str, str]) -> str:
+    """The page with the content of each of its blocks; a table ends with an empty line."""
+    ends = {name: "\n\n" if text.endswith("|") else "\n" for name, text in found.items()}
+    return _BLOCK.sub(lambda mark: f"{mark[1]}\n{found[mark[2]]}{ends[mark[2]]}{mark[3]}", page)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean ± sample standard deviation; the value itself if there is one."""
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{deviation}"
+
+
+def marked(name: str, rows: Iterable[summary.AccuracyRow]) -> str:
+    """A name, with a mark if any of its rows of accuracy is older than the present engine."""
+    return f"{name} {summary.OLDER}" if any(row.older for row in rows) else name
+
+
+def origin(rows: Iterable[summary.AccuracyRow | summary.CostRow]) -> str:
+    """The files, commits and machines of raw rows, and what the mark means if any of them has it."""
+    rows = list(rows)
+    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
+    machines = "; ".join(sorted({row.machine for row in rows}))
+    said = f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
+    older = sum(getattr(row, "older", False) for row in rows)
+    return f"{said} {summary.OLDER}: {older} of {len(rows)} runs are of an {summary.OLDER_ROWS}." if older else said
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as code, with commas between."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def digest(rows: Any) -> str:
+    """Digest of the rows that a figure shows."""
+    text = rows.to_csv(index=False) if isinstance(rows, pd.DataFrame) else repr(rows)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def stamp_in(path: Path) -> str:
+    """The digest in a picture; empty without one."""
+    if not path.exists():
+        return ""
+    with Image.open(path) as picture:
+        return str(picture.info.get(STAMP, ""))

@@ -1,0 +1,93 @@
+"""The tables of ``species.md``: results on species with surveys as truth. ``species_rows.py`` makes the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from pubench_report.over_tasks import OverTasks, over_tasks
+from scipy import stats
+
+from benchmarks.pages.parts import table as markdown_table
+from benchmarks.raw_rows import RESULTS
+
+MEASURES = ("auc", "average-precision", "auc-prg", "correlation")
+#: Short training: ten epochs, or the preset `quick`.
+NETWORKS = ("nnpu", "upu", "dist-pu", "vpu", "pusb", "pue", "lbe-pu")
+REGIONS = ("awt", "can", "nsw", "nz", "sa", "swi")
+
+
+def compared(frame: pd.DataFrame, methods: list[str], reference: str, measure: str = "auc") -> OverTasks:
+    """Methods over the species that all of them were run on, each the mean of its seeds."""
+    wide = frame[frame.method.isin(methods)].pivot_table(index="species", columns="method", values=measure)[methods]
+    complete = wide.dropna()
+    region = dict(zip(frame.species, frame.region, strict=True))
+    return over_tasks({m: complete[m].to_dict() for m in methods}, region, reference)
+
+
+def table_of(found: OverTasks, reference: str) -> str:
+    """Mean by region and overall, average rank, and the paired difference to the reference."""
+    regions = [region for region in REGIONS if region in found.means]
+    ranks = dict(zip(found.ranks["overall"].methods, found.ranks["overall"].average_ranks, strict=True))
+    pairs = {pair.method: pair for pair in found.pairs}
+    lines = []
+    for method in sorted(ranks, key=lambda one: ranks[one]):
+        pair = pairs.get(method)
+        paired = f"{pair.difference:+.3f} ({pair.wins} of {pair.tasks}; p {pair.p:.2g})" if pair else "reference"
+        means = [found.means[group][method] for group in (*regions, "overall")]
+        lines.append((f"`{method}`", *(f"{mean:.3f}".lstrip("0") for mean in means), f"{ranks[method]:.2f}", paired))
+    head = ("method", *(region.upper() for region in regions), "all", "rank", f"against `{reference}` (wins; Holm)")
+    difference = found.ranks["overall"].critical_difference
+    return f"{markdown_table(head, lines)}\n\nNemenyi's critical difference of ranks: {difference:.2f}."
+
+
+def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
+    """Whether measures of held-out records order the methods as the survey's AUC does, for each species and seed."""
+    lines = []
+    for guide in ("pauc", "spies"):
+        taus, gains, means = [], [], []
+        for _, one in frame[frame.method.isin(methods)].groupby(["species", "seed"]):
+            if len(one) == len(methods):
+                tau = stats.kendalltau(one[guide], one["auc"]).statistic
+                taus.append(0.0 if np.isnan(tau) else tau)
+                gains.append(one.sort_values([guide, "method"]).iloc[-1]["auc"])
+                means.append(one["auc"].mean())
+        lines.append(
+            (f"`{guide}`", f"{len(taus)}", f"{np.mean(taus):+.2f}", f"{np.mean(gains):.3f}", f"{np.mean(means):.3f}")
+        )
+    head = ("guide", "species x seeds", "Kendall's tau, mean", "AUC of its choice", "AUC of a method at random")
+    return markdown_table(head, lines)
+
+
+def tables() -> dict[str, str]:
+    """The tables of the page by the names of their marks."""
+    frame = pd.read_csv(RESULTS / "species.csv")
+    random, target = frame[frame.source == "disdat"], frame[frame.source == "disdat-target-group"]
+    counts = random.groupby("method").species.nunique()
+    everywhere = [method for method, n in counts.items() if n >= 160]
+    found = {
+        f"all {name}": table_of(compared(random, everywhere, "naive logistic", name), "naive logistic")
+        for name in MEASURES
+    }
+    found["bagging"] = table_of(compared(random, everywhere, "pu-bagging trees"), "pu-bagging trees")
+    found["all predicted"] = predicted(random, everywhere)
+    found["classics predicted"] = predicted(random, [method for method in everywhere if method not in NETWORKS])
+    found["target group"] = backgrounds(random, target)
+    return found
+
+
+def backgrounds(random: pd.DataFrame, target: pd.DataFrame) -> str:
+    """Mean AUC by region with both backgrounds, over the species that have both; each is the mean of its seeds."""
+    lines = []
+    one, other = (
+        frame.groupby(["method", "region", "species"], as_index=False).auc.mean() for frame in (target, random)
+    )
+    pairs = one.merge(other, on=["method", "region", "species"], suffixes=("_target", "_random"))
+    for method, both in pairs.groupby("method"):
+        p = stats.wilcoxon(both.auc_target, both.auc_random).pvalue
+        better = f"{int((both.auc_target > both.auc_random).sum())} of {len(both)}; p {p:.2g}"
+        for name, column in (("random sites", "auc_random"), ("target group", "auc_target")):
+            means = [both[both.region == region][column].mean() for region in REGIONS]
+            numbers = [f"{mean:.3f}".lstrip("0") for mean in (*means, both[column].mean())]
+            lines.append((f"`{method}`", name, *numbers, better if column == "auc_target" else ""))
+    head = ("method", "background", *(region.upper() for region in REGIONS), "all", "target group better (Wilcoxon)")
+    return markdown_table(head, lines)

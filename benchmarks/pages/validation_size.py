@@ -1,0 +1,75 @@
+"""The figure and the table of what a choice with few held-out labels loses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
+
+from benchmarks.pages.parts import table
+from benchmarks.raw_rows import RESULTS
+
+HEAD = ("held-out labeled positives", *(f"{what} by {by}" for what in ("epoch", "method") for by in ("PA", "PAUC")))
+#: Numbers of held-out labeled positives of figure and table; nearly every cell has as many.
+SHOWN = (1, 3, 5, 8, 12, 20, 30, 50, 80, 120)
+CRITERIA = {"pa": "PA", "pauc": "PAUC"}
+
+
+def rows() -> pd.DataFrame:
+    """All of them."""
+    return pd.read_csv(RESULTS / "validation-size.csv")
+
+
+def means(found: pd.DataFrame, by: str, value: str = "lost") -> pd.DataFrame:
+    """Mean over cells (data set, c, seed, method) with the lowest and highest of them, by ``by``."""
+    grouped = found.groupby(by)[value]
+    return pd.DataFrame({"mean": grouped.mean(), "low": grouped.min(), "high": grouped.max(), "n": grouped.size()})
+
+
+def draw(found: pd.DataFrame) -> Figure:
+    """Points lost by choosing the epoch, by choosing the method, and by PA that is given a wrong prior."""
+    figure = Figure(figsize=(9.6, 3.3), dpi=DPI)
+    epoch, method, prior = figure.subplots(1, 3)
+    for axes, question, title in ((epoch, "epoch", "choosing the epoch"), (method, "method", "choosing the method")):
+        for look, (criterion, name) in zip(looks(2), CRITERIA.items(), strict=True):
+            asked = (found["question"] == question) & (found["criterion"] == criterion)
+            mine = means(found[asked & found["held_out"].isin(SHOWN)], "held_out")
+            axes.plot(mine.index, mine["mean"], color=look.color, marker=look.marker, markersize=4, label=name)
+            axes.fill_between(mine.index, mine["low"], mine["high"], color=look.color, alpha=0.12, linewidth=0)
+        axes.set_xscale("log")
+        axes.set_xlabel("held-out labeled positives", fontsize=SMALL, color=INK)
+        _finish(axes, title)
+    epoch.set_ylabel("points of test accuracy lost", fontsize=SMALL, color=INK)
+    wrong = means(found.query("question == 'prior'"), "factor")
+    prior.plot(np.arange(len(wrong)), wrong["mean"], color=looks(1)[0].color, marker="o", markersize=4, label="PA")
+    prior.fill_between(np.arange(len(wrong)), wrong["low"], wrong["high"], color=looks(1)[0].color, alpha=0.12)
+    prior.set_xticks(np.arange(len(wrong)), [f"{factor:g}" for factor in wrong.index])
+    prior.set_xlabel("prior given to PA / true prior", fontsize=SMALL, color=INK)
+    _finish(prior, "choosing the epoch, wrong prior")
+    epoch.legend(fontsize=SMALL, frameon=False)
+    figure.tight_layout()
+    return figure
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=TEXT, color=INK)
+    axes.grid(color=RULE, linewidth=0.5)
+    axes.tick_params(labelsize=SMALL, colors=INK)
+    axes.set_ylim(bottom=0)
+
+
+def blocks() -> dict[str, str]:
+    """Points of accuracy lost, means over cells."""
+    found = rows()
+    columns = [
+        means(found[(found["question"] == question) & (found["criterion"] == criterion)], "held_out")["mean"]
+        for question in ("epoch", "method")
+        for criterion in CRITERIA
+    ]
+    chosen = found[(found["question"] == "method") & (found["criterion"] == "pa")]
+    columns.append(means(chosen.astype({"of_random": float}), "held_out", "of_random")["mean"])
+    return {
+        "lost": table((*HEAD, "a method at random"), ((n, *(f"{column[n]:.1f}" for column in columns)) for n in SHOWN))
+    }
