@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.pages.parts import table
-from benchmarks.raw_rows import RESULTS
+from benchmarks.raw_rows import RESULTS, ROOT
+
+#: What the papers print.
+STUDIES = ROOT / "benchmarks" / "studies"
 
 #: Table of Jain et al. -> its true value, and the column of each way to estimate it.
 ERRORS = {
@@ -31,7 +34,7 @@ def read(path: Path) -> list[Row]:
 
 def recovered(rows: list[Row]) -> str:
     """Mean absolute errors of AUC and AUC-PR per data set and β, the published ones in brackets."""
-    tables = read(RESULTS / "jain-tables.csv")
+    tables = read(STUDIES / "jain-tables.csv")
     published = {(row["table"], row["dataset"].lower(), float(row["beta"])): row for row in tables}
     lines = []
     for (data, beta), mine in _groups(rows, lambda row: (row["data"], float(row["beta"]))):
@@ -66,7 +69,7 @@ def priors(rows: list[Row]) -> str:
 
 def ranks(rows: list[Row]) -> str:
     """Means over the shares of positives in U: rank correlation and mean absolute deviation, published in brackets."""
-    printed = {(row["statistic"], row["scenario"]): row for row in read(RESULTS / "pulp-table-1.csv")}
+    printed = {(row["statistic"], row["scenario"]): row for row in read(STUDIES / "pulp-table-1.csv")}
     names = list(dict.fromkeys(row["measure"] for row in rows))
     lines = []
     for scenario in dict.fromkeys(row["scenario"] for row in rows):

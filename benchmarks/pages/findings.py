@@ -145,8 +145,8 @@ differ from the printed ones by more than two standard errors:
 
 {table(("cell", "released recipe", "printed", "seeds"), apart)}
 
-*Limit*: the recipes are our reading of the code. Rows: `released.csv`. Command: `python -m benchmarks.studies.released`. More:
-[the released recipes](released-recipes.md)."""
+*Limit*: the recipes are our reading of the code. Rows: `released.csv`. Command:
+`python -m benchmarks.studies.released`. More: [the released recipes](released-recipes.md)."""
 
 
 def sigmoid(_: Runs) -> str:
@@ -204,8 +204,8 @@ def page() -> str:
     parts = [
         """# Findings
 
-What was measured here that the literature on PU learning does not say. `benchmarks/pages/findings.py` computes every number
-on this page from rows in `benchmarks/results/`, each with its run, a clean commit and the machine. Each finding ends
-with its limit."""
+What was measured here that the literature on PU learning does not say. `make pages` computes every number on this page
+from rows in `benchmarks/results/`, each with its run, a clean commit and the machine. Each finding ends with its
+limit."""
     ]
     return "\n\n".join([*parts, *(finding(runs) for finding in FINDINGS)]) + "\n"

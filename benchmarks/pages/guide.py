@@ -240,7 +240,7 @@ def page() -> str:
 [`pubench advise`](advice.md) compares methods on your rows.
 
 The tables choose by what you know of your data. No method sees a true label. The epoch is chosen by `pa`, or is the
-last one if no labeled row is held out. The true prior is given, and test rows measure. `benchmarks/pages/guide.py` computes
+last one if no labeled row is held out. The true prior is given, and test rows measure. `make pages` computes
 every line.
 
 - *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the resamples,

@@ -181,7 +181,7 @@ def page() -> str:
         f"""# More labels, and biased ones
 
 PU-Bench asks what the share of labeled positives (its Figures 5 and 13) and the labeling mechanism (Figures 6, 14 to
-16) change. `benchmarks/pages/label_ratio.py` computes this page from committed rows. It is **small**: {len(labels)} data
+16) change. `make pages` computes this page from committed rows. It is **small**: {len(labels)} data
 sets, three seeds, methods that take seconds. PU-Bench has 18 methods, eight data sets and ten seeds.
 
 - More labels help every method on Spambase: from c = .02 to .5, accuracy rises by {gain[least]:.0f} (`{least}`) to

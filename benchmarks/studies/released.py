@@ -2,7 +2,7 @@
 
     python -m benchmarks.studies.released --method nnpu --root ../shared/data --data spambase
     python -m benchmarks.studies.released --method lbe --root ../shared/data --data 20news --seeds 2 25 42
-    python -m benchmarks.studies.released --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardize]
+    python -m benchmarks.studies.released --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace
 
 Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; the
 recipes of :mod:`released_recipes`; the epoch of best validation F1, of the positive class. A model that decides every

@@ -64,7 +64,7 @@ def row_of(method: str, data: str, seed: int, trials: int, results: Path) -> dic
         "best_chosen": json.dumps(dict(best.chosen)),
         "space": json.dumps(dict(found.space)),
         "seconds": round(seconds, 1),
-        "command": f"python -m benchmarks.studies.tuning --trials {trials} --data {data} --methods {method} --seeds {seed}",
+        "command": f"tuning.py --trials {trials} --data {data} --methods {method} --seeds {seed}",
     }
 
 

@@ -1,6 +1,6 @@
 """Seconds, peak memory and model size of pu-bagging with 200 trees, next to the same loop written with scikit-learn.
 
-    python -m benchmarks.timing.bagging_cost --rows 45000 --features 20 --threads 2 --out benchmarks/results/bagging-cost.csv
+    python -m benchmarks.timing.bagging_cost --rows 45000 --threads 2 --out benchmarks/results/bagging-cost.csv
 
 Data: ``make_classification`` (half of the features informative), 30 % positive, a tenth of them labeled, the rest
 unlabeled. ``fit`` is ``PUBagging.fit``: trees, scores of all rows out of bag, threshold. ``loop`` is what a balanced

@@ -1,6 +1,6 @@
 """How many rows a whole run sends through its networks, against nnPU's: what its time cannot go below.
 
-    python -m benchmarks.timing.pass_counts --data spambase --method self-pu lagam-pu --out benchmarks/results/pass-counts.csv
+    python -m benchmarks.timing.pass_counts --method self-pu lagam-pu --out benchmarks/results/pass-counts.csv
 
 Preset ``pubench`` unless ``--preset`` names another, seed 2, every planned epoch (no patience), validation and test
 scored after each. ``forward``: rows through a network without a gradient, ``trained``: rows that are differentiated as

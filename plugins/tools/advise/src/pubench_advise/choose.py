@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from .evidence import OverBagging
 
-#: How sure checked rows must be that another method is better. Fixed by ``benchmarks/studies/advice_regret.py`` on the half of
-#: the sources that it names, judged on the other half.
+#: How sure checked rows must be that another method is better. Fixed by ``benchmarks/studies/advice_regret.py`` on the
+#: half of the sources that it names, judged on the other half.
 SURE = 0.8
 #: Methods whose interval of the difference to the answer reaches this close are not shown to be worse.
 ALIKE = 0.01

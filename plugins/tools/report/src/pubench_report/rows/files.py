@@ -164,7 +164,7 @@ def read_file(path: Path) -> DataFrame:
             if lacking := [name for name in NEEDED if name not in head]:
                 raise RequestError(
                     f"{path} is no file of rows: it lacks the column {lacking[0]}; expected a folder of records, or "
-                    "what benchmarks/study_rows.py writes"
+                    "what benchmarks/studies/study_rows.py writes"
                 )
             # most texts of a file are the same ones: kept once, they take a third of the memory
             lines = [[intern(text) for text in line] for line in reader]
