@@ -18,7 +18,7 @@ from pubench_report.cells import MeasuredCell
 from pubench_report.draws import NamedRun
 from pubench_report.grouping import FailedRun
 from pubench_report.pages.report import page
-from pubench_report.rendering import RenderedTable, Section, latex, markdown, print_sections
+from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
 from pubench_report.report.model import Model, model_of
@@ -404,3 +404,17 @@ def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) 
 def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
     shown = [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
     assert shown == ["0.00", "0.00", "0.00", "-0.01", "+0.01"]
+
+
+@pytest.mark.parametrize(
+    "name", ['=HYPERLINK("http://x","y")', "@SUM(1+1)*cmd|' /C calc'!A0", "+1+1", "-1-1", "\t=1", "-nnpu"]
+)
+def test_a_text_of_csv_that_a_spreadsheet_would_compute_is_marked_as_text(name: str) -> None:
+    cells = list(csv.reader(io.StringIO(csv_of(["method", name], [{"method": name, name: 1.5}]), newline="")))
+    assert cells == [["method", f"'{name}"], [f"'{name}", "1.5"]]
+
+
+@pytest.mark.parametrize("cell", ["-0.5", "+1", "-1e-3", "-", "", "nnpu", "a=b", "-0.5 ± 0.3", -0.5, None])
+def test_numbers_and_other_texts_of_csv_are_as_they_are(cell: object) -> None:
+    written = csv_of(["x", "y"], [{"x": cell, "y": 1}])
+    assert written == f"x,y\n{'' if cell is None else cell},1\n"

@@ -218,12 +218,16 @@ def _one_line(text: str) -> str:
 # -------------------------------------------------------------------- CSV
 
 
+#: Text that a spreadsheet would compute: names come from study files, which others write. Numbers are none.
+_FORMULA = re.compile(r"(?![+-]?\d*\.?\d*(e[+-]?\d+)?( ± \d*\.?\d+)?$)[=+\-@\t\r]", re.IGNORECASE)
+
+
 def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A row for each; what a row does not have is empty."""
+    """A row for each; what a row does not have is empty. A text that a spreadsheet would compute begins with ``'``."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, columns, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(stream, lineterminator="\n")
+    for cells in (columns, *([row.get(name, "") for name in columns] for row in rows)):
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells])
     return stream.getvalue()
 
 
