@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from printed import Done, one_json, result_of
+from pubench_metrics_oracle import measures
 from refusals import error_line
 
 from pubench_core.errors import PluginError
@@ -419,6 +420,17 @@ class TestFunctionOfAnother:
     ) -> None:
         monkeypatch.setattr(target, one_json)
         with pytest.raises(PluginError, match=rf"{target.split('.')[-1]} was replaced by a function of printed "):
+            refuse_replaced(registry().packages())
+
+    def test_code_that_says_it_is_of_the_right_file_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = measures.accuracy.__code__
+        monkeypatch.setattr(measures.accuracy, "__code__", one_json.__code__.replace(co_filename=found.co_filename))
+        with pytest.raises(PluginError, match=r"measures:accuracy is not what .*measures\.py defines: "):
+            refuse_replaced(registry().packages())
+
+    def test_another_meaning_of_a_function_of_python_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(measures, "sum", one_json, raising=False)
+        with pytest.raises(PluginError, match=r"measures:sum was replaced by <function one_json"):
             refuse_replaced(registry().packages())
 
     def test_decorated_functions_are_their_file_s(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.optim import optimizer
 
 from .errors import RunFailed, said_by
 
@@ -61,12 +62,15 @@ def tiny_numbers_as_zero() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Setting:
-    """``tacit``: imports change it as well, so that a change says nothing about a method."""
+    """``tacit``: imports change it as well, so that a change says nothing about a method. ``usual``: its value where
+    nobody has set it, for what decides numbers.
+    """
 
     name: str
     read: Callable[[], Any]
     write: Callable[[Any], object]
     tacit: bool = False
+    usual: Any = None
 
 
 #: Variables that libraries read when they are imported, and that others set for them: no setting of a method.
@@ -101,28 +105,47 @@ def _go_to(folder: str | None) -> None:
             os.chdir(folder)
 
 
-def _flag(owner: Any, name: str) -> _Setting:
+def _flag(owner: Any, name: str, usual: bool) -> _Setting:
     """An attribute of one of torch's backends."""
     full = f"{owner.__name__}.{name}"
-    return _Setting(full, lambda: getattr(owner, name), lambda value: setattr(owner, name, value))
+    return _Setting(full, lambda: getattr(owner, name), lambda value: setattr(owner, name, value), usual=usual)
+
+
+#: Where torch keeps what is called for every module and every optimizer of the process.
+_HOOKS: list[dict[Any, Any]] = [
+    kept
+    for module in (torch.nn.modules.module, optimizer)
+    for name, kept in vars(module).items()
+    if name.startswith("_global_") and isinstance(kept, dict)
+]
+
+
+def _set_hooks(before: list[dict[Any, Any]]) -> None:
+    for kept, content in zip(_HOOKS, before, strict=True):
+        kept.clear()
+        kept.update(content)
 
 
 _SETTINGS = (
-    _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype, usual=torch.float32),
+    _Setting("torch's global hooks", lambda: [dict(kept) for kept in _HOOKS], _set_hooks, usual=[{} for _ in _HOOKS]),
     _Setting(
         "torch's default device",
         torch.get_default_device,
         lambda device: torch.set_default_device(None if device.type == "cpu" else device),
+        usual=torch.device("cpu"),
     ),
-    _Setting("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+    _Setting("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled, usual=True),
     _Setting("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Setting("torch's matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     _Setting("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
-    _Setting("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    _Setting(
+        "torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, usual=0
+    ),
     _Setting("torch's flushing of denormal numbers", _counts_tiny_as_zero, torch.set_flush_denormal),
-    _flag(torch.backends.mkldnn, "enabled"),
-    _flag(torch.backends.cudnn, "enabled"),
-    _flag(torch.backends.cudnn, "benchmark"),
+    _flag(torch.backends.mkldnn, "enabled", usual=True),
+    _flag(torch.backends.cudnn, "enabled", usual=True),
+    _flag(torch.backends.cudnn, "benchmark", usual=False),
     _Setting("NumPy's floating-point errors", np.geterr, lambda before: np.seterr(**before)),
     _Setting("the working folder", _folder, _go_to),
     _Setting("environment variables", _environment, _set_environment),
@@ -130,6 +153,22 @@ _SETTINGS = (
     _Setting("garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     _Setting("warning filters", lambda: list(warnings.filters), _set_filters, tacit=True),
 )
+
+
+@contextmanager
+def usual_settings() -> Iterator[None]:
+    """Runs a block with torch's settings as they are where nobody has set any, and no hooks on every module.
+
+    A plugin that is merely installed, or the caller's notebook, does not change the numbers of a run.
+    """
+    kept = [(setting, setting.read()) for setting in _SETTINGS if setting.usual is not None]
+    for setting, _ in kept:
+        setting.write(setting.usual)
+    try:
+        yield
+    finally:
+        for setting, value in kept:
+            setting.write(value)
 
 
 @contextmanager

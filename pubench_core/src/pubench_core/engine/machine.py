@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 from ..errors import RequestError
+from ..isolation import usual_settings
 from ..plugins.registry import registry, tools
 from ..results import Environment, PeakMemory
 from ..specs.run import Precision
@@ -177,21 +178,22 @@ def captured(plan: Plan, device: torch.device) -> Environment:
 
 @contextmanager
 def computing(plan: Plan, device: torch.device) -> Iterator[None]:
-    """Threads, deterministic kernels and precision of products for the duration of a run; restored afterwards."""
-    threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    """Threads, kernels, precision and all settings of torch for the duration of a run; restored afterwards."""
+    threads = torch.get_num_threads()
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("high" if plan.spec.precision == "tf32" else "highest")
     torch.backends.cudnn.allow_tf32 = plan.spec.precision == "tf32"  # torch's own default is True
     if plan.spec.execution.threads is not None:
         torch.set_num_threads(plan.spec.execution.threads)
-    if device.type == "cuda":
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
-        torch.set_deterministic_debug_mode("warn")  # use_deterministic_algorithms would import torch's compiler
     try:
-        yield
+        with usual_settings():
+            if device.type == "cuda":
+                os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
+                # use_deterministic_algorithms would import torch's compiler
+                torch.set_deterministic_debug_mode("warn")
+            yield
     finally:
         torch.set_num_threads(threads)
-        torch.set_deterministic_debug_mode(deterministic)
         torch.set_float32_matmul_precision(products)
         torch.backends.cudnn.allow_tf32 = convolutions
 

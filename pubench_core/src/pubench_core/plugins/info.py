@@ -7,7 +7,7 @@ is used. Listing every installed plugin therefore imports neither torch nor scik
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
@@ -364,48 +364,39 @@ def check_fields(info: Info) -> None:
     Commands that list or run something else read it too; a field of another type would be an error there.
     """
     kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
-    for name, test in _tests_of(kind):
-        if not test(value := getattr(info, name)):
-            wanted = _in_words(get_type_hints(kind)[name])
-            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {wanted}")
+    for name, declared in _types_of(kind):
+        if not _is_of(value := getattr(info, name), declared):
+            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
 @cache
-def _tests_of(kind: type) -> list[tuple[str, Callable[[Any], bool]]]:
-    """Name and test of each field of a dataclass."""
+def _types_of(kind: type) -> list[tuple[str, Any]]:
+    """Name and declared type of each field of a dataclass."""
     hints = get_type_hints(kind)
-    return [(f.name, _test_of(hints[f.name])) for f in fields(kind)]
+    return [(f.name, hints[f.name]) for f in fields(kind)]
 
 
-@cache
-def _test_of(declared: Any) -> Callable[[Any], bool]:
-    """Tests whether a value, and everything in it, is of a declared type; a truth value is no number."""
+def _is_of(value: Any, declared: Any) -> bool:
+    """Whether a value, and everything in it, is of a declared type; a truth value is no number."""
+    if declared is Any:  # a class, in some versions of Python
+        return True
+    if isinstance(declared, type) and not get_args(declared):
+        inside = _types_of(declared) if is_dataclass(declared) and isinstance(value, declared) else ()
+        right = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
+        return right and all(_is_of(getattr(value, name), inner) for name, inner in inside)
     origin, parts = get_origin(declared), get_args(declared)
-    if declared is Any:
-        return lambda value: True
     if origin is Literal:
-        return lambda value: isinstance(value, str) and value in parts
-    if isinstance(declared, type) and is_dataclass(declared):
-        return lambda value: (
-            isinstance(value, declared) and all(test(getattr(value, name)) for name, test in _tests_of(declared))
-        )
-    tests = [_test_of(part) for part in parts if part is not ...]
+        return isinstance(value, str) and value in parts
     if origin is Mapping:
-        key, item = tests
-        return lambda value: isinstance(value, Mapping) and all(key(k) and item(v) for k, v in value.items())
-    if origin is tuple and ... not in parts:
-        return lambda value: (
-            isinstance(value, tuple)
-            and len(value) == len(tests)
-            and all(t(v) for t, v in zip(tests, value, strict=True))
+        return isinstance(value, Mapping) and all(
+            _is_of(key, parts[0]) and _is_of(inner, parts[1]) for key, inner in value.items()
         )
     if origin in (tuple, frozenset):
-        return lambda value: isinstance(value, origin) and all(map(tests[0], value))
-    if tests:  # one type or the other
-        return lambda value: any(test(value) for test in tests)
-    if declared is bool:
-        return lambda value: isinstance(value, bool)
-    return lambda value: isinstance(value, declared) and not isinstance(value, bool)
+        if not isinstance(value, origin):
+            return False
+        inner = (parts[0],) * len(value) if origin is frozenset or ... in parts else parts
+        return len(value) == len(inner) and all(map(_is_of, value, inner))
+    return any(_is_of(value, part) for part in parts)  # one type or the other
 
 
 def _in_words(declared: Any) -> str:

@@ -236,21 +236,15 @@ def _unmet(text: str, core: str) -> str:
 
 
 def _plainly_met(text: str, core: str) -> bool:
-    """Whether a requirement is nothing but bounds by release numbers, as installers write them, and all hold."""
-    plain = re.sub(r"^\[[\w,-]*\]", "", text.removeprefix(CORE).replace(" ", ""))  # extras ask for no other version
-    bounds = [bound for bound in plain.strip("()").split(",") if bound]
-    found = [re.fullmatch(r"(>=|<)(\d+(?:\.\d+)*)", bound) for bound in bounds]
-    if not re.fullmatch(r"\d+(\.\d+)*", core):
-        return False
-    return all(match is not None and (_release(core) >= _release(match[2])) == (match[1] == ">=") for match in found)
-
-
-def _release(text: str) -> list[int]:
-    """``1.10.0`` as numbers; zeros at the end say nothing."""
-    numbers = [int(part) for part in text.split(".")]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return numbers
+    """Whether a requirement has the bounds that ``make metadata`` and the templates write, and they hold."""
+    asked = re.fullmatch(rf"{CORE}(\[[\w,-]*\])?<(\d+),>=(\d+)\.(\d+)", text)
+    here = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", core)
+    return (
+        asked is not None
+        and here is not None
+        and int(asked[3]) == int(here[1]) == int(asked[2]) - 1
+        and (int(asked[4]) <= int(here[2]))
+    )
 
 
 def _refuse_shared_keys(entries: list[Entry]) -> Iterator[Entry]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import ast
+import builtins
+import dis
 import inspect
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
 from ..errors import PluginError
-from .file_cache import PerFile
-from .source_code import source_text
 
 #: Attributes that lead from what a decorator made to the function that was decorated.
 _DECORATED = ("__func__", "fget", "func", "py_func", "wrapped")
 #: Modules of core through which every measure goes.
 _MEASURING = ("metric", "engine.score", "records.scores", "engine.compute", "engine.coverage")
+#: Module -> what it was loaded by, and all code of its file, the module's own first.
+_compiled: dict[str, tuple[ModuleSpec, tuple[CodeType, ...]]] = {}
 
 
 def refuse_replaced(packages: Iterable[str]) -> None:
-    """Raises PluginError if a function of these plugins, or of core's way to a measure, is not that of its file.
+    """Raises PluginError if a function of these plugins, or of core's way to a measure, is not that of its file, or if
+    a built-in function was given another meaning there.
 
     Files are hashed; what another module put in place of a function would be called under the hash of the file.
     """
@@ -30,32 +32,51 @@ def refuse_replaced(packages: Iterable[str]) -> None:
     loaded = [name for name in sorted(sys.modules) if name.split(".")[0] in tops]
     for name in (*(f"pubench_core.{name}" for name in _MEASURING), *loaded):
         module = sys.modules.get(name)
-        file = getattr(module, "__file__", None)
-        if module is None or file is None or not file.endswith(".py"):
+        spec = getattr(module, "__spec__", None)
+        if not isinstance(module, ModuleType) or spec is None or not isinstance(spec.loader, SourceFileLoader):
             continue
-        for path in _defined.of(file):
+        codes = _codes_of(name, spec)
+        own = set(codes)
+        for path in (code.co_qualname for code in codes[1:] if "<" not in code.co_qualname):
             code = _code_at(module, path)
-            if code is not None and os.path.isfile(code.co_filename) and not os.path.samefile(code.co_filename, file):
-                other = code.co_filename
+            if code is None or code in own or not os.path.isfile(file := code.co_filename):
+                continue
+            if file == spec.origin:
                 raise PluginError(
-                    f"{name}:{path} was replaced by a function of {_module_of(other)} ({other}); "
-                    "uninstall the plugin that does so"
+                    f"{name}:{path} is not what {file} defines: a plugin replaced it, or the file was edited after it "
+                    "was loaded; start Python again, or uninstall the plugin"
                 )
+            raise _replaced(f"{name}:{path}", f"a function of {_module_of(file)} ({file})")
+        for word in sorted(vars(module).keys() & vars(builtins).keys()):
+            if not word.startswith("__") and word not in _bound_by(codes[0]):
+                raise _replaced(f"{name}:{word}", f"{vars(module)[word]!r:.80}, and its file means Python's own")
 
 
-def _definitions(file: str) -> tuple[str, ...]:
-    """Names of the functions that a file defines at its top level, and of those in classes there."""
-    body = ast.parse(source_text(Path(file))).body
-    classes = [node for node in body if isinstance(node, ast.ClassDef)]
-    inside = [f"{node.name}.{inner.name}" for node in classes for inner in _functions(node.body)]
-    return (*inside, *(node.name for node in _functions(body)))
+def _replaced(what: str, by: str) -> PluginError:
+    return PluginError(f"{what} was replaced by {by}; uninstall the plugin that does so")
 
 
-def _functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+def _codes_of(name: str, spec: ModuleSpec) -> tuple[CodeType, ...]:
+    """All code of a module's file, as it was when the module was first looked at since it was loaded."""
+    known = _compiled.get(name)
+    if known is None or known[0] is not spec:
+        assert isinstance(spec.loader, SourceFileLoader)
+        code = spec.loader.get_code(name)
+        assert code is not None
+        known = _compiled[name] = (spec, tuple(_within(code)))
+    return known[1]
 
 
-_defined = PerFile(_definitions, 1000)
+def _within(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _within(constant)
+
+
+def _bound_by(code: CodeType) -> set[str]:
+    """Names that a module's code gives a meaning."""
+    return {step.argval for step in dis.get_instructions(code) if step.opname.startswith(("STORE_", "DELETE_"))}
 
 
 def _code_at(module: ModuleType, path: str) -> CodeType | None:
