@@ -19,7 +19,6 @@ from .machine import print_json
 from .messages import in_flags
 from .options import TABLE_FLAGS, Given
 
-_OF_ADVICE = {"--label-col", "--positive-value", "--drop", "--features"}
 _COLUMNS = (
     PrintedColumn("column", wraps=True),
     PrintedColumn("is", wraps=True),
@@ -52,21 +51,23 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     own = {option.path[-1]: value for option, value in given.values if option.flag in TABLE_FLAGS}
     guessed: list[str] = []
     reader = table_reader(registry())
-    frame = reader.frame(path, say=guessed.append)
-    if "label_col" not in own:
+    if not own.keys() & {"label_col", "positives", "unlabeled"}:
+        frame = reader.frame(path, say=guessed.append, no_header=bool(own.get("no_header")))
         candidates = reader.label_candidates(frame)
         _print_unlabeled(path, reader.uses(frame), len(frame), guessed, candidates, as_json=as_json)
         return
     spec = reader.spec({**own, "path": path})
-    table = reader.read(spec)
+    table, frame = reader.read(spec), reader.rows(spec)
     uses = reader.uses(frame, spec, table)
     commands = _commands(path, given)
     if as_json:
+        negative = 0 if table.known_negative is None else int(table.known_negative.sum())
         facts = {
             "file": str(path),
             "rows": len(table.labeled),
             "labeled": int(table.labeled.sum()),
-            "unlabeled": int((~table.labeled).sum()),
+            "unlabeled": int((~table.labeled).sum()) - negative,
+            "known_negative": negative,
             "features": [name for column in table.columns for name in column.features],
             "columns": [asdict(use) for use in uses],
             "notes": [in_flags(note) for note in table.notes],
@@ -91,10 +92,13 @@ def _print_unlabeled(
     _print_uses(path, uses, rows)
     for note in guessed:
         out().print(note, markup=False)
-    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one next to blank cells"
+    could = ", ".join(f"'{name}'" for name in candidates[:LIKELY]) or "no column has two values, or one and blank cells"
+    could += f" and {len(candidates) - LIKELY} more" if len(candidates) > LIKELY else ""
     out().print(f"\nsay who is labeled with --label-col COLUMN; could be: {could}", markup=False)
 
 
+#: Columns of two values that are named as possible labels, the likely ones first.
+LIKELY = 8
 #: So many columns that become a number each are listed; of more, a few, and how many there are.
 LISTED, A_FEW = 40, 10
 
@@ -116,7 +120,12 @@ def _print_uses(path: Path, uses: Sequence[ColumnUse], rows: int) -> None:
 
 def _commands(path: Path, given: Given) -> list[str]:
     """What comes next for the table as it was described: advice, if that takes all of its options, and a run."""
-    named = [(option.flag, str(value)) for option, value in given.values if option.flag in TABLE_FLAGS]
+    named = [
+        [option.flag] if option.field.switch is not None else [option.flag, str(value)]
+        for option, value in given.values
+        if option.flag in TABLE_FLAGS
+    ]
     table = [str(path if is_table_path(str(path)) else f"./{path}"), *(word for pair in named for word in pair)]
     run = shlex.join(["pubench", "run", "--method", "pu-bagging", "--data", *table])
-    return [shlex.join(["pubench", "advise", *table]), run] if {flag for flag, _ in named} <= _OF_ADVICE else [run]
+    for_advice = {flag for flag, *_ in named}.isdisjoint(("--truth-col", "--test"))
+    return [shlex.join(["pubench", "advise", *table]), run] if for_advice else [run]

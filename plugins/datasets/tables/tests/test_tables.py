@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_datasets_tables import excel as excel_files
+from pubench_datasets_tables import formats
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.held import sha256_of
 from refusals import refusal
@@ -354,7 +354,7 @@ class TestUnreadable:
         assert "cannot read" in complaint(path)
         assert f"cannot read {path}: Is a directory" in refusal(lambda: sha256_of(path))
 
-    @pytest.mark.parametrize("name", ["my.xls", "my.txt", "my", "csv", "my.csv.zip"])
+    @pytest.mark.parametrize("name", ["my.xls", "my", "csv", "my.csv.zip"])
     def test_a_file_of_another_kind(self, written: Written, name: str) -> None:
         assert "expected a table that ends in .csv, .csv.gz" in complaint(written(PLAIN, name))
 
@@ -407,7 +407,7 @@ class TestGuesses:
 
 class TestExcel:
     def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(excel_files, "find_spec", lambda name: None)
+        monkeypatch.setattr(formats, "find_spec", lambda name: None)
         assert "pip install 'pubench-datasets-tables[excel]'" in complaint(written(b"PK", "my.xlsx"))
 
     def test_cells_are_what_they_are_in_excel(self, excel: Callable[..., Path]) -> None:

@@ -229,8 +229,7 @@ class TestTruth:
     def test_true_labels_are_never_a_feature(self, read: Read) -> None:
         for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
             assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]
-        line = complaint(read, y=LABELED, _truth_col="y", _features="a,y")
-        assert "data.own.features=y matches no column; columns are a, b" in line
+        assert "(data.own.features) 'y'" in complaint(read, y=LABELED, _truth_col="y", _features="a,y")
 
     def test_naming_the_labels_as_truth_is_refused(self, read: Read) -> None:
         assert "data.own.label_col and data.own.truth_col must name two columns, got 's' for both" in complaint(
@@ -249,8 +248,8 @@ class TestNamedColumns:
             ({"_label_col": "S"}, ("(data.own.label_col) 'S'", "did you mean 's'?")),
             ({"_truth_col": "zzz"}, ("(data.own.truth_col) 'zzz'", "a, b, s")),
             ({"_drop": "zzz"}, ("(data.own.drop) 'zzz'", "a, b, s")),
-            ({"_features": "emb_*"}, ("data.own.features=emb_* matches no column", "a, b")),
-            ({"_features": "s"}, ("data.own.features=s matches no column",)),
+            ({"_features": "emb_*"}, ("(data.own.features) 'emb_*'", "a, b")),
+            ({"_features": "s"}, ("(data.own.features) 's'",)),
         ],
     )
     def test_one_that_is_not_there_is_refused(self, read: Read, more: dict[str, str], words: tuple[str, ...]) -> None:
@@ -373,7 +372,7 @@ class TestLeftOut:
             ("width", np.arange(N) * 17),
             ("identity", np.arange(N) / 17),
             ("id", np.arange(N) / 17),
-            ("patient_id", np.r_[1, np.arange(1, N)]),
+            ("patient_id", np.arange(N) // 2),
         ],
     )
     def test_what_does_not_is_kept(self, read: Read, name: str, values: Any) -> None:
@@ -409,7 +408,10 @@ class TestLeftOut:
         """One 'n.d.' among laboratory values would otherwise make the column a category, or an id."""
         table = read(v=np.where(np.arange(N) == 3, "n.d.", plain_columns()["a"].astype(str)))
         reason = note(table, "'v'")
-        assert "29 of 30 values are numbers, row 3 is 'n.d.'; leave unknown cells empty" in reason
+        assert (
+            "29 of 30 values are numbers, row 3 is 'n.d.'; if that means missing: data.own.missing_values=n.d."
+            in reason
+        )
         assert "v" not in names(table)
         table = read(v=np.where(np.arange(N) == 3, "n.d.", (np.arange(N) % 5).astype(str)))
         assert "'v' is read as text: 29 of 30 values are numbers" in note(table, "n.d.")
@@ -427,19 +429,16 @@ class TestNumbersThatRoundingMerges:
     def test_whole_numbers_beyond_2_to_the_53_are_left_out_with_the_reason(self, read: Read) -> None:
         table = read(account=self.IDS)
         assert "account" not in names(table)
-        assert (
-            "'account' (whole numbers beyond 2^53, of which a float keeps the first 16 digits: an id, a code or a "
-            "time; data.own.features keeps it, rounded)" in note(table, "left out: ")
+        assert "'account' (probably an id: every value differs; data.own.features keeps it)" in note(
+            table, "left out: "
         )
 
     @pytest.mark.parametrize("suffix", ["csv", "parquet"])
     def test_one_that_is_named_is_kept_and_what_is_left_of_it_is_said(self, read: Read, suffix: str) -> None:
         table = read(account=self.IDS, _features="a,account", _suffix=suffix)
         assert names(table) == ["a", "account"]
-        left = len(set(table.x[:, 1].tolist()))
-        assert left < N / 2
-        said = f"'account' has {N} different values, of which {left} are left as 32-bit features; subtract an offset"
-        assert said in note(table, "account")
+        assert (table.x.dtype, len(set(table.x[:, 1].tolist()))) == (np.float64, N)
+        assert "'account' has whole numbers beyond 2^53, which are rounded" in note(table, "account")
 
     def test_codes_that_repeat_are_categories_to_the_last_digit(self, read: Read) -> None:
         """Two that are one number as floats are two categories."""
@@ -453,7 +452,7 @@ class TestNumbersThatRoundingMerges:
     @pytest.mark.parametrize("base", [2**60, 2**63, -(2**60)])
     def test_merged_integers_of_64_bits_are_found(self, read: Read, base: int) -> None:
         table = read(account=[base + 977 * k**2 for k in range(N)])
-        assert "'account' (whole numbers beyond 2^53" in note(table, "left out: ")
+        assert "'account' (probably an id" in note(table, "left out: ")
 
     def test_merged_integers_above_64_bits_are_found(self, read: Read) -> None:
         several = [2**70 + k % (N - 1) for k in range(N)]
@@ -476,17 +475,14 @@ class TestNumbersThatRoundingMerges:
         assert "molecules" in names(table)
         assert not [line for line in table.notes if "molecules" in line]
 
-    def test_times_of_one_afternoon_are_merged_by_32_bits_which_is_said(self, read: Read) -> None:
+    @pytest.mark.parametrize("values", [1_700_000_000 + 7 * (np.arange(N) % 23), 1e9 + np.arange(N) / 1000])
+    def test_values_that_32_bits_would_merge_are_kept_in_64(self, read: Read, values: Any) -> None:
         """Seconds since 1970 are 128 apart as 32-bit numbers."""
-        seconds = 1_700_000_000 + 7 * np.random.default_rng(0).permutation(N)
-        table = read(at=seconds)
-        assert "at" in names(table)
-        assert f"'at' has {N} different values, of which {len(set(table.x[:, 2]))} are left" in note(table, "'at'")
-
-    def test_values_that_all_become_one_are_left_out(self, read: Read) -> None:
-        table = read(at=1_700_000_000 + 3 * (np.arange(N) % 5), _features="a,at")
-        assert names(table) == ["a"]
-        assert "'at' (its 5 different values are one 32-bit number; subtract an offset" in note(table, "left out")
+        table = read(at=values)
+        assert (names(table), table.x.dtype) == (["a", "b", "at"], np.float64)
+        assert len(set(table.x[:, 2].tolist())) == len(set(values.tolist()))
+        assert table.columns[2].wide
+        assert encode(pd.DataFrame({"at": values[:1]}), table.columns[2:], "new").tolist() == [[values[0]]]
 
     def test_new_rows_that_are_rounded_are_said(self) -> None:
         said: list[str] = []

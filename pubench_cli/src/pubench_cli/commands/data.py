@@ -53,7 +53,12 @@ def info(
 @takes(*TABLE_FLAGS)
 def check(
     given: Given,
-    file: Annotated[str, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, .jsonl, .svmlight or .arff."
+        ),
+    ],
     format: PrintFormat = Format.table,
 ) -> None:
     """Show how a table of your own is read, before anything is trained: labels, features, ids, oddities."""

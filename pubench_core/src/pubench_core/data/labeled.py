@@ -26,6 +26,7 @@ class Column:
     """How one column of the table becomes features: numbers as they are, categories one-hot in this order.
 
     ``missing``: values that mean missing. ``pooled``: whether one more feature is of all values that are not listed.
+    ``wide``: whether its values need 64 bits to stay apart.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Column:
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     pooled: bool = False
+    wide: bool = False
 
     @property
     def features(self) -> list[str]:
@@ -48,6 +50,7 @@ def as_plain(columns: Sequence[Column]) -> list[dict[str, Any]]:
         {"name": c.name, "kind": c.kind, "categories": list(c.categories)}
         | ({"missing": list(c.missing)} if c.missing else {})
         | ({"pooled": True} if c.pooled else {})
+        | ({"wide": True} if c.wide else {})
         for c in columns
     ]
 
@@ -61,8 +64,8 @@ def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
 class LabeledData:
     """Rows that come with labels: those of a user's table.
 
-    ``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later). Sparse rows
-    have no ``columns``, and so no names.
+    ``x``: (n, d) float32, or float64 if a column needs it; NaN if a number is missing (the training pool's median is
+    put there later). Sparse rows have no ``columns``, and so no names.
 
     ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
     column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
@@ -73,10 +76,10 @@ class LabeledData:
     no method. ``scheme``: what the files suggest; two-sample if positives are rows of a file of their own.
     """
 
-    x: npt.NDArray[np.float32] | SparseRows
+    x: npt.NDArray[Any] | SparseRows
     labeled: BoolArray
     truth: npt.NDArray[np.int8] | None
-    x_test: npt.NDArray[np.float32] | None
+    x_test: npt.NDArray[Any] | None
     truth_test: npt.NDArray[np.int8] | None
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()

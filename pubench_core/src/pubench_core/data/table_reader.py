@@ -62,11 +62,17 @@ class TableReader(ABC):
         self.info = info
 
     @abstractmethod
-    def frame(self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+    def frame(
+        self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None, *, no_header: bool = False
+    ) -> DataFrame:
         """The table in a file, one column per field. ``texts``: columns whose numbers stay texts (``007``).
 
-        ``say``: called with a line for each thing that was guessed.
+        ``say``: called with a line for each thing that was guessed. ``no_header``: columns are called c1, c2, ...
         """
+
+    @abstractmethod
+    def rows(self, own: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+        """The rows of a table as its spec says, after them those of its file of positives, if that has rows."""
 
     @abstractmethod
     def checksum(self, path: Path) -> str:
@@ -90,7 +96,7 @@ class TableReader(ABC):
     @abstractmethod
     def encode(
         self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say | None = None
-    ) -> npt.NDArray[np.float32]:
+    ) -> npt.NDArray[Any]:
         """(n, d) features of another table, as :meth:`read` encoded its own. ``name``: the table's, for messages."""
 
     @abstractmethod
@@ -98,8 +104,14 @@ class TableReader(ABC):
         """Where values are missing and what stands for them; empty if none is."""
 
     @abstractmethod
-    def as_written(self, path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+    def as_written(
+        self, path: Path, frame: DataFrame, names: Sequence[str], *, no_header: bool = False
+    ) -> dict[str, npt.NDArray[np.object_]]:
         """name -> (n,) texts of columns of ``frame``, as they are in the file that it was read from."""
+
+    @abstractmethod
+    def written(self, own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+        """name -> (n,) texts of columns of the :meth:`rows` of a table, as they are in its files."""
 
     @abstractmethod
     def positives(

@@ -130,7 +130,8 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
         )
     _refuse_simulation(request, path.name)
     spec = reader.spec(own, request.origins)
-    scheme = data.get("scheme", TABLE_SCHEMES[0])
+    table = reader.read(spec)
+    path, scheme = spec.path, data.get("scheme", table.scheme)
     if scheme not in TABLE_SCHEMES:
         raise RequestError(
             f"data.scheme must be one-sample (all rows of {path.name} are one draw) or two-sample (the unlabeled "
@@ -141,7 +142,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     info = reader.describe(spec)
     section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
-    choice = DataChoice(info, None, reader.read(spec))
+    choice = DataChoice(info, None, table)
     return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
 
 

@@ -81,6 +81,20 @@ class UserTableSpec(Strict):
         argument="features",
         unless_given="default: all others",
     )
+    codes: tuple[str, ...] = Field(
+        (),
+        description="columns whose whole numbers are codes of categories: soil,icd*",
+        neutral=(),
+        flag="--categorical",
+        argument="categorical",
+    )
+    missing_values: tuple[str, ...] = Field(
+        (),
+        description="values that mean missing, in every feature or in one: -9999,cover=255",
+        neutral=(),
+        flag="--missing",
+        argument="missing",
+    )
     groups: str | None = Field(
         None,
         description="column of groups, such as patients, whose rows are never parted",
@@ -91,12 +105,34 @@ class UserTableSpec(Strict):
     weights: str | None = Field(
         None, description="column of weights of the rows", neutral=None, flag="--weights", argument="weights"
     )
+    no_header: bool = Field(
+        False,
+        description="the file has no line of names; columns are called c1, c2, ...",
+        neutral=False,
+        flag="--no-header",
+        argument="no_header",
+    )
+    positives: Path | None = Field(
+        None,
+        description="file of labeled positives, or list of their ids, if --data has the unlabeled rows",
+        identifies=False,
+        flag="--positives",
+        argument="positives",
+    )
+    positives_sha256: str | None = Field(None, description="SHA-256 of the file of positives", neutral=None)
+    unlabeled: Path | None = Field(
+        None,
+        description="file of unlabeled rows, if --data has the labeled positives",
+        identifies=False,
+        flag="--unlabeled",
+        argument="unlabeled",
+    )
     test: Path | None = Field(
         None, description="file of test rows with the truth column", identifies=False, flag="--test", argument="test"
     )
     test_sha256: str | None = Field(None, description="SHA-256 of the file of test rows", neutral=None)
 
-    @field_validator("positive_value", "known_negative", "drop", "features", mode="before")
+    @field_validator("positive_value", "known_negative", "drop", "features", "codes", "missing_values", mode="before")
     @classmethod
     def _list(cls, given: Any) -> Any:
         """``a,"b, c"`` is the list of a and "b, c"; which parts are one name after all is seen next to the columns."""

@@ -2,8 +2,9 @@
 
 from pubench_core import TableInfo, hookimpl
 
-#: Ends of the names of files that are read.
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+#: Ends of names of files that are read.
+SUFFIXES = (*_TEXT, ".xlsx", ".parquet", ".npz", ".jsonl", ".ndjson", ".svmlight", ".libsvm", ".arff")
 
 
 @hookimpl
@@ -12,7 +13,7 @@ def pubench_tables() -> list[TableInfo]:
         TableInfo(
             key="tables",
             name="Tables",
-            summary="a file or frame in which some rows are labeled positive: csv, tsv, xlsx, parquet, npz",
+            summary="a file or frame in which some rows are labeled positive: csv, tsv, txt, xlsx, parquet, npz, ...",
             suffixes=SUFFIXES,
             load="pubench_datasets_tables.reader:Tables",
         )

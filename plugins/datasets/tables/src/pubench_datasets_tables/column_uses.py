@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ from .labels import is_blank
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+_LABEL_NAME = re.compile(
+    r"label|target|class|positive|known|confirmed|presence|present|observed|outcome|fraud|^(y|s|pu|made|hit|active)$",
+    re.IGNORECASE,
+)
 #: Values of a column that are shown, and the most characters of one.
 SHOWN, LONGEST = 3, 24
 
@@ -62,7 +67,9 @@ def _use(name: str, values: Series[Any], spec: UserTableSpec | None, encoding: E
         return used("groups", "rows of one value are never parted")
     if name == spec.weights:
         return used("weights", "weights of the rows")
-    reason = encoding.left_out.get(name, "dropped" if name in spec.drop else "not among the features that are named")
+    reason = encoding.left_out.get(
+        name, "dropped" if spec.drop and not spec.features else "dropped, or not among the features"
+    )
     return used("names rows" if name in encoding.ids else "left out", reason)
 
 
@@ -82,13 +89,15 @@ def _examples(values: Series[Any]) -> tuple[str, ...]:
 
 
 def label_candidates(frame: DataFrame) -> list[str]:
-    """Columns that could say who is labeled: of two values, or of one value and blank cells."""
-    return [str(name) for name in frame.columns if _may_be_labels(frame[name])]
+    """Columns that could say who is labeled, the likely ones first: of that name, or of one value and blank cells."""
+    found = [(str(name), kinds) for name in frame.columns if (kinds := _label_values(frame[name]))]
+    return [name for name, kinds in sorted(found, key=lambda one: (_LABEL_NAME.search(one[0]) is None, one[1]))]
 
 
-def _may_be_labels(values: Series[Any]) -> bool:
+def _label_values(values: Series[Any]) -> int:
+    """How many values a column has that may hold labels: 2, or 1 next to blank cells; else 0."""
     if is_nested(values):
-        return False
+        return 0
     blank = is_blank(values)
     distinct = int(values[~blank].nunique())
-    return distinct == 2 or (distinct == 1 and bool(np.any(blank)))
+    return distinct if distinct == 2 or (distinct == 1 and bool(np.any(blank))) else 0

@@ -1,7 +1,4 @@
-"""Reading a user's table (csv, tsv, xlsx, parquet, npz) into a pandas frame, every fault in one line.
-
-``delimited``, ``excel`` and ``arrays`` read one kind of file each, from ``cells``.
-"""
+"""Reading a user's table into a pandas frame, every fault in one line."""
 
 from __future__ import annotations
 
@@ -16,10 +13,10 @@ import numpy.typing as npt
 from pubench_core.errors import RequestError
 
 from . import SUFFIXES
-from .arrays import read_npz, read_parquet
 from .cells import Say, each_once, is_nested
-from .delimited import read_delimited
-from .excel import read_excel
+from .delimited import DELIMITED, read_delimited
+from .encoding import words_of
+from .formats import read_arff, read_excel, read_json_lines, read_npz, read_parquet, read_svmlight
 from .held import held_at, unreadable
 
 if TYPE_CHECKING:
@@ -27,20 +24,21 @@ if TYPE_CHECKING:
 
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
+_READERS = {".npz": read_npz, ".jsonl": read_json_lines, ".ndjson": read_json_lines, ".arff": read_arff}
 
 
 def _silent(text: str) -> None:
-    """Where nobody wants to know how a file was read."""
+    """Says nothing."""
 
 
-def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> DataFrame:
+def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, no_header: bool = False) -> DataFrame:
     """The table in a file or in memory: one column per field, or per array of an npz (``x`` of shape (n, d) becomes
     x_0 ... x_d-1).
 
     ``texts``: columns that are read as texts although their cells may be numbers (``007`` stays so). In delimited text
     and in Excel files a ``?`` is a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals
     become floats, lists of numbers of one length (in parquet) become columns. ``say``: called with a line for each
-    thing that was guessed (encoding, separator, decimal commas, sheet).
+    thing that was guessed (encoding, separator, decimal commas, sheet). ``no_header``: columns are called c1, c2, ...
 
     Raises RequestError naming the file if it is absent, empty, damaged, of another format, or two columns have one
     name.
@@ -48,7 +46,7 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> D
     held = held_at(path)
     if held is not None and held.rows is not None:
         raise RequestError(f"{path.name} holds sparse rows, which have no columns; give a frame or a dense array")
-    frame = _read_file(path, texts, say) if held is None else read_parquet(path, io.BytesIO(held.content))
+    frame = _read_file(path, texts, say, no_header) if held is None else read_parquet(path, io.BytesIO(held.content))
     frame.columns = [str(column).strip() for column in frame.columns]
     each_once(path, frame.columns)
     if not len(frame):
@@ -58,18 +56,23 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> D
     return frame.copy() if len(frame.columns) > _MANY else frame  # a copy has one block of numbers, not one per column
 
 
-def as_written(path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
-    """name -> (n,) texts of columns of ``frame``, which was read from this file: ``007`` where the file says so."""
-    numbers = [name for name in names if frame[name].dtype.kind in "iu"]
-    is_delimited = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    if numbers and is_delimited and held_at(path) is None:
-        again = read_delimited(path, numbers, _silent, only=numbers)
+def as_written(
+    path: Path, frame: DataFrame, names: Sequence[str], *, no_header: bool = False
+) -> dict[str, npt.NDArray[np.object_]]:
+    """name -> (n,) texts of columns of ``frame``, which was read from this file: ``007`` if the file says so."""
+    numbers = [name for name in names if frame[name].dtype.kind in "iuf"]
+    if numbers and held_at(path) is None and path.name.lower().removesuffix(".gz").endswith(DELIMITED):
+        again = read_delimited(path, numbers, _silent, no_header=no_header, only=numbers)
         frame = frame.assign(**{name: again[name] for name in numbers})
-    found = {name: frame[name].astype(object) for name in names}
-    return {name: values.where(values.notna(), "").map(str).to_numpy(dtype=object) for name, values in found.items()}
+    return as_texts(frame, names)
 
 
-def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
+def as_texts(frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+    """name -> (n,) texts of columns, empty if a value is missing."""
+    return {name: np.where(frame[name].isna(), "", words_of(frame[name])) for name in names}
+
+
+def _read_file(path: Path, texts: Collection[str], say: Say, no_header: bool) -> DataFrame:
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise RequestError(f"{path}: expected a table that ends in {', '.join(SUFFIXES)}")
@@ -78,11 +81,11 @@ def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
             raise RequestError(f"{path} is empty")
         if name.endswith(".parquet"):
             return read_parquet(path, path)
-        if name.endswith(".npz"):
-            return read_npz(path)
         if name.endswith(".xlsx"):
-            return read_excel(path, texts, say)
-        return read_delimited(path, texts, say)
+            return read_excel(path, texts, say, no_header=no_header)
+        if name.removesuffix(".gz").endswith(DELIMITED):
+            return read_delimited(path, texts, say, no_header=no_header)
+        return _READERS.get(path.suffix.lower(), read_svmlight)(path)
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,32 @@ from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
+from .formats import CATEGORICAL
 from .held import HeldTable, held, held_rows
+from .positives import is_list
 from .pu_table import PUTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+Words = str | Sequence[str]
+
+
+class TableFields(TypedDict, total=False):
+    """What may be said of a table besides its labels: arguments of :func:`data` that other functions pass on."""
+
+    positive_value: Words
+    known_negative: Words
+    drop: Words
+    features: Words
+    categorical: Words
+    missing: Words
+    groups: Any
+    weights: Any
+    positives: Any
+    unlabeled: Any
+    no_header: bool
+
 
 #: Names of the columns that labels and truth get where they are given as arrays.
 _LABEL, _TRUTH = "labeled", "truth"
@@ -36,48 +58,72 @@ def data(
     truth: Any = None,
     test: Any = None,
     name: str = "data",
-    positive_value: str | Sequence[str] = (),
-    drop: str | Sequence[str] = (),
-    features: str | Sequence[str] = (),
-    known_negative: str | Sequence[str] = (),
+    positive_value: Words = (),
+    drop: Words = (),
+    features: Words = (),
+    known_negative: Words = (),
+    categorical: Words = (),
+    missing: Words | float = (),
     groups: Any = None,
     weights: Any = None,
+    positives: Any = None,
+    unlabeled: Any = None,
+    no_header: bool = False,
     scheme: str | None = None,
 ) -> PUTable:
     """A table of your own in which some rows are labeled positive and the others are unlabeled.
 
-    ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d). A frame's
-    index that has a name and differs in every row names the rows in predictions; any other index is left out.
-    ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
-    ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
-    ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
-    ``known_negative``: values of the labels that mean so; such rows are measured on, not trained on.
+        ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d). A frame's
+        index that has a name and differs in every row names the rows in predictions; any other index is left out.
+        ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
+        ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
+        ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
+        ``positives`` or ``unlabeled``: instead of ``labeled``, the other rows: a file if ``x`` is one (ids, if of
+    positives), else a frame or an array.
+    ``positive_value``, ``known_negative``: values of the labels that mean so; known negatives are not trained on.
+    ``drop``, ``features``, ``categorical``: columns to leave out, to use, and whose numbers are codes, as names or
+    shell patterns. ``missing``: values that mean missing, ``-9999`` in every feature, ``"cover=255"`` in one.
     ``groups``, ``weights``: names of columns, or n values; rows of one group are never parted.
-    ``drop``, ``features``: columns to leave out or to use, the latter as shell patterns.
-    ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
-    rows alone are).
+        ``no_header``: the file has no line of names.
+        ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
+        rows alone are).
 
-    Raises InvalidRequest (a ValueError) for what contradicts itself. The columns are looked at when the table is
-    printed or run.
+        Raises InvalidRequest (a ValueError) for what contradicts itself. The columns are looked at when the table is
+        printed or run.
 
-    >>> import numpy as np
-    >>> x = np.arange(40.0).reshape(20, 2)
-    >>> table = data(x, labeled=np.arange(20) < 5, name="twenty rows")
-    >>> print(table.notes[0])
-    twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
+        >>> import numpy as np
+    import numpy.typing as npt
+        >>> x = np.arange(40.0).reshape(20, 2)
+        >>> table = data(x, labeled=np.arange(20) < 5, name="twenty rows")
+        >>> print(table.notes[0])
+        twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
     """
     with in_words():
         own: dict[str, Any] = {}
+        tables: list[HeldTable] = []
+        index: str | None = None
+        other = positives if positives is not None else unlabeled
+        if other is not None and not isinstance(x, (str, Path)):
+            x, labeled = _joined(x, other, labeled, positive=positives is not None)
+            scheme, positives, unlabeled = scheme or "two-sample", None, None
         roles = (
             ("label_col", labeled, _LABEL),
             ("truth_col", truth, _TRUTH),
             ("groups", groups, "groups"),
             ("weights", weights, "weights"),
         )
-        tables: list[HeldTable] = []
-        index: str | None = None
         if isinstance(x, (str, Path)):
             own["path"] = _file(x)
+            own |= {
+                role: _file(given)
+                for role, given in (("positives", positives), ("unlabeled", unlabeled))
+                if given is not None
+            }
+            if no_header:
+                own["no_header"] = True
+            if other is not None:
+                as_rows = unlabeled is not None or not is_list(Path(positives))
+                scheme = scheme or ("two-sample" if as_rows else "one-sample")
             own |= {role: _name(given, what) for role, given, what in roles if given is not None}
         else:
             frame, index = _with_index(frame_of(x, "x"))
@@ -96,12 +142,12 @@ def data(
                 tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
                 own["test"] = tables[-1].path
         lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
-        for role, words in lists.items():
-            if words:
-                own[role] = [words] if isinstance(words, str) else [str(word) for word in words]
+        for role, words in {**lists, "codes": categorical, "missing_values": missing}.items():
+            if isinstance(words, (str, int, float)) or words:
+                own[role] = [str(words)] if isinstance(words, (str, int, float)) else [str(word) for word in words]
         if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
             own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
-        if "label_col" not in own:
+        if "label_col" not in own and other is None:
             columns = ", ".join(table_reader(registry()).frame(Path(own["path"])).columns[:12])
             raise RequestError(
                 f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
@@ -141,13 +187,29 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
     if twice := frame.columns[frame.columns.duplicated()].tolist():
         raise RequestError(f"{name}: column '{twice[0]}' appears twice; rename one")
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        codes = [name for name, dtype in frame.dtypes.items() if dtype.name == "category"]
+        notes = {CATEGORICAL: json.dumps(codes).encode()} if codes else None
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(notes)
         stream = io.BytesIO()
         parquet.write_table(table, stream, compression="none", use_dictionary=False, write_statistics=False)
     except (pa.ArrowException, TypeError) as error:
         reason = " ".join(str(part) for part in error.args)
         raise RequestError(f"{name}: {reason}; expected numbers, texts or truth values, one kind per column") from None
     return held(name, stream.getvalue())
+
+
+def _joined(x: Any, other: Any, labeled: Any, *, positive: bool) -> tuple[DataFrame, npt.NDArray[np.bool_]]:
+    """Unlabeled rows and after them the labeled ones, and which are labeled."""
+    import pandas as pd
+
+    if labeled is not None:
+        raise RequestError("labeled must be left out if positives or unlabeled say who is labeled")
+    rows = [frame_of(x, "x"), frame_of(other, "positives" if positive else "unlabeled")]
+    rows = rows if positive else rows[::-1]
+    if set(rows[0]) != set(rows[1]):
+        apart = ", ".join(sorted(map(str, set(rows[0]) ^ set(rows[1]))))
+        raise RequestError(f"positives and unlabeled rows must have the same columns; only one has {apart}")
+    return pd.concat(rows, ignore_index=True), np.arange(len(rows[0]) + len(rows[1])) >= len(rows[0])
 
 
 def _file(given: str | Path) -> Path:

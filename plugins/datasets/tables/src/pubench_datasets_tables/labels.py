@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pubench_core.errors import RequestError
 
 from .cells import is_nested
+from .names import rejoined
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -74,6 +75,8 @@ def labels_of(
     label. ``file``: its name, for messages. Raises RequestError for any other column.
     """
     values = frame[column]
+    if values.dtype.name == "category":
+        values = values.astype(object).infer_objects()
     where = f"{file}: column '{column}' ({role.field})"
     if is_nested(values):
         raise RequestError(f"{where} holds lists; expected one value per row", field=role.field, value=column)
@@ -90,6 +93,7 @@ def labels_of(
         raise RequestError(
             f"{where} is empty in every row; PU data need labeled positives", field=role.field, value=column
         )
+    words, negative = rejoined(words, map(str, found)), rejoined(negative, map(str, found))
     is_number = values.dtype.kind in "biuf" or values.dtype.name in ("boolean", "Int64", "Float64")
     positives = [value for value in found if any(_means(word, value) for word in words)]
     negatives = [value for value in found if any(_means(word, value) for word in negative)] if role is LABEL else []

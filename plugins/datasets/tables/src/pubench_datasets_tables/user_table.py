@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,13 @@ from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.specs import UserTableSpec
 
 from .cells import is_nested
-from .encoding import encode, encoding_of, gaps_in, number_blocks
-from .files import as_written, read_table
+from .encoding import encode, encoding_of, gaps_in, number_blocks, without
+from .files import as_texts, as_written, read_table
 from .held import held_at
 from .labels import LABEL, TRUTH, BoolArray, Labels, Role, is_blank, labels_of, some_of
+from .names import missing_by_column, named_columns
+from .notices import notices
+from .positives import is_list, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,9 +38,9 @@ _ROUND = "read the right way round? (data.own.positive_value)"
 
 @dataclass(frozen=True)
 class _TestRows:
-    """``x``: (n, d) float32, encoded as the training file is."""
+    """``x``: (n, d), encoded as the training file is."""
 
-    x: npt.NDArray[np.float32]
+    x: npt.NDArray[Any]
     truth: Labels
     notes: tuple[str, ...]
 
@@ -46,26 +49,39 @@ class _TestRows:
 def read_user_table(spec: UserTableSpec) -> LabeledData:
     """Reads and encodes a user's file as its spec says.
 
-    Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
-    row, a feature that says what the labels or the truth say, infinite values, or no feature left.
+    Raises RequestError for a column that is not there, labels that do not say who is labeled, no labeled or no
+    unlabeled row, a feature that says what the labels or the truth say, infinite values, or no feature left.
     """
     if (held := held_at(spec.path)) is not None and held.rows is not None:
         return held.rows
     guessed: list[str] = []
-    frame = read_table(spec.path, say=guessed.append)
+    frame, file = rows_of(spec, say=guessed.append), spec.path.name
     _check_names(spec, frame)
     labels = _labels(spec, frame)
     truth = None
     if spec.truth_col is not None and spec.truth_col in frame:
-        truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, spec.path.name)
-    encoding = encoding_of(spec, frame)
-    x = encode(frame, encoding.columns, spec.path.name)
-    _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, spec.path.name)
+        truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
+    apart = {spec.label_col, spec.truth_col, spec.groups, spec.weights}
+    names = [str(name) for name in frame.columns if name not in apart]
+    missing = missing_by_column(spec.missing_values, names, file)
+    codes = named_columns(spec.codes, names, "data.own.codes", file)
+    features, gaps = _as_said(spec, frame, missing, codes)
+    encoding = encoding_of(spec, features, missing)
+    x = encode(features, encoding.columns, file)
+    _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, file)
     if truth is not None:
-        _refuse_copies(x, encoding.columns, truth, TRUTH, str(spec.truth_col), spec.path.name)
+        _refuse_copies(x, encoding.columns, truth, TRUTH, str(spec.truth_col), file)
     test = _test_rows(spec, encoding.columns) if spec.test is not None else None
     truth_test = test.truth if test is not None else None
-    _refuse_unused_words(spec, [part for part in (labels, truth, truth_test) if part is not None])
+    words = {word for part in (labels, truth, truth_test) if part is not None for word in part.words}
+    for field in ("positive_value", "known_negative"):
+        for word in getattr(spec, field):
+            if word not in words and not any(word in map(str.strip, one.split(",")) for one in words):
+                raise RequestError(
+                    f"{file}: data.own.{field}={word} is not a value of '{spec.label_col}' or of the true labels",
+                    field=f"data.own.{field}",
+                    value=word,
+                )
     return LabeledData(
         x=x,
         labeled=labels.positive,
@@ -74,19 +90,29 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         truth_test=_as_integers(truth_test),
         columns=encoding.columns,
         left_out=encoding.left_out,
-        ids=as_written(spec.path, frame, encoding.ids),
+        ids=written(spec, frame, encoding.ids),
         groups=_groups(spec, frame),
         weights=_weights(spec, frame),
         known_negative=labels.known_negative if labels.known_negative.any() else None,
+        scheme="two-sample" if spec.positives is not None and not is_list(spec.positives) else "one-sample",
         notes=(
             *guessed,
             *_notes_on_labels(spec, labels, truth),
             *_notes_on_groups(spec, frame, labels),
+            *gaps,
             *encoding.notes,
-            *_notes_on_rows(spec, frame, encoding.columns, labels.positive),
+            *notices(spec, features, encoding.columns),
+            *_notes_on_rows(spec, features, encoding.columns, labels.positive),
             *(test.notes if test is not None else ()),
         ),
     )
+
+
+def written(spec: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+    """name -> (n,) texts of columns, as the file has them; ``frame``: its rows."""
+    if spec.positives is None:
+        return as_written(spec.path, frame, names, no_header=spec.no_header)
+    return as_texts(rows_of(spec, names), names) if names else {}
 
 
 def _as_integers(truth: Labels | None) -> npt.NDArray[np.int8] | None:
@@ -99,19 +125,16 @@ def _as_integers(truth: Labels | None) -> npt.NDArray[np.int8] | None:
 def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
     """RequestError for a named column that the file lacks, or that is named as two things."""
     file, known = spec.path.name, list(frame.columns)
-    named = [("data.own.label_col", spec.label_col), *(("data.own.drop", name) for name in spec.drop)]
-    if spec.truth_col is not None and spec.test is None:  # else it may be in the test file alone
-        named.append(("data.own.truth_col", spec.truth_col))
-    named += [(f"data.own.{role}", name) for role in ("groups", "weights") if (name := getattr(spec, role)) is not None]
-    for path, name in named:
-        if name not in known:
-            raise unknown(f"column of {file} ({path})", name, known, field=path)
-    if spec.truth_col == spec.label_col:
-        raise RequestError(
-            f"{file}: data.own.label_col and data.own.truth_col must name two columns, got '{spec.label_col}' for both",
-            field="data.own.truth_col",
-            value=spec.truth_col,
-        )
+    roles = {role: name for role in ("label_col", "truth_col", "groups", "weights") if (name := getattr(spec, role))}
+    for role, name in roles.items():
+        if name not in known and not (role == "truth_col" and spec.test is not None):  # the test file alone may have it
+            raise unknown(f"column of {file} (data.own.{role})", name, known, field=f"data.own.{role}")
+        if same := [other for other in roles if roles[other] == name and other != role]:
+            raise RequestError(
+                f"{file}: data.own.{role} and data.own.{same[0]} must name two columns, got '{name}' for both",
+                field=f"data.own.{same[0]}",
+                value=name,
+            )
 
 
 def _labels(spec: UserTableSpec, frame: DataFrame) -> Labels:
@@ -127,6 +150,34 @@ def _labels(spec: UserTableSpec, frame: DataFrame) -> Labels:
             f"{spec.path.name}: column '{spec.label_col}' {wrong}", field=LABEL.field, value=spec.label_col
         )
     return found
+
+
+def _as_said(
+    spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]], codes: Sequence[str]
+) -> tuple[DataFrame, list[str]]:
+    """The rows with gaps for values that mean missing and with codes as texts, and a note on the gaps.
+
+    Raises RequestError for a value that no column has.
+    """
+    changed = {name: without(frame[name], words) for name, words in missing.items()}
+    changed = {name: values for name, values in changed.items() if values is not frame[name]}
+    counts = {name: int(values.isna().sum() - frame[name].isna().sum()) for name, values in changed.items()}
+    for word in spec.missing_values:
+        name, sign, value = word.rpartition("=")
+        if not any(
+            without(frame[one], [value]).isna().sum() > frame[one].isna().sum() for one in ([name] if sign else counts)
+        ):
+            raise RequestError(
+                f"{spec.path.name}: data.own.missing_values={word} is a value of no feature",
+                field="data.own.missing_values",
+                value=word,
+            )
+    for name, texts in written(spec, frame, codes).items():
+        values = changed.get(name, frame[name])
+        changed[name] = values.astype(object).where(values.isna(), texts)
+    listed = ", ".join(f"'{name}' {count}" for name, count in list(counts.items())[:8])
+    note = f"read as missing ({', '.join(spec.missing_values)}): {listed}"
+    return frame.assign(**changed) if changed else frame, [note] if counts else []
 
 
 def _groups(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.int64] | None:
@@ -174,7 +225,7 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
             field=TRUTH.field,
         )
     notes: list[str] = []
-    frame = read_table(spec.test, texts_of(columns), notes.append)
+    frame = read_table(spec.test, texts_of(columns), notes.append, no_header=spec.no_header)
     if spec.truth_col not in frame:
         raise unknown(f"column of {file} ({TRUTH.field})", spec.truth_col, list(frame.columns), field=TRUTH.field)
     truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
@@ -189,7 +240,7 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
 
 
 def _refuse_copies(
-    x: npt.NDArray[np.float32], columns: Sequence[Column], said: Labels, role: Role, of: str, file: str
+    x: npt.NDArray[Any], columns: Sequence[Column], said: Labels, role: Role, of: str, file: str
 ) -> None:
     """RequestError for a feature that says of every row what the column ``of`` says: a copy of it under another name.
 
@@ -216,21 +267,9 @@ def _refuse_copies(
                 )
 
 
-def _equal(x: npt.NDArray[np.float32], row: int) -> BoolArray:
+def _equal(x: npt.NDArray[Any], row: int) -> BoolArray:
     """(n, d) where a feature has the value, or the gap, that it has in ``row``."""
     return np.asarray((x == x[row]) | (np.isnan(x) & np.isnan(x[row])))
-
-
-def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[Labels]) -> None:
-    """RequestError for a word of ``positive_value`` that is a value of no column of labels or truth."""
-    used = {word for column in columns for word in column.words}
-    if unused := [word for word in spec.positive_value if word not in used]:
-        raise RequestError(
-            f"{spec.path.name}: data.own.positive_value={unused[0]} is not a value of '{spec.label_col}' or of the "
-            "true labels",
-            field="data.own.positive_value",
-            value=spec.positive_value,
-        )
 
 
 # -------------------------------------------------------------------- what the user should know

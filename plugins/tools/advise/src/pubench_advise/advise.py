@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import data
+from pubench_datasets_tables.frames import TableFields, data
 from pubench_evaluate.audit import AuditSample, audit_sample
 from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
@@ -61,14 +61,12 @@ def advise(
     audited: str | Path | None = None,
     out: str | Path | None = None,
     scheme: str | None = None,
-    drop: str | Sequence[str] = (),
-    features: str | Sequence[str] = (),
-    positive_value: str | Sequence[str] = (),
     thorough: bool = False,
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     first: Callable[[Advice], None] | None = None,
+    **said: Unpack[TableFields],
 ) -> Advice:
     """Which method for this table, what its ranking is worth, and what to check next.
 
@@ -77,8 +75,8 @@ def advise(
     ``review:200`` for a review of so many rows. ``time``: budget, ``10m``; what is not fitted by then is left out.
     ``audited``: the sheet of an earlier call, filled in: prior, promise and choice are made again with it. ``out``:
     folder of the answer, by default ``advice-NAME``; every finished fit is kept there, and the same call goes on.
-    ``drop``, ``features``, ``positive_value``, ``scheme``: as :func:`pubench.data` has them. ``thorough``: ask slow
-    prior estimators too. ``progress``: called with a line about what runs now. ``first``: called with the first answer,
+    ``scheme`` and ``said``, all else about the table: as :func:`pubench.data` has them. ``thorough``: ask slow prior
+    estimators too. ``progress``: called with a line about what runs now. ``first``: called with the first answer,
     the ranking of bagged trees before anything is compared with it; the folder holds it, too, unless it has a complete
     one.
 
@@ -89,11 +87,7 @@ def advise(
     with in_words_of_python():
         wanted, clock, say = goal_of(goal), Clock(seconds_of(time, "time", least=1e-9)), progress or (lambda text: None)
         given = None if prior is None else ends_of(prior)
-        own = (
-            table
-            if isinstance(table, PUTable)
-            else data(table, label, drop=drop, features=features, positive_value=positive_value, scheme=scheme)
-        )
+        own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **said)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
@@ -102,7 +96,11 @@ def advise(
 
 def _claim(folder: Path, table: PUTable) -> None:
     """Makes the folder, or finds that it is of the same table. Raises RequestError if it is of another one."""
-    facts = {name: str(value) for name, value in sorted(table.own.items()) if name not in ("path", "test")}
+    facts = {
+        name: str(value)
+        for name, value in sorted(table.own.items())
+        if name not in ("path", "test", "positives", "unlabeled")
+    }
     mine = short_hash([*table.notes, facts, table.scheme])
     about = folder / "about.json"
     try:
@@ -451,9 +449,9 @@ class _Steps:
         names = [column.name for column in self.read.columns]
         shown = dict(self.read.ids)
         if len(names) <= MOST_SHOWN:
-            path = Path(self.table.own["path"])
             reader = table_reader(registry())
-            shown |= reader.as_written(path, reader.frame(path), names)
+            own = reader.spec(self.table.own)
+            shown |= reader.written(own, reader.rows(own), names)
         return shown
 
     def _model(self, chosen: OutOfFoldScores, prior: Prior) -> tuple[str | None, list[str]]:

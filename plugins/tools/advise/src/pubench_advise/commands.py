@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pubench_cli.choices import Format
 from pubench_cli.commands.shared import PrintFormat
-from pubench_cli.options import Given, takes
+from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
     from .answer import Advice
 
 
-@takes("--label-col", "--positive-value", "--drop", "--features")
+@takes(*(flag for flag in TABLE_FLAGS if flag not in ("--truth-col", "--test")))
 def advise(
     given: Given,
-    file: Annotated[Path, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, .jsonl, .svmlight or .arff."
+        ),
+    ],
     prior: Annotated[str | None, typer.Option(help="Class prior as you know it: 0.3 or 0.2..0.4.")] = None,
     goal: Annotated[
         str, typer.Option(help="rank; classify; or review:200, if so many unlabeled rows are to be looked at.")
@@ -50,12 +56,16 @@ def advise(
 
     from .advise import advise
 
-    if given.get("--label-col") is None:
+    if all(given.get(flag) is None for flag in ("--label-col", "--positives", "--unlabeled")):
         raise RequestError(
             "--label-col is missing: it names the column that says who is labeled (pubench data check lists columns)",
             field="data.own.label_col",
         )
-    columns = {option.path[-1]: value for option, value in given.values if option.flag != "--label-col"}
+    said: Any = {
+        option.field.argument: _words(value) if option.field.default == () else value
+        for option, value in given.values
+        if option.flag != "--label-col"
+    }
     with flags_for_arguments(), stage_progress() as progress:
         advice = advise(
             file,
@@ -71,7 +81,7 @@ def advise(
             seed=seed,
             progress=progress,
             first=lambda answer: err().print("", *lines_of(answer), "", sep="\n", markup=False, soft_wrap=True),
-            **{name: _words(value) for name, value in columns.items()},
+            **said,
         )
     if format is Format.json:
         print_json(advice.to_dict())
@@ -80,9 +90,8 @@ def advise(
         console().print(line, markup=False, soft_wrap=True)
 
 
-def _words(given: str | tuple[str, ...]) -> tuple[str, ...]:
-    words = given.split(",") if isinstance(given, str) else given
-    return tuple(word.strip() for word in words if word.strip())
+def _words(given: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in next(csv.reader([given], skipinitialspace=True), []))
 
 
 def lines_of(advice: Advice) -> list[str]:

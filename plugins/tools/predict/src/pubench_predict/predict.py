@@ -129,11 +129,12 @@ def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[n
     """
     if model.columns is not None:
         reader = table_reader(registry())
-        frame = reader.frame(file, texts_of(model.columns), _say)
+        no_header = model.spec.data.own is not None and model.spec.data.own.no_header
+        frame = reader.frame(file, texts_of(model.columns), _say, no_header=no_header)
         x = reader.encode(frame, model.columns, file.name, _say)
         if gaps := reader.gaps(frame, model.columns):
             _say(f"{file.name}: {gaps}")
-        found = reader.as_written(file, frame, [name for name in names if name in frame])
+        found = reader.as_written(file, frame, [name for name in names if name in frame], no_header=no_header)
         return x, {name: texts.tolist() for name, texts in found.items()}
     return _rows_of_arrays(file, model), {}
 

@@ -13,7 +13,7 @@ import typer
 
 from pubench_cli.choices import Format, runs
 from pubench_cli.commands.shared import PrintFormat, Results
-from pubench_cli.options import Given, takes
+from pubench_cli.options import TABLE_FLAGS, Given, takes
 
 Scored = Annotated[
     str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
@@ -174,7 +174,7 @@ def audit(
     draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
 
 
-@takes("--label-col", "--truth-col", "--positive-value", "--drop", "--features")
+@takes(*(flag for flag in TABLE_FLAGS if flag != "--test"))
 def prior(
     given: Given,
     file: Annotated[Path, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import in_flags
@@ -36,7 +38,7 @@ def print_priors(
 ) -> None:
     """Estimates the class prior from the features of a table, or from a column of scores, and prints the estimates."""
     refuse_other_suffix(html)
-    if given.get("--label-col") is None:
+    if all(given.get(flag) is None for flag in ("--label-col", "--positives", "--unlabeled")):
         raise RequestError(
             "--label-col is missing: it names the column that says who is labeled", field="data.own.label_col"
         )
@@ -72,7 +74,8 @@ def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
     table = reader.read(reader.spec({**own, "path": path}))
     for note in table.notes:
         err().print(in_flags(note), markup=False)
-    return table.x, table.labeled, table.truth
+    kept = np.flatnonzero(~table.known_negative) if table.known_negative is not None else np.arange(len(table.labeled))
+    return table.x[kept], table.labeled[kept], None if table.truth is None else table.truth[kept]
 
 
 def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:

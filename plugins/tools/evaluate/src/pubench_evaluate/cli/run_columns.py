@@ -45,13 +45,13 @@ def columns_of_run(
     ids = named or list(_ids_in_record(folder, rows[:0]))
     shown = [*ids, *(name for name in _features(result) if name not in ids)]
     reader = table_reader(registry())
-    frame = reader.frame(own.path, texts=shown, say=lambda text: err().print(text, markup=False))
+    frame = reader.rows(own, texts=shown, say=lambda text: err().print(text, markup=False))
     for name in named:
         if name not in frame:
             raise unknown(f"column of {own.path.name} (--ids)", name, list(frame.columns))
         if name in (own.label_col, own.truth_col):
             raise RequestError(f"--ids {name} is a column of labels, which the person who checks rows must not see")
-    return {name: texts[rows] for name, texts in reader.as_written(own.path, frame, shown).items()}
+    return {name: texts[rows] for name, texts in reader.written(own, frame, shown).items()}
 
 
 def _features(result: Result) -> list[str]:

@@ -62,7 +62,7 @@ class Known:
 
 #: Fields outside of the run id that a recipe names all the same.
 _NAMED = frozenset(
-    {"method.preset", "data.binarization", "data.own.path", "data.own.test"}
+    {"method.preset", "data.binarization", "data.own.path", "data.own.test", "data.own.positives"}
     | {"selection.criterion", "selection.non_finite", "execution.threads", "execution.device"}
 )
 
@@ -124,7 +124,7 @@ def _taken(spec: RunSpec, known: Known) -> dict[str, Any]:
     found: dict[str, Any] = dict.fromkeys(
         ("method.key", "method.config", "data.key", "data.own.path", "seed"), LEFT_OUT
     )
-    found |= dict.fromkeys(("data.own.sha256", "data.own.test_sha256"), LEFT_OUT)
+    found |= dict.fromkeys((f"data.own.{name}sha256" for name in ("", "test_", "positives_")), LEFT_OUT)
     found["execution.device"] = "auto"
     info, mechanism = known.data.get(spec.data.key), known.mechanisms.get(spec.mechanism.key)
     if spec.data.own is not None:
@@ -163,6 +163,8 @@ def _typed(field: RunField, value: Any) -> list[str]:
     commas = isinstance(plain, list) and any("," in str(one) or str(one) != str(one).strip() for one in plain)
     if not field.flag or commas:
         return ["--set", f"{field.name}={_yaml(plain)}"]
+    if field.switch is not None:
+        return [field.flag]
     return [field.flag, ",".join(map(str, plain)) if isinstance(plain, list) else str(plain)]
 
 
