@@ -205,14 +205,15 @@ def _rows_of_sheet(path: Path, say: Say) -> list[list[Any]]:
     from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]
     from pandas._libs.parsers import STR_NA_VALUES
 
-    with zipfile.ZipFile(path) as parts:
-        refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
+    content = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        refuse_bomb(path, len(content), sum(part.file_size for part in parts.infolist()))
         sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
         formulas = any(b"<f" in parts.read(name) for name in sheets)
     absent = {*NO_VALUE, *STR_NA_VALUES}
 
     def rows_of(*, values: bool) -> Any:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=values, keep_links=False)
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=values, keep_links=False)
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # what a file says of its size may be wrong
         return book, sheet, sheet.iter_rows(values_only=True)
