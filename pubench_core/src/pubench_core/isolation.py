@@ -137,7 +137,12 @@ _SETTINGS = (
     ),
     _Setting("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled, usual=True),
     _Setting("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    _Setting("torch's matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _Setting(
+        "torch's matmul precision",
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+        usual="highest",
+    ),
     _Setting("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     _Setting(
         "torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, usual=0
@@ -146,6 +151,7 @@ _SETTINGS = (
     _flag(torch.backends.mkldnn, "enabled", usual=True),
     _flag(torch.backends.cudnn, "enabled", usual=True),
     _flag(torch.backends.cudnn, "benchmark", usual=False),
+    _flag(torch.backends.cudnn, "allow_tf32", usual=False),  # torch's own default is True
     _Setting("NumPy's floating-point errors", np.geterr, lambda before: np.seterr(**before)),
     _Setting("the working folder", _folder, _go_to),
     _Setting("environment variables", _environment, _set_environment),

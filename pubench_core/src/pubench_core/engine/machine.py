@@ -180,13 +180,13 @@ def captured(plan: Plan, device: torch.device) -> Environment:
 def computing(plan: Plan, device: torch.device) -> Iterator[None]:
     """Threads, kernels, precision and all settings of torch for the duration of a run; restored afterwards."""
     threads = torch.get_num_threads()
-    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    torch.set_float32_matmul_precision("high" if plan.spec.precision == "tf32" else "highest")
-    torch.backends.cudnn.allow_tf32 = plan.spec.precision == "tf32"  # torch's own default is True
-    if plan.spec.execution.threads is not None:
-        torch.set_num_threads(plan.spec.execution.threads)
     try:
         with usual_settings():
+            if plan.spec.precision == "tf32":
+                torch.set_float32_matmul_precision("high")
+                torch.backends.cudnn.allow_tf32 = True
+            if plan.spec.execution.threads is not None:
+                torch.set_num_threads(plan.spec.execution.threads)
             if device.type == "cuda":
                 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
                 # use_deterministic_algorithms would import torch's compiler
@@ -194,8 +194,6 @@ def computing(plan: Plan, device: torch.device) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
-        torch.set_float32_matmul_precision(products)
-        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 # -------------------------------------------------------------------- memory

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 import tokenize
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
@@ -93,12 +93,10 @@ class _Reached:
         self._plugins = plugins
         self._describing = {info_module}
         self._entered = {"", *_CORE}
-        #: module -> (label, file) of every Python file of the plugins that were entered, and their distribution or
-        #: package
-        self._modules: dict[str, tuple[str, str]] = {}
-        self._room: dict[str, str] = {}
-        self._rooms: dict[str, set[str]] = defaultdict(set)
-        #: Distributions and packages of which everything counts, since their code looks modules up.
+        #: module -> (package, label, file) of every Python file of plugins that were entered; the package of the
+        #: whole own distribution is "".
+        self._modules: dict[str, _Listed] = {}
+        #: Packages of which everything counts, since their code looks modules up.
         self._open: set[str] = set()
         self._counted: dict[str, _Code] = {}
         #: label -> digest of what is no module of a plugin
@@ -119,37 +117,36 @@ class _Reached:
             module = pending.pop()
             if module in self._counted:
                 continue
-            room = self._room[module]
-            describes = module in self._describing and room not in self._open
-            code = (_beside_hooks if describes else _code).of(module, self._modules[module][1])
-            self._counted[module] = code
+            package, _, file = self._modules[module]
+            describes = module in self._describing and package not in self._open
+            code = self._counted[module] = (_beside_hooks if describes else _code).of(module, file)
             pending += [other for source, name in code.names for other in self._imported(source, name)]
-            if code.by_name and room not in self._open:
-                self._open.add(room)
-                for other in self._rooms[room] & self._describing:
-                    self._counted.pop(other, None)
-                pending += self._rooms[room]
-        read = {self._room[module] for module, code in self._counted.items() if code.reads_text}
-        parts = {
-            self._modules[module][0]: code.text if self._room[module] in read else code.digest
-            for module, code in self._counted.items()
-        }
+            if code.by_name and package not in self._open:
+                self._open.add(package)
+                members = [other for other, place in self._modules.items() if place[0] == package]
+                for other in self._describing.intersection(members):
+                    self._counted.pop(other, None)  # with its hooks now
+                pending += members
+        read = {self._modules[module][0] for module, code in self._counted.items() if code.reads_text}
+        for module, code in self._counted.items():
+            package, label, _ = self._modules[module]
+            self._parts[label] = code.text if package in read else code.digest
         digest = hashlib.sha256()
-        for label, part in sorted((self._parts | parts).items()):
+        for label, part in sorted(self._parts.items()):
             digest.update(f"{label}\0".encode())
             digest.update(part)
         return digest.hexdigest()[:16]
 
-    def _take(self, room: str, listed: Iterable[_Listed]) -> list[str]:
+    def _take(self, package: str, listed: Iterable[_Listed]) -> list[str]:
         """Its modules, but the one that only describes; its other files count from now on."""
         for module, label, file in listed:
             if file.endswith(".py"):
-                self._modules[module] = (label, file)
-                self._room[module] = room
-                self._rooms[room].add(module)
+                self._modules[module] = (package, label, file)
             else:
                 self._parts[label] = _code.of(module, file).digest
-        return sorted(self._rooms[room] - self._describing)
+        return [
+            module for module, place in self._modules.items() if place[0] == package and module not in self._describing
+        ]
 
     def _imported(self, source: str, name: str) -> Iterator[str]:
         """The modules that run when ``name`` of the module ``source`` is imported; empty: the module itself.
@@ -396,16 +393,20 @@ def _listed(
 
 #: Tokens that say nothing about what is computed.
 _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
-#: Line from 1, column in characters.
-Position = tuple[int, int]
+#: Line from 1, column.
+_Position = tuple[int, int]
 
 
 def tokens_of(text: str, tree: ast.Module) -> Iterator[str]:
     """The tokens that decide what Python source computes, the same in every version of Python. Raises TokenError."""
     lines = io.StringIO(text).readlines()  # as Python counts them: str.splitlines knows more ends of lines
-    docstrings = _docstrings(tree, lines)
-    begun: list[Position] = []  # f-strings, which newer versions take apart
+    docstrings = list(_docstrings(tree))
+    begun: list[_Position] = []  # f-strings, which newer versions take apart
     silent_line = False
+
+    def in_bytes(at: _Position) -> _Position:
+        return at[0], len(lines[at[0] - 1][: at[1]].encode())
+
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         name = tokenize.tok_name[token.type]
         if name in ("FSTRING_START", "TSTRING_START"):
@@ -413,10 +414,11 @@ def tokens_of(text: str, tree: ast.Module) -> Iterator[str]:
         elif name in ("FSTRING_END", "TSTRING_END"):
             start = begun.pop()
             if not begun:
-                yield _between(lines, start, token.end)
+                whole = "".join(lines[start[0] - 1 : token.end[0]])
+                yield whole[start[1] : len(whole) - len(lines[token.end[0] - 1]) + token.end[1]]
         elif begun or token.type in _SILENT:
             continue
-        elif token.type == tokenize.STRING and any(a <= token.start and token.end <= b for a, b in docstrings):
+        elif token.type == tokenize.STRING and any(a <= in_bytes(token.start) < b for a, b in docstrings):
             silent_line = True
         elif token.type == tokenize.NEWLINE:
             if not silent_line:
@@ -435,35 +437,14 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-def _docstrings(tree: ast.AST, lines: list[str]) -> list[tuple[Position, Position]]:
-    """(start, end) of every docstring, as (line from 1, column in characters)."""
-    found = []
+def _docstrings(tree: ast.AST) -> Iterator[tuple[_Position, _Position]]:
+    """(start, end) of every docstring, as (line from 1, column in bytes)."""
     for node in statements(tree):
-        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
+        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        first = node.body[0]
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            assert first.end_lineno is not None
-            assert first.end_col_offset is not None
-            found.append(
-                (
-                    (first.lineno, _characters(lines[first.lineno - 1], first.col_offset)),
-                    (first.end_lineno, _characters(lines[first.end_lineno - 1], first.end_col_offset)),
-                )
-            )
-    return found
-
-
-def _characters(line: str, offset: int) -> int:
-    """A column in characters from one in UTF-8 bytes."""
-    return len(line.encode()[:offset].decode())
-
-
-def _between(lines: list[str], start: Position, end: Position) -> str:
-    if start[0] == end[0]:
-        return lines[start[0] - 1][start[1] : end[1]]
-    inner = lines[start[0] : end[0] - 1]
-    return "".join([lines[start[0] - 1][start[1] :], *inner, lines[end[0] - 1][: end[1]]])
+        if ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            yield (first.lineno, first.col_offset), (first.end_lineno or 0, first.end_col_offset or 0)
 
 
 def source_text(file: Path) -> str:
