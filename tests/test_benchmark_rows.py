@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,11 +13,8 @@ from repository import ROOT
 
 from benchmarks import raw_rows as raw_rows_module
 from benchmarks.pages.parts import filled, names_of_blocks
-from benchmarks.studies import superseded
 
 RESULTS = ROOT / "benchmarks" / "results"
-#: Rows of uncommitted trees when the list was closed. Lower it with the counts in ``uncommitted.toml``.
-MOST = 1252
 #: Places of the pages of results that show figures whose rows were not kept. Lower it when one goes.
 FIGURES_BY_HAND = 12
 
@@ -34,22 +30,12 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_rows_of_uncommitted_trees_are_those_of_a_closed_list() -> None:
-    groups = tomllib.loads((ROOT / "benchmarks" / "uncommitted.toml").read_text(encoding="utf-8")).values()
-    assert all(group["reason"] for group in groups)
-    listed = {name: count for group in groups for name, count in group.items() if name != "reason"}
-    counts = {
-        path.name: sum(row["commit"].endswith("-dirty") for row in rows_of(path)) for path in RESULTS.glob("*.csv")
-    }
-    assert {name: count for name, count in counts.items() if count} == listed
-    assert sum(listed.values()) <= MOST
-
-
-def test_a_row_of_an_uncommitted_tree_names_no_engine_revision() -> None:
-    for path in RESULTS.glob("study-*.csv"):
+def test_every_row_is_of_a_clean_commit() -> None:
+    for path in RESULTS.glob("*.csv"):
         for row in rows_of(path):
-            if "revision" in row:
-                assert bool(row["revision"]) != row["commit"].endswith("-dirty"), (path.name, row["run_id"])
+            assert row["commit"], (path.name, row)
+            assert not row["commit"].endswith("-dirty"), (path.name, row)
+            assert row.get("revision", "1"), (path.name, row)
 
 
 def test_a_row_gets_commit_machine_and_command(
@@ -80,23 +66,6 @@ def test_a_row_of_an_uncommitted_tree_does_not_go_into_the_results(
         raw_rows.append(tmp_path / "results" / "new.csv", row)
     raw_rows.append(tmp_path / "tried.csv", row)
     assert not (tmp_path / "results").exists()
-
-
-def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    known = rows_of(RESULTS / "study-conventional-13.csv")[0]
-    again, alone = {**known, "commit": "abc-dirty", "seed": "2"}, {**known, "commit": "abc-dirty", "seed": "3"}
-    clean = {**known, "commit": "abc", "seed": "2"}
-    for name, rows in {"study-old.csv": [again, alone], "study-new.csv": [clean]}.items():
-        with (tmp_path / name).open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(known))
-            writer.writeheader()
-            writer.writerows(rows)
-    superseded.main(tmp_path)
-    assert rows_of(tmp_path / "study-old.csv") == [alone]
-    assert rows_of(tmp_path / "study-new.csv") == [clean]
-    assert "study-old.csv: 1 rows removed, 1 left" in capsys.readouterr().out
 
 
 def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:

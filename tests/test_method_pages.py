@@ -83,7 +83,7 @@ def stored(method: str, column: str) -> list[dict[str, str]]:
 
 
 def is_current(row: dict[str, str]) -> bool:
-    """Whether a row is of the present engine revision, and of a clean commit."""
+    """Whether a row is of the present engine revision, ."""
     return row["revision"] == str(ENGINE_REVISION)
 
 
@@ -149,7 +149,7 @@ def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable
 
 def older(runs: int) -> str:
     """What a page says when all of these runs are of rows that name no engine revision."""
-    what = f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"
+    what = f"older engine revision (now {ENGINE_REVISION})"
     return f"†: {runs} of {runs} runs are of an {what}."
 
 

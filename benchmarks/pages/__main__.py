@@ -52,6 +52,7 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
     "evaluation-measures.md": partial(evidence_tables.tables, "recovered-error", "pulp-rank"),
     "experiments.md": experiment_cost.blocks,
     "prior-estimation.md": partial(evidence_tables.tables, "prior-error"),
+    "released-recipes.md": lambda: {"recipes": published_page.released()},
     "results.md": lambda: {"conventional": results_page.conventional()},
     "species.md": species.tables,
     "tuning.md": partial(evidence_tables.tables, "tuning"),

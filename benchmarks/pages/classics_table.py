@@ -1,7 +1,7 @@
 """The tables of ``docs/pages/classics.md``: the classics next to PU methods, by base, and by label frequency.
 
-From the rows of studies: case-control, SCAR, true prior, 1 % for validation. Rows of uncommitted trees are left out if
-a newer row of the same run is there. Which PU method is best is chosen on test rows, for each of three criteria.
+From the rows of studies: case-control, SCAR, true prior, 1 % for validation. Which PU method is
+best is chosen on test rows, for each of three criteria.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A *cell* is a data set, scheme, mechanism and c. Methods are compared with the reference in the same cell and with the
 same seeds, and a difference is the mean over seeds, then cells, then data sets. The percentile bootstrap draws data
-sets and seeds. Rows of uncommitted trees are left out.
+sets and seeds.
 """
 
 from __future__ import annotations
@@ -75,12 +75,11 @@ class Answer:
 
 
 def rows() -> pd.DataFrame:
-    """Rows of clean commits with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
+    """Rows with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
     frame = study_rows()
     frame = frame[
         frame.criterion.isin(["pa", "last"])
         & frame.accuracy.notna()
-        & ~frame.commit.str.endswith("-dirty")
         & frame.draw.isna()
         & (frame.prior == "true")
         & (frame.settings == "validation.fraction=0.01")

@@ -1,7 +1,7 @@
 """The page ``label-ratio.md`` and its figure: what more labels and biased labels do, from rows of
 ``label-ratio-first`` and ``label-ratio-second``.
 
-Rows with c = .1 on Spambase are those of the conventional setting. Rows of uncommitted trees are left out.
+Rows with c = .1 on Spambase are those of the conventional setting.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ def rows(scheme: str = "case-control", settings: str = "validation.fraction=0.01
         & frame.mechanism.isin(MECHANISMS)
         & frame.seed.isin(SEEDS)
         & frame.draw.isna()
-        & ~frame.commit.str.endswith("-dirty")
         & (frame.scheme == scheme)
         & (frame.prior == "true")
         & (frame.settings == settings)

@@ -20,7 +20,8 @@ from pubench_report.published import (
 )
 
 from benchmarks.pages import summary
-from benchmarks.pages.parts import listed, marked, origin, table
+from benchmarks.pages.parts import listed, marked, origin, spread, table
+from benchmarks.pages.readme_report import read
 from benchmarks.raw_rows import RESULTS
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
@@ -133,3 +134,36 @@ def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
 def _why(cell: PublishedCell, line: _Line) -> str:
     reason = source("pubench2026").reason_of(cell.method, cell.data, line[1])
     return "" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})."
+
+
+# -------------------------------------------------------------------- the released recipes
+
+#: Methods in the order of the table, and their keys in the rows of released recipes, where they differ.
+RECIPES = {
+    "nnpu": "nnpu", "pusb": "pusb", "vpu": "vpu", "lbe-pu": "lbe", "robust-pu": "robust-pu", "p3mix-e": "p3mix-e",
+    "pan": "pan", "self-pu": "self-pu", "holistic-pu": "holistic-pu", "pn": "pn",
+}  # fmt: skip
+
+
+def released(results: Path = RESULTS) -> str:
+    """F1 here, of the released recipe and as published, for every cell whose recipe was run."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in read(results / "released.csv"):
+        if row["method"] not in RECIPES.values():
+            raise ValueError(f"released.csv: method {row['method']!r} is in no line of the table (RECIPES)")
+        if row["standardized"] == "False":
+            found.setdefault((row["method"], row["data"]), []).append(100 * float(row["f1"]))
+    here = summary.by_data(
+        (row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL),
+        "f1_by_f1",
+    )
+    paper, names, lines = summary.published(), {info.key: info.name for info in registry().infos(DatasetInfo)}, []
+    for method, recipe in RECIPES.items():
+        for data in ("spambase", "20news", "connect-4", "mnist"):
+            if (recipe, data) in found:
+                cells = [
+                    spread(values) + (f" ({len(values)})" if len(values) != 3 else "")
+                    for values in (here[method, data], found[recipe, data])
+                ]
+                lines.append((f"`{method}`", names[data], *cells, paper[method, data]))
+    return table(("method", "data", "here", "released recipe", "published"), lines)

@@ -27,7 +27,7 @@ REFERENCE = "nnpu"
 #: Columns that hold a test measure, besides ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: Mark of a mean over such rows, and what they are.
-OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"
+OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION})"
 #: What PU-Bench prints: F1 in percent, mean and standard deviation.
 PUBLISHED = files("pubench_report.published") / "pubench2026.csv"
 
@@ -59,7 +59,7 @@ class AccuracyRow:
 
     They are named ``f1`` by the criterion that names the result and ``f1_by_pa`` by any. ``undefined``: criteria that
     have no value in this run. ``revision``: of the engine; empty if it is not known, as in rows of one command
-    per run and of uncommitted trees.
+    per run.
     """
 
     method: str
@@ -75,7 +75,7 @@ class AccuracyRow:
 
     @property
     def older(self) -> bool:
-        """Whether the row is of another engine revision than the present one, or of an uncommitted tree."""
+        """Whether the row is of another engine revision than the present one."""
         return self.revision != str(ENGINE_REVISION)
 
 

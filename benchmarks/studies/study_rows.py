@@ -6,8 +6,8 @@ Read from the run folders (what ``results.parquet`` is made of), so that a study
 too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value.
 ``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
 it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
-where ``at_once`` is 1. ``revision`` is the engine revision of the record. It is empty for a run of an uncommitted tree
-(``-dirty``), whose code nobody can look up; such rows are reported, and a test refuses new ones.
+where ``at_once`` is 1. ``revision`` is the engine revision of the record. A test refuses rows of
+a changed checkout.
 
 With ``--add``, rows that stand in the file stay there where the folder has no record of the same run (the same
 configuration and seed, whatever code computed it): so a study may be measured on several machines.
@@ -59,7 +59,10 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
     print(f"{plan.name}: {mine} of {len({run.run_id for run in plan.runs})} runs are recorded", file=sys.stderr)
     uncommitted = {row["run_id"] for row in found if row["commit"].endswith("-dirty")}
     if uncommitted:
-        print(f"{len(uncommitted)} runs are of an uncommitted tree: commit, then run them again", file=sys.stderr)
+        print(
+            f"{len(uncommitted)} runs are of a changed checkout: commit, then run them again",
+            file=sys.stderr,
+        )
     return sorted(file_rows(typed(found, [*names(FILE), *measures])), key=_place)
 
 
