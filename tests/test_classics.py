@@ -95,20 +95,27 @@ def test_a_saved_model_scores_with_the_same_bits_in_another_process(
         config=config,
         results=tmp_path / "results",
         save_model=True,
+        artifacts=("scores", "training-scores"),
     )
     done = pubench_in(tmp_path)("predict", made.folder, "t.csv")
     assert done.returncode == 0, done.stderr
     there = pd.read_csv(io.StringIO(done.stdout), dtype={"score": str}).set_index("row").score
     trained = pd.read_csv(made.folder / "predictions.csv", dtype={"score": str}).set_index("row").score
     assert len(trained) == (~labeled).sum()
-    pd.testing.assert_series_equal(there[trained.index], trained, check_exact=True)
+    held_out = trained.index.isin(read_scores(made.folder)["validation_rows"])  # others are scored as if they were
+    assert 20 < held_out.sum() < len(trained)
+    pd.testing.assert_series_equal(there[trained.index[held_out]], trained[held_out], check_exact=True)
+    with np.load(made.folder / "training-scores.npz") as kept:
+        (name,) = (name for name in kept if name.startswith("training_scores"))
+        of_all = pd.Series(kept[name], kept["training_rows"])
+    assert there[of_all.index].astype(float).tolist() == of_all.tolist()
 
 
 def test_few_labels_no_base_or_a_prior_below_the_labels_are_refused() -> None:
     frame, labeled, _ = rows()
     few = labeled & (labeled.cumsum() <= 8)
     for config, match in (
-        ({}, "6 labeled rows are left to train on, .* or hold out fewer: valid"),
+        ({}, "6 labeled rows are left to train on, .*; label more rows$"),
         ({"base": "tree"}, "base must be trees, forest"),
         ({"base_config": {"depth": 3}}, "trees cannot take depth"),
         ({"base": "no_such_package:thing"}, "cannot be imported"),

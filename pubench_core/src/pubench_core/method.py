@@ -107,6 +107,14 @@ class Method(ABC, Generic[ConfigT]):
         """Further outputs by name (propensity, discriminator), each (B,); they read only what ``scored_by`` names."""
         return {}
 
+    def out_of_bag_scores(self) -> Tensor | None:
+        """Scores of the rows of the table LP ‖ U by members that did not see them, (n,); None if there are none.
+
+        NaN for a row that every member saw. The list of a user's unlabeled rows has them. Only for a method that trains
+        in one epoch: they are of the state after ``fit``.
+        """
+        return None
+
     def feature_importances(self) -> npt.NDArray[np.float64] | None:
         """How much each of the d features of a vector mattered to the scores, (d,); None if the method cannot say.
 

@@ -14,6 +14,8 @@ from ..specs.fields import short_hash
 
 #: Raised whenever a change in core changes numbers. Core's own files are not hashed: most changes there do not.
 ENGINE_REVISION = 5
+#: Raised whenever the unlabeled rows of a user's table are scored in another way; no measure of a data set reads them.
+LIST_REVISION = 1
 
 
 def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = None) -> Code:
@@ -23,7 +25,7 @@ def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = N
     """
     parts, versions = {"engine": f"revision {ENGINE_REVISION}"}, {}
     if table is not None:
-        parts["table"] = table.digest
+        parts |= {"table": table.digest, "list": f"revision {LIST_REVISION}"}
     for info in infos:
         provider = registry.provider(info)
         # The package that the entry point names, if the implementation lies in it, else the implementation's top-level

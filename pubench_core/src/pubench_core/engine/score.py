@@ -15,7 +15,7 @@ from ..isolation import isolated
 from ..method import AnyMethod, Scorer
 from ..metric import FloatArray, Measurer, MetricPlugin, Scored
 from ..randomness import torch_seed
-from ..records.scores import scores_name
+from ..records.scores import on_scale_of, scores_name
 from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
@@ -228,16 +228,37 @@ def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator, *, au
 
 
 def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:
-    """Adds every state's scores of a user's unlabeled rows, in the table's order, as a saved model would score them.
+    """Adds every state's scores of a user's unlabeled rows, in the table's order, as of rows that it did not see.
 
-    It comes after everything that is measured: the order of a table may tell the truth.
+    Rows that it was trained on, with their scores out of bag if the method has them, are moved to the scale of the rows
+    that were held out: no place depends on the part of the split. It comes after everything that is measured: the order of a table may tell the truth.
     """
-    unlabeled = evaluator.problem.unlabeled_features()
+    problem, unlabeled = evaluator.problem, evaluator.problem.unlabeled_features()
     if unlabeled is None:
         return
+    rows = problem.unlabeled_rows
+    assert rows is not None
+    seen = np.isin(rows, problem.split.train.rows)
     for name, track in scored_as.items():
         scorer, place = _restored(track, evaluator)
-        states[name].scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
+        scores = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
+        out_of_bag = _out_of_bag(evaluator)[rows[seen]]
+        if np.isfinite(out_of_bag).all():
+            scores[seen] = out_of_bag
+        if seen.any() and not seen.all():
+            scores[seen] = on_scale_of(scores[~seen], scores[seen])
+        states[name].scores["unlabeled"] = scores
+
+
+def _out_of_bag(evaluator: Evaluator) -> FloatArray:
+    """Scores out of bag by row of the data; NaN for rows without one."""
+    problem = evaluator.problem
+    found, scores = np.full(len(problem.data.x), np.nan), evaluator.method.out_of_bag_scores()
+    if scores is not None:
+        data = problem.view(frozenset())
+        rows = problem.split.train.rows[data.instance[data.unlabeled_rows].cpu().numpy()]
+        found[rows] = scores.double().cpu().numpy()[data.unlabeled_rows.cpu().numpy()]
+    return found
 
 
 def _restored(track: Track, evaluator: Evaluator) -> tuple[dict[str, Scorer], dict[str, Any]]:

@@ -87,6 +87,20 @@ def knowledge_of(
     }
 
 
+def on_scale_of(reference: FloatArray, scores: FloatArray) -> FloatArray:
+    """(n,) ``scores`` of one part of the rows on the scale of ``reference``, those of another random part.
+
+    A row at the share q of its part, equal scores counting half, gets the q quantile of the reference: as many rows of
+    either part are among the highest as its size says. Beyond the ends of the reference, distances stay.
+    """
+    ordered = np.sort(scores)
+    share = sum(np.searchsorted(ordered, scores, side) for side in ("left", "right")) / (2 * len(scores))
+    half = 0.5 / len(reference)
+    low, high = np.quantile(scores, [half, 1 - half], method="hazen")
+    beyond = np.maximum(scores - high, 0) + np.minimum(scores - low, 0)
+    return np.asarray(np.quantile(reference, share, method="hazen") + beyond)
+
+
 # -------------------------------------------------------------------- measures
 
 #: part -> metric -> measure

@@ -115,3 +115,6 @@ class PUBagging(Method[Config]):
 
     def decision_function(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)
+
+    def out_of_bag_scores(self) -> Tensor:
+        return torch.from_numpy(self.out_of_bag - self.threshold)

@@ -29,7 +29,14 @@ from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.errors import RecordError
 from pubench_core.metric import FloatArray, Measurer
 from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
-from pubench_core.records.scores import MEASURED, by_both_decisions, rows_and_labels, scores_name, scores_of
+from pubench_core.records.scores import (
+    MEASURED,
+    by_both_decisions,
+    on_scale_of,
+    rows_and_labels,
+    scores_name,
+    scores_of,
+)
 from pubench_core.results import NEVER, RECORD_VERSION, Environment, Result, SavedModelFacts, Seconds
 
 from .measures import mean_over_folds, parts_of_folds, value_over_folds
@@ -256,12 +263,22 @@ class _Joint:
             of_test = [fold.scores("test", self._stored_as(fold, state)) for fold in self._for_new_rows]
             found[scores_name("test", state)] = np.mean(of_test, axis=0)
         if problem.unlabeled_rows is not None:
-            scores = np.full(len(problem.data.x), np.nan)
-            scores[problem.split.validation.rows] = found[scores_name("validation", state)]
-            if problem.truth_test is not None and problem.data.x_test is None:
-                scores[problem.split.test_rows] = found[scores_name("test", state)]
-            found[scores_name("unlabeled", state)] = scores[problem.unlabeled_rows]
+            found[scores_name("unlabeled", state)] = self._unlabeled(found, state)
         return found
+
+    def _unlabeled(self, found: Arrays, state: str) -> FloatArray:
+        """Scores of a user's unlabeled rows: those of every part on the scale of all folds together."""
+        problem, known = self._problem, self.known
+        of_fold, unlabeled = found[scores_name("validation", state)], ~problem.split.validation.labeled
+        scores, reference = np.full(len(problem.data.x), np.nan), of_fold[unlabeled]
+        for number in np.unique(known["validation_fold"]):
+            inside = unlabeled & (known["validation_fold"] == number)
+            scores[problem.split.validation.rows[inside]] = on_scale_of(reference, of_fold[inside])
+        if problem.truth_test is not None and problem.data.x_test is None:
+            test = np.isin(problem.split.test_rows, problem.unlabeled_rows)
+            of_test = found[scores_name("test", state)][test]
+            scores[problem.split.test_rows[test]] = on_scale_of(reference, of_test) if len(of_test) else of_test
+        return scores[problem.unlabeled_rows]
 
     def models(self, track: Track) -> dict[str, bytes]:
         """The models that score new rows in the state that a criterion chose, by the names of their files."""
