@@ -54,11 +54,53 @@ def test_above_the_threshold_of_a_budget_lie_as_many_unlabeled_rows(budget: int)
     assert (rows.of_unlabeled > threshold_of_budget(rows, budget)).sum() == min(budget, len(rows.unlabeled))
 
 
-def test_equal_scores_are_never_torn_apart_by_a_budget() -> None:
+def test_equal_scores_are_never_torn_apart_by_a_threshold() -> None:
     scores = np.repeat([3.0, 2.0, 1.0], 10)
     rows = scored_rows(scores, np.arange(30) % 10 == 0)
-    for budget, above in ((5, 0), (9, 9), (12, 9), (18, 18), (27, 27)):
+    for budget, above in ((5, 9), (9, 9), (12, 18), (18, 18), (27, 27)):
         assert (rows.of_unlabeled > threshold_of_budget(rows, budget)).sum() == above
+
+
+def test_a_budget_takes_a_random_pick_of_equal_scores() -> None:
+    """90 of 100 labeled rows and 410 unlabeled ones share the highest score: 410 hold 180 positives, 100 of them 43.9.
+
+    Then 10 rows and 5 labels score higher: of 100 rows 90 are picked.
+    """
+    scores = np.repeat([1.0, 0.0, 1.0, 0.0], [90, 10, 410, 490])
+    labeled = np.arange(1000) < 100
+    cut = judged(scores, labeled, prior=0.3, budget=100).decision
+    assert (cut.all_rows, cut.tied, cut.labeled) == (100, (100, 410), pytest.approx(90 * 100 / 410))
+    assert cut.expected == pytest.approx(180 * 100 / 410)
+    assert cut.expected_interval is not None
+    assert 28 < cut.expected_interval[0] < 36 < 52 < cut.expected_interval[1] < 62
+    scores[:5] = scores[100:110] = 2.0
+    cut = judged(scores, labeled, prior=0.3, budget=100).decision
+    assert cut.tied == (90, 400)
+    assert cut.expected == pytest.approx(200 * (5 + 85 * 90 / 400) / 100)
+    untied = judged(scores, labeled, prior=0.3, budget=10)
+    assert untied.decision.tied is None
+    assert not any("share the lowest score" in line for line in untied.warnings)
+
+
+def test_the_interval_of_a_random_pick_covers_in_19_of_20_tables() -> None:
+    """Scores rounded to four values: the top 150 end within the highest or the second."""
+    inside = []
+    for seed in range(200):
+        scores, labeled, truth = drawn(seed, n=1500)
+        scores = np.clip(np.round(scores), -1, 2)
+        cut = cuts_of(scores, labeled, seed).chosen(None, 150, None)
+        unlabeled = np.random.default_rng(seed).permutation(np.flatnonzero(~labeled))
+        top = unlabeled[np.argsort(-scores[unlabeled], kind="stable")[:150]]
+        assert cut.tied is not None
+        assert cut.expected_interval is not None
+        inside.append(cut.expected_interval[0] <= truth[top].sum() <= cut.expected_interval[1])
+    assert np.mean(inside) >= 0.91  # 0.95 less three standard errors of 200 tables
+
+
+def test_a_sheet_for_a_budget_has_half_its_rows_among_those_that_may_be_picked() -> None:
+    scores = np.repeat([1.0, 0.0, 1.0, 0.0], [90, 10, 410, 490])
+    sample = pubench.audit_sample(scores, np.arange(1000) < 100, n=60, budget=100)
+    assert (scores[sample.drawn] == 1).sum() == 30
 
 
 @pytest.mark.parametrize("target", [0.1, 0.5, 0.9, 1.0])

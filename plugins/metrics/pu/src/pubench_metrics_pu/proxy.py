@@ -58,17 +58,18 @@ def pauc(view: MetricView) -> float:
 
 
 def recall_at(view: MetricView, number: int) -> float:
-    """Share of P' that would be among the ``number`` highest-ranked rows of U, ties counted half; needs no prior.
+    """Share of P' that would be among the ``number`` highest-ranked rows of U, of equal scores a random pick.
 
     U' is a part of U, so its share of the ``number`` rows counts, at least one. Compares rankings for a review of so
-    many rows, under SCAR.
+    many rows, under SCAR; needs no prior.
     """
     positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]
     if number > view.unlabeled_total:
         raise Undefined(f"a review of {number} rows is of more than all {view.unlabeled_total} unlabeled rows")
     rows = min(max(round(number * len(unlabeled) / view.unlabeled_total), 1), len(unlabeled))
     lowest = np.partition(unlabeled, len(unlabeled) - rows)[len(unlabeled) - rows]
-    return float(((positive > lowest).sum() + (positive == lowest).sum() / 2) / len(positive))
+    picked = (rows - (unlabeled > lowest).sum()) / (unlabeled == lowest).sum()
+    return float(((positive > lowest).sum() + picked * (positive == lowest).sum()) / len(positive))
 
 
 def oa(view: MetricView) -> float:

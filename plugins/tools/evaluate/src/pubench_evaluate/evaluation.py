@@ -297,6 +297,12 @@ def _warnings(
         inside = rows.scores.min() >= 0 and rows.scores.max() <= 1
         remedy = "; where scores are probabilities, 0.5 is the usual threshold" if inside and not given else ""
         said.append(f"{which} is above the threshold {decision.threshold:.4g}{remedy}")
+    if decision.tied is not None:
+        picked, equal = decision.tied
+        said.append(
+            f"{equal:,} unlabeled rows share the lowest score of the budget, of which {picked:,} are taken at random; "
+            "measures of a decision count all of them as positive"
+        )
     if rows.n_labeled < FEW:
         said.append(f"only {rows.n_labeled} labeled rows: every interval here is rough")
     if belief.share is not None and belief.share >= rows.purity:

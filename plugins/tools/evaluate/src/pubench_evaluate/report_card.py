@@ -131,7 +131,8 @@ def _reviewed(card: CardFacts) -> str:
     cut, n_all = card.decision, card.rows.get("all_unlabeled", card.rows["unlabeled"])
     if cut.budget is not None:
         what = f"Review the top {cut.budget:,} of {n_all:,} unlabeled rows"
-        what += "" if cut.all_rows == cut.budget else f" (equal scores leave {cut.all_rows:,})"
+        if cut.tied is not None:
+            what += f" (a random {cut.tied[0]:,} of {cut.tied[1]:,} with the same score among them)"
     elif cut.target is not None:
         what = f"To find {100 * cut.target:g} % of the positives, review the {cut.all_rows:,} of {n_all:,} unlabeled "
         what += f"rows above {cut.threshold:.4g}"

@@ -48,8 +48,10 @@ class Shares:
 class ThresholdCut:
     """Counts and shares above one threshold.
 
-    ``rows``: rows of U there, ``share``: of U; ``all_rows``: unlabeled rows there, of all that the card is about (equal
-    to ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, ``recall``: the share of
+    ``rows``: rows of U there, ``share``: of U; ``tied``: (picked, of) rows of U with the lowest score there, of which a
+    random pick completes a budget that equal scores exceed, None otherwise; ``all_rows``: unlabeled rows there, of all that the card is about (equal
+    to ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, of equal scores the share that is
+    picked; ``recall``: the share of
     positives found, as the labeled rows say it, with ``recall_interval``. ``implied``: positives among ``all_rows`` by
     the prior and the labeled rows, which may be more than there are rows. ``expected``, ``expected_interval``: the
     same, at most ``all_rows``; None if the prior is unknown or nothing can be expected. ``contradicted``: at the prior
@@ -60,7 +62,7 @@ class ThresholdCut:
     threshold: float
     rows: int
     share: float
-    labeled: int
+    labeled: float
     recall: float | None
     recall_interval: tuple[float, float] | None
     expected: float | None
@@ -70,6 +72,7 @@ class ThresholdCut:
     target: float | None = None
     all_rows: int = 0
     implied: float | None = None
+    tied: tuple[int, int] | None = None
 
     @property
     def infeasible(self) -> bool:
@@ -78,11 +81,11 @@ class ThresholdCut:
 
 
 def threshold_of_budget(rows: ScoredRows, budget: int) -> float:
-    """Above it lie the ``budget`` highest scores of U; fewer where equal scores cannot be told apart."""
+    """Above it lie the ``budget`` highest scores of U; more if others are equal to the lowest of these."""
     scores = np.sort(rows.of_unlabeled)[::-1]
-    if budget >= len(scores):
-        return float(np.nextafter(scores[-1], -np.inf))
-    return _between(float(scores[budget]), scores)
+    lowest = float(scores[min(budget, len(scores)) - 1])
+    lower = scores[scores < lowest]
+    return _midpoint(float(lower[0]), lowest) if len(lower) else float(np.nextafter(lowest, -np.inf))
 
 
 def threshold_of_recall(rows: ScoredRows, target: float, shares: Shares) -> float | None:
@@ -125,6 +128,7 @@ def cut_at(
     target: float | None = None,
     all_rows: int | None = None,
     n_all: int | None = None,
+    most: int | None = None,
 ) -> ThresholdCut:
     """Counts and shares above a threshold.
 
@@ -132,14 +136,24 @@ def cut_at(
     prior uniform on its interval, the share of labeled rows from its Jeffreys posterior, too, where α follows from it
     and the prior, and the number of positives above binomial among all of U, at most all rows above. ``n_all``: how
     many unlabeled rows U is a random part of; then the share of U above is drawn from its Jeffreys posterior as well.
-    ``all_rows``: how many of them are above; by default as large a share as of U.
+    ``all_rows``: how many of them are above; by default as large a share as of U. ``most``: rows of U that are taken;
+    if more are above, a random pick among those with the lowest score is left out.
     """
     n_labeled, n_unlabeled = rows.n_labeled, len(rows.unlabeled)
-    labeled, above = int((rows.of_labeled > threshold).sum()), int((rows.of_unlabeled > threshold).sum())
+    labeled, above = float((rows.of_labeled > threshold).sum()), int((rows.of_unlabeled > threshold).sum())
+    drawn = rng.beta(labeled + 0.5, n_labeled - labeled + 0.5, DRAWS)
+    tied = None
+    if most is not None and above > most:
+        lowest = rows.of_unlabeled[rows.of_unlabeled > threshold].min()
+        equal, of_tie = int((rows.of_unlabeled == lowest).sum()), int((rows.of_labeled == lowest).sum())
+        tied, higher = (most - above + equal, equal), int((rows.of_labeled > lowest).sum())
+        picked = tied[0] / equal
+        drawn = rng.beta(higher + 0.5, n_labeled - higher + 0.5, DRAWS)
+        drawn += picked * (1 - drawn) * rng.beta(of_tie + 0.5, n_labeled - higher - of_tie + 0.5, DRAWS)
+        labeled, above = higher + picked * of_tie, most
     of_all = n_unlabeled if n_all is None else n_all
     all_rows = round(above * of_all / n_unlabeled) if all_rows is None else all_rows
     of_unlabeled = np.full(DRAWS, above / n_unlabeled)
-    drawn = rng.beta(labeled + 0.5, n_labeled - labeled + 0.5, DRAWS)
     alpha = _drawn(shares, n_labeled, len(rows.scores), rng)
     recall = implied = expected = None
     recalls = counts = None
@@ -171,6 +185,7 @@ def cut_at(
         target=target,
         all_rows=all_rows,
         implied=implied,
+        tied=tied,
     )
 
 
@@ -224,9 +239,7 @@ class Cuts:
                 field="budget",
                 value=budget,
             )
-        threshold = threshold_of_budget(self.rows, of_part)
-        torn = int((self.rows.of_unlabeled > threshold).sum()) < of_part  # by equal scores
-        return self._at(threshold, budget=int(budget), all_rows=None if torn else int(budget))
+        return self._at(threshold_of_budget(self.rows, of_part), budget=int(budget), all_rows=int(budget), most=of_part)
 
     def _of_part(self, budget: int) -> int:
         """The share of all rows that a budget is, in rows of U."""
@@ -246,8 +259,7 @@ class Cuts:
         """Cuts at the usual budgets, and at the requested one."""
         wanted = sorted({*BUDGETS, *([asked_for] if asked_for else [])})
         n = self.n_all or len(self.rows.unlabeled)
-        cuts = [self._budget(budget) for budget in wanted if budget <= n and self._of_part(budget)]
-        return tuple(cut for cut in cuts if cut.rows)
+        return tuple(self._budget(budget) for budget in wanted if budget <= n and self._of_part(budget))
 
     def recalls(self, asked_for: float | None) -> tuple[ThresholdCut, ...]:
         """Cuts at the thresholds for the usual recalls, and for the requested one."""
@@ -286,12 +298,6 @@ def _percentiles(draws: FloatArray | None) -> tuple[float, float] | None:
         return None
     low, high = np.percentile(draws, [50 * (1 - _LEVEL), 50 * (1 + _LEVEL)])
     return float(low), float(high)
-
-
-def _between(next_one: float, descending: FloatArray) -> float:
-    """Just above the first score that is not wanted, half way to the lowest that is."""
-    higher = descending[descending > next_one]
-    return _midpoint(next_one, float(higher[-1])) if len(higher) else next_one
 
 
 def _midpoint(low: float, high: float) -> float:
