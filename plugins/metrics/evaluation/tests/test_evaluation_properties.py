@@ -13,7 +13,7 @@ from pubench_metrics_evaluation import pulp as pulp_module
 from pubench_metrics_evaluation.hypergeometric import Hypergeometric
 from pubench_metrics_evaluation.pulp import pulp, random_value
 from pubench_metrics_evaluation.recovered import Mixture, auc, indirect_curve, pu_points
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 from sklearn.metrics import f1_score, matthews_corrcoef, mutual_info_score
 
 from pubench_core.errors import Undefined
@@ -46,6 +46,47 @@ def gaussians(n: int, *, scheme: Any = "case-control", purity: float = 1.0, seed
     n_pure = round(n_labeled * purity)
     labeled = np.concatenate([positive[:n_pure], negative[: n_labeled - n_pure]])
     return part(f, labeled, scheme, 0.3, positive_purity=n_pure / n_labeled, **more)
+
+
+# -------------------------------------------------------------------- Boyce
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"), [((1, 3, 2), 0.5), ((1, 2, 3), 1.0), ((3, 2, 1), -1.0), ((2, 3, 1), -0.5)]
+)
+def test_the_boyce_index_of_three_scores_is_that_of_their_labels(labels: tuple[int, ...], expected: float) -> None:
+    """Ten rows have each of the scores 0, .5 and 1: the ratios are the numbers of labels, in that order."""
+    f = np.repeat([0.0, 0.5, 1.0], 10)
+    labeled = np.concatenate([10 * k + np.arange(n) for k, n in enumerate(labels)])
+    for move, scale in ((0, 1), (-3, 0.01)):
+        assert value("boyce", part(move + scale * f, labeled, "one-sample", 0.3)).value == pytest.approx(expected)
+
+
+def test_the_boyce_index_is_the_rank_correlation_over_windows_of_a_tenth() -> None:
+    """By its definition, window for window; a ratio that follows another of the same value counts once."""
+    rng = np.random.default_rng(0)
+    f, labeled = rng.beta(2, 4, 400), rng.choice(400, 30, replace=False)
+    width, ratios = np.ptp(f) / 10, []
+    for k in range(101):
+        start = f.min() + k * (np.ptp(f) - width) / 100
+        inside = (f >= start - 1e-12) & (f <= start + width + 1e-12)
+        if inside.any() and (not ratios or (ratio := inside[labeled].mean() / inside.mean()) != ratios[-1]):
+            ratios.append(inside[labeled].mean() / inside.mean())
+    expected = spearmanr(ratios, np.arange(len(ratios))).statistic
+    assert value("boyce", part(f, labeled, "one-sample", 0.3)).value == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_boyce_index_of_labels_that_grow_with_the_score_is_1() -> None:
+    """Scores of all rows are uniform, those of labeled ones have the density 2s: the ratio of a window is its middle."""
+    f = np.concatenate([np.sqrt(np.linspace(0, 1, 2001)), np.repeat(np.linspace(0, 1, 2001), 3)])
+    assert value("boyce", part(f, np.arange(2001), "two-sample", 0.3)).value == pytest.approx(1, abs=0.01)
+    assert value("boyce", part(-f, np.arange(2001), "two-sample", 0.3)).value == pytest.approx(-1, abs=0.01)
+
+
+def test_the_boyce_index_of_equal_scores_or_ratios_is_undefined() -> None:
+    for f in (np.zeros(20), np.repeat([0.0, 1.0], 10)):
+        with pytest.raises(Undefined, match="same share of every window"):
+            value("boyce", part(f, np.array([0, 19]), "one-sample", 0.3))
 
 
 # -------------------------------------------------------------------- PULP

@@ -14,6 +14,12 @@ _LEE_LIU = Reference(
     venue="ICML",
     year=2003,
 )
+_HIRZEL = Reference(
+    authors="Hirzel, Le Lay, Helfer, Randin & Guisan",
+    title="Evaluating the ability of habitat suitability models to predict species presences",
+    venue="Ecological Modelling",
+    year=2006,
+)
 _HERE = "pubench_metrics_evaluation.measures"
 _LABELED = frozenset({"labeled"})
 _WITH_PRIOR = frozenset({"labeled", "prior", "scheme"})
@@ -50,6 +56,16 @@ def pubench_metrics() -> list[MetricInfo]:
             load=f"{_HERE}:pseudo_f_metric",
             needs=_WITH_PRIOR,
             assumes=_SCAR_AND_PRIOR,
+        ),
+        MetricInfo(
+            key="boyce",
+            name="Boyce index",
+            summary="rank correlation of score and of how often P' has it against all rows, over moving windows",
+            family="ranking of P",
+            reference=_HIRZEL,
+            load=f"{_HERE}:boyce",
+            needs=_LABELED,
+            assumes=_SCAR,
         ),
         MetricInfo(
             key="pu-auc",

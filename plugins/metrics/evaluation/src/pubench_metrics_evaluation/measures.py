@@ -22,7 +22,10 @@ from .recovered import auc, pu_average_precision, pu_points
 from .resampling import MOST_ROWS, RESAMPLES, interval_of, pulp_interval, redrawn_counts, redrawn_pu
 from .views import POINTS, Scores, clipped, normal_interval
 
-# -------------------------------------------------------------------- PULP, Lee & Liu, pseudo-F
+#: Moving windows of the Boyce index, and their width as a share of the range of the scores (Hirzel et al. 2006).
+WINDOWS, WIDTH = 101, 0.1
+
+# -------------------------------------------------------------------- PULP, Lee & Liu, pseudo-F, Boyce
 
 
 def pulp_metric(view: MetricView) -> MetricValue:
@@ -86,6 +89,32 @@ def pseudo_f_metric(view: MetricView) -> MetricValue:
     return items.at_threshold(
         view, value, {"prior": prior, "labeled_share": as_published, "mean_over_thresholds": mean}
     )
+
+
+def boyce(view: MetricView) -> MetricValue:
+    """Continuous Boyce index: Spearman's correlation of windows of the score and P/E in them, from -1 to 1.
+
+    P: share of P' in a window, E: of all rows of P' ∪ U'. Windows without a row are left out, and successive ones with
+    the same ratio count once. Raises Undefined for equal scores, or the same ratio everywhere.
+    """
+    items = _Items.of(view)
+    low, high = float(items.scores.min()), float(items.scores.max())
+    starts = np.linspace(low, high - WIDTH * (high - low), WINDOWS)
+    ends = np.append(starts[:-1] + WIDTH * (high - low), high)
+
+    def inside(scores: FloatArray) -> FloatArray:
+        ordered = np.sort(scores)
+        counts = np.searchsorted(ordered, ends, "right") - np.searchsorted(ordered, starts, "left")
+        return np.asarray(counts / len(scores))
+
+    expected, found = inside(items.scores), inside(items.scores[items.labeled])
+    ratio = found[expected > 0] / expected[expected > 0]
+    ratio = ratio[np.append(True, np.diff(ratio) != 0)]
+    if low == high or len(ratio) < 2:
+        raise Undefined("the labeled rows have the same share of every window of the score")
+    rank = sum(np.searchsorted(np.sort(ratio), ratio, side) for side in ("left", "right"))
+    value = float(np.corrcoef(rank, np.arange(len(ratio)))[0, 1])
+    return MetricValue(value, None, tuple(items.warnings), {"windows": int((expected > 0).sum())})
 
 
 def pu_f1(view: MetricView) -> MetricValue:
