@@ -23,7 +23,7 @@ _CALLS = {
     "run again": "force=True runs it again",
     "plan again": "in a shell: pubench study plan FILE --replan",
 }
-_FIELD = re.compile(rf"(?<![\w.\[-]){FIELD}")
+_FIELD = re.compile(rf"(?<!--set )(?<![\w.\[-]){FIELD}")  # not of a command, which is written out
 
 
 class PubenchWarning(UserWarning):

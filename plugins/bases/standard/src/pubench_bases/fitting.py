@@ -77,9 +77,11 @@ def check(data: PUData, base: Base | None = None) -> None:
     if base is not None:
         base.check()
     if data.n_labeled < FEWEST:
+        enough = data.n_labeled + data.validation.n_labeled >= FEWEST
+        instead = ", or hold out none (no folds): validation.fraction=0 selection.criterion=last" if enough else ""
         raise RequestError(
-            f"{data.n_labeled} labeled rows are left to train on, and at least {FEWEST} are needed; label more rows, "
-            "or hold out fewer: validation.fraction=0.05",
+            f"{data.n_labeled} labeled rows are left to train on, and at least {FEWEST} are needed; label more rows"
+            f"{instead}",
             field="mechanism.c",
             value=data.n_labeled,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: A classifier needs so many labeled rows in every fold; below the second number nothing is compared, below the third
 #: no network is trained.
 FEWEST, FEW_TO_CHOOSE, FEW_FOR_NETWORKS = 12, 20, 50
+#: What bagged trees train on without a check.
+FEWEST_TO_TRAIN = 10
 FEWEST_UNLABELED = 50
 #: A column alone that tells labeled rows from unlabeled ones this well probably says who was labeled.
 TELLS = 0.99
@@ -73,9 +76,12 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
     labeled = read.labeled
     n, n_labeled = len(labeled), int(labeled.sum())
     if n_labeled < FEWEST:
+        instead = (
+            f"rank without a check: {_unchecked(table)}" if n_labeled >= FEWEST_TO_TRAIN else "look at rows by hand"
+        )
         raise RequestError(
             f"{table.name}: {counted(n_labeled, 'labeled row')} cannot train and check a model; at least {FEWEST} are "
-            "needed. Label more rows, or look at rows by hand",
+            f"needed. Label more rows, or {instead}",
             field="data.own.label_col",
         )
     if n - n_labeled < FEWEST_UNLABELED:
@@ -89,6 +95,24 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
     return Look(
         table.name, n, n_labeled, read.x.shape[1], tuple(found), _copies(read.x, labeled), tuple(map(str, table.notes))
     )
+
+
+def _unchecked(table: PUTable) -> str:
+    """What ranks the rows of a table by bagged trees that train on all labeled rows."""
+    from pubench_cli.options import FLAGS
+
+    if str(table.own["path"]).startswith("memory:"):
+        return 'pubench.run("pu-bagging", table, validation.fraction=0, criterion="last")'
+    given = {"--data": table.own["path"], "--scheme": table.scheme}
+    given |= {FLAGS[f"data.own.{name}"]: value for name, value in table.own.items() if name != "path"}
+    words = [
+        word
+        for flag, value in given.items()
+        if value is not None
+        for word in (flag, ",".join(value) if isinstance(value, list) else str(value))
+    ]
+    options = shlex.join([*words, "--set", "validation.fraction=0", "--select", "last"])
+    return f"pubench run --method pu-bagging {options}"
 
 
 def _told_by(x: npt.NDArray[np.float32], labeled: npt.NDArray[np.bool_]) -> Iterator[float]:
