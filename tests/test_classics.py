@@ -19,6 +19,7 @@ import pubench
 from pubench import PUClassifier
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.records.files import read_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::pubench.field_names.PubenchWarning")
 CLASSICS = ("elkan-noto", "naive", "pu-bagging", "pu-boost", "two-step")

@@ -70,14 +70,15 @@ def test_the_boyce_index_is_the_rank_correlation_over_windows_of_a_tenth() -> No
     for k in range(101):
         start = f.min() + k * (np.ptp(f) - width) / 100
         inside = (f >= start - 1e-12) & (f <= start + width + 1e-12)
-        if inside.any() and (not ratios or (ratio := inside[labeled].mean() / inside.mean()) != ratios[-1]):
-            ratios.append(inside[labeled].mean() / inside.mean())
+        ratio = inside[labeled].mean() / inside.mean() if inside.any() else None
+        if ratio is not None and [ratio] != ratios[-1:]:
+            ratios.append(ratio)
     expected = spearmanr(ratios, np.arange(len(ratios))).statistic
     assert value("boyce", part(f, labeled, "one-sample", 0.3)).value == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_boyce_index_of_labels_that_grow_with_the_score_is_1() -> None:
-    """Scores of all rows are uniform, those of labeled ones have the density 2s: the ratio of a window is its middle."""
+    """Unlabeled scores are uniform, labeled ones have the density 2s: more of a window is labeled the higher it is."""
     f = np.concatenate([np.sqrt(np.linspace(0, 1, 2001)), np.repeat(np.linspace(0, 1, 2001), 3)])
     assert value("boyce", part(f, np.arange(2001), "two-sample", 0.3)).value == pytest.approx(1, abs=0.01)
     assert value("boyce", part(-f, np.arange(2001), "two-sample", 0.3)).value == pytest.approx(-1, abs=0.01)

@@ -231,7 +231,8 @@ def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], eval
     """Adds every state's scores of a user's unlabeled rows, in the table's order, as of rows that it did not see.
 
     Rows that it was trained on, with their scores out of bag if the method has them, are moved to the scale of the rows
-    that were held out: no place depends on the part of the split. It comes after everything that is measured: the order of a table may tell the truth.
+    that were held out: no place depends on the part of the split. It comes after everything that is measured: the
+    order of a table may tell the truth.
     """
     problem, unlabeled = evaluator.problem, evaluator.problem.unlabeled_features()
     if unlabeled is None:

@@ -48,15 +48,14 @@ class Shares:
 class ThresholdCut:
     """Counts and shares above one threshold.
 
-    ``rows``: rows of U there, ``share``: of U; ``tied``: (picked, of) rows of U with the lowest score there, of which a
-    random pick completes a budget that equal scores exceed, None otherwise; ``all_rows``: unlabeled rows there, of all that the card is about (equal
-    to ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, of equal scores the share that is
-    picked; ``recall``: the share of
-    positives found, as the labeled rows say it, with ``recall_interval``. ``implied``: positives among ``all_rows`` by
-    the prior and the labeled rows, which may be more than there are rows. ``expected``, ``expected_interval``: the
-    same, at most ``all_rows``; None if the prior is unknown or nothing can be expected. ``contradicted``: at the prior
-    used, more than 95 % of the draws have more positives than rows. ``budget``, ``target``: what the threshold
-    was made for.
+    ``rows``: rows of U there, ``share``: of U; ``tied``: (picked, of) rows of U with the lowest score, if only a random
+    pick of them is within the budget. ``all_rows``: unlabeled rows there, of all that the card is about (equal to
+    ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, of equal scores the share that is
+    picked; ``recall``: the share of positives found, as the labeled rows say it, with ``recall_interval``.
+    ``implied``: positives among ``all_rows`` by the prior and the labeled rows, which may be more than there are rows.
+    ``expected``, ``expected_interval``: the same, at most ``all_rows``; None if the prior is unknown or nothing can be
+    expected. ``contradicted``: at the prior used, more than 95 % of the draws have more positives than rows.
+    ``budget``, ``target``: what the threshold was made for.
     """
 
     threshold: float
