@@ -10,7 +10,7 @@ import pytest
 from made_problems import labels_only
 
 from pubench_core.data.dataset import PNDataset
-from pubench_core.data.generator import Split, given_split
+from pubench_core.data.generator import Part, Split, cut, deal_groups, given_split
 from pubench_core.errors import RequestError
 
 N, N_LABELED, N_POSITIVE = 100, 20, 50
@@ -119,3 +119,56 @@ def test_a_split_that_leaves_no_label_or_no_unlabeled_row_is_refused(labeled: np
         split(table(labeled), validation_fraction=0.9)
     assert "my.csv" in str(caught.value)
     assert "lower validation.fraction" in str(caught.value)
+
+
+# -------------------------------------------------------------------- groups
+
+GROUPS = np.random.default_rng(0).integers(12, size=N) // np.array([1, 3])[np.arange(N) % 2]
+
+
+def grouped(groups: np.ndarray = GROUPS, **more: Any) -> PNDataset:
+    return replace(table(**more), groups=groups)
+
+
+@pytest.mark.parametrize("scheme", ["one-sample", "two-sample"])
+@pytest.mark.parametrize("truth", [None, TRUTH])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_group_is_in_two_parts(scheme: str, truth: np.ndarray | None, seed: int) -> None:
+    found = split(grouped(truth=truth), scheme=scheme, seed=seed)
+    train, validation, test = (set(GROUPS[rows]) for rows in (found.train.rows, found.validation.rows, found.test_rows))
+    assert not (train & validation or train & test or validation & test)
+    assert all((train, validation))
+    assert bool(test) == (truth is not None)
+
+
+def test_parts_of_whole_groups_have_about_their_share_of_both_kinds() -> None:
+    groups = np.arange(N) // 2
+    found = split(grouped(groups))
+    assert abs(len(found.validation.rows) - 20) <= 2
+    assert abs(found.validation.n_labeled - 4) <= 2
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5])
+def test_folds_hold_whole_groups_and_both_kinds(folds: int) -> None:
+    groups, labeled = np.arange(120) // 6, np.arange(120) % 24 < 7
+    whole = Split(Part(np.arange(120), labeled), Part(np.arange(0), labeled[:0]), np.arange(0))
+    parts = [cut(whole, folds, number, 2, groups=groups) for number in range(1, folds + 1)]
+    assert sorted(np.concatenate([part.validation.rows for part in parts])) == list(range(120))
+    for part in parts:
+        assert not set(groups[part.validation.rows]) & set(groups[part.train.rows])
+        assert 0 < part.validation.n_labeled < len(part.validation.rows)
+        assert abs(len(part.validation.rows) - 120 / folds) <= 12
+
+
+def test_folds_of_too_few_groups_are_refused() -> None:
+    groups, labeled = np.arange(120) // 6, np.arange(120) < 12
+    whole = Split(Part(np.arange(120), labeled), Part(np.arange(0), labeled[:0]), np.arange(0))
+    with pytest.raises(RequestError, match="3 folds need at least 3 groups with labeled rows, got 2, which"):
+        cut(whole, 3, 1, 2, groups=groups)
+
+
+def test_dealing_reads_no_order_of_groups() -> None:
+    """Renamed groups are dealt in another random order, and every group comes to every part."""
+    rng, groups = np.random.default_rng(1), np.repeat(np.arange(10), 3)
+    found = [deal_groups(groups, np.arange(30) % 3 == 0, (0.5, 0.5), rng)[::3] for _ in range(200)]
+    assert abs(np.mean(found, axis=0) - 0.5).max() < 0.15

@@ -343,3 +343,15 @@ class TestCheckedRowsInCardAndPrior:
         assert found.interval == (audited.prior.low, audited.prior.high)
         assert found.interval[0] <= truth.mean() <= found.interval[1]
         assert found.summary.startswith("60 checked rows, whatever the labeling")
+
+
+def test_a_sheet_has_no_second_row_of_a_group_while_another_group_has_one() -> None:
+    rng = np.random.default_rng(0)
+    scores, labeled, patients = rng.normal(size=600), np.arange(600) % 10 == 0, np.arange(600) // 6
+    plain = pubench.audit_sample(scores, labeled, n=60)
+    spread = pubench.audit_sample(scores, labeled, n=60, groups=[f"p{k}" for k in patients])
+    assert len(np.unique(patients[plain.drawn])) < 60
+    assert len(np.unique(patients[spread.drawn])) == 60
+    assert [band[2:] for band in spread.bands] == [band[2:] for band in plain.bands]
+    few = pubench.audit_sample(scores, labeled, n=60, groups=patients // 5)
+    assert len(np.unique((patients // 5)[few.drawn])) == 20

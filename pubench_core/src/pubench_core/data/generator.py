@@ -10,6 +10,7 @@ that come with their labels.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -113,6 +114,24 @@ def take_stratified(rows: IntArray, y: npt.NDArray[np.int8], fraction: float) ->
     rank = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0))
     taken = rank <= np.where(labels == 1, n_positive, n_negative)
     return rows[~taken], rows[taken]
+
+
+def deal_groups(groups: IntArray, kind: BoolArray, shares: Sequence[float], rng: np.random.Generator) -> IntArray:
+    """(n,) the part of each row: rows of one group are in one part, and each part has about its share of both kinds.
+
+    ``kind``: (n,) such as who is labeled. ``shares``: of the rows, of each part. Groups are dealt one by one, those
+    that hold most first, equal ones in random order, to the part that lacks most of what they hold.
+    """
+    _, of_row = np.unique(groups, return_inverse=True)
+    held = np.zeros((of_row.max(initial=-1) + 1, 2))
+    np.add.at(held, (of_row, kind.astype(np.int64)), 1)
+    held /= np.maximum(held.sum(axis=0), 1)
+    lacking, part = np.outer(shares, np.ones(2)), np.empty(len(held), dtype=np.int64)
+    order = rng.permutation(len(held))
+    for group in order[np.argsort(-held.sum(axis=1)[order], kind="stable")]:
+        part[group] = int(np.argmax(lacking @ held[group]))
+        lacking[part[group]] -= held[group]
+    return part[of_row]
 
 
 def generate(
@@ -219,19 +238,28 @@ def given_split(
 
     Where true labels are known and there is no test part, one is split off, stratified by truth; under two-sample data
     from the unlabeled rows, which alone are a draw from the population. The validation part is stratified by who is
-    labeled. Raises RequestError if no labeled or no unlabeled row is left to train on.
+    labeled. Rows of one of the data's groups go to one part. Raises RequestError if no labeled or no unlabeled row is
+    left to train on.
     """
     assert data.labeled is not None
+    groups = data.groups
+
+    def take(rows: IntArray, y: npt.NDArray[np.int8], fraction: float, purpose: str) -> tuple[IntArray, IntArray]:
+        if groups is None or not fraction:
+            return take_stratified(rows, y, fraction)
+        part = deal_groups(groups[rows], y[rows] == 1, (1 - fraction, fraction), stream(seed, purpose))
+        return rows[part == 0], rows[part == 1]
+
     pool = stream(seed, "split").permutation(data.rows)
     if data.rows_test is not None:
         test = data.rows_test
     elif data.y is not None:
         apart = pool[data.labeled[pool]] if scheme == "two-sample" else pool[:0]
-        _, test = take_stratified(pool[~np.isin(pool, apart)], data.y, test_fraction)
-        pool = pool[~np.isin(pool, test)]
+        _, test = take(pool[~np.isin(pool, apart)], data.y, test_fraction, "groups to test on")
+        pool = pool[~(np.isin(pool, test) if groups is None else np.isin(groups[pool], groups[test]))]
     else:
         test = pool[:0]
-    train, validation = take_stratified(pool, data.labeled.astype(np.int8), validation_fraction)
+    train, validation = take(pool, data.labeled.astype(np.int8), validation_fraction, "groups to select on")
     labeled = data.labeled[train]
     if not labeled.any() or labeled.all():
         raise RequestError(
@@ -243,16 +271,29 @@ def given_split(
     return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test).permuted(seed)
 
 
-def cut(split: Split, folds: int, fold: int, seed: int, equal: IntArray | None = None) -> Split:
+def cut(
+    split: Split, folds: int, fold: int, seed: int, equal: IntArray | None = None, groups: IntArray | None = None
+) -> Split:
     """The training part cut into ``folds`` parts, of which number ``fold`` (from 1) becomes the validation part.
 
     Rows are dealt out in random order, labeled and other rows evenly. A part holds instances, so that a labeled
     positive and its copy in U are never in two parts. ``equal``: (n,) for each row of the training part, a number that
-    rows share which are one instance; by default each is its own. Raises RequestError for fewer labeled or other
-    instances than folds.
+    rows share which are one instance; by default each is its own. ``groups``: (n,) likewise, of rows that must not be
+    parted, whatever ``equal`` says. Raises RequestError for fewer labeled or other instances or groups than folds.
     """
     part, dealt = split.train, np.empty(len(split.train.rows), dtype=np.int64)
     rng = stream(seed, "folds")
+    if groups is not None:
+        dealt = deal_groups(groups, part.labeled, [1 / folds] * folds, rng)
+        for name, kind in (("labeled", part.labeled), ("unlabeled", ~part.labeled)):
+            if (found := len(np.unique(dealt[kind]))) < folds:
+                raise RequestError(
+                    f"{folds} folds need at least {folds} groups with {name} rows, got {len(np.unique(groups[kind]))}, "
+                    f"which reach {found} folds; lower validation.folds",
+                    field="validation.folds",
+                    value=folds,
+                )
+        return _of_fold(split, dealt == fold - 1)
     first, of_row = np.arange(len(dealt)), np.arange(len(dealt))
     if equal is not None:
         _, first, of_row = np.unique(equal, return_index=True, return_inverse=True)
@@ -269,8 +310,12 @@ def cut(split: Split, folds: int, fold: int, seed: int, equal: IntArray | None =
                 value=folds,
             )
         dealt[rng.permutation(positions)] = np.arange(len(positions)) % folds
-    dealt = dealt[first][of_row]
-    held = dealt == fold - 1
+    return _of_fold(split, dealt[first][of_row] == fold - 1)
+
+
+def _of_fold(split: Split, held: BoolArray) -> Split:
+    """The training part, of which the rows that are ``held`` become the validation part."""
+    part = split.train
     return Split(
         Part(part.rows[~held], part.labeled[~held]), Part(part.rows[held], part.labeled[held]), split.test_rows
     )

@@ -145,7 +145,8 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
     equal = None if plan.data.table is None else _instances(data.x[split.train.rows])
-    split = cut(split, folds, fold, spec.seed, equal)
+    groups = None if data.groups is None else data.groups[split.train.rows]
+    split = cut(split, folds, fold, spec.seed, equal, groups)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
 
 

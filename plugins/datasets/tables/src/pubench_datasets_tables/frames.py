@@ -156,7 +156,13 @@ def data(
 
 
 def sparse_data(
-    x: SparseRows, labeled: npt.NDArray[np.bool_], *, name: str, weights: npt.NDArray[np.float64] | None, scheme: str
+    x: SparseRows,
+    labeled: npt.NDArray[np.bool_],
+    *,
+    name: str,
+    weights: npt.NDArray[np.float64] | None,
+    groups: Any = None,
+    scheme: str,
 ) -> PUTable:
     """A table of sparse rows, which have no names of columns. Raises RequestError for one that says who is labeled."""
     counts = [np.bincount(x[np.flatnonzero(side)].columns, minlength=x.width) for side in (labeled, ~labeled)]
@@ -170,7 +176,11 @@ def sparse_data(
     notes = (
         f"{name}: {len(x)} sparse rows of {x.width} features, {len(x.values) / max(len(x), 1):.3g} values in each",
     )
-    held = held_rows(name, LabeledData(x, labeled, None, None, None, (), notes, weights=weights))
+    codes = None
+    if groups is not None:
+        refuse_other_rows(x, groups, ("X", "groups"), by_position=True)
+        codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    held = held_rows(name, LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
     return PUTable({"path": held.path, "label_col": _LABEL}, scheme, (held,))
 
 

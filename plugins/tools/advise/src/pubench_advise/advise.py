@@ -142,7 +142,7 @@ class _Steps:
         look = looked_at(self.table, self.read)
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
-        rows = self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed)
+        rows = self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
         self._announce(look)
         trees = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
         if isinstance(trees, NotFitted):
@@ -429,6 +429,7 @@ class _Steps:
             budget=budget,
             scheme=self.rows.scheme,
             name=look.name,
+            groups=self.read.groups,
             seed=self.seed,
         )
         path = self.folder / "audit.csv"

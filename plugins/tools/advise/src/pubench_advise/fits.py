@@ -36,17 +36,21 @@ FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
 
 @dataclass(frozen=True)
 class FitRows:
-    """Features of a table and who is labeled. ``x``: (n, d) float32, NaN if missing; ``labeled``: (n,) bool."""
+    """Features of a table and who is labeled. ``x``: (n, d) float32, NaN if missing; ``labeled``: (n,) bool;
+    ``groups``: (n,) codes of rows that no fold parts.
+    """
 
     x: npt.NDArray[np.float32]
     labeled: BoolArray
     table: PUTable
     seed: int = 0
+    groups: IntArray | None = None
 
     @property
     def folds(self) -> int:
-        """Number of parts."""
-        return FOLDS if self.labeled.sum() >= FEW else FOLDS_OF_FEW
+        """Number of parts, at most one for each group with labeled rows."""
+        most = FOLDS if self.labeled.sum() >= FEW else FOLDS_OF_FEW
+        return most if self.groups is None else min(most, len(np.unique(self.groups[self.labeled])))
 
     @property
     def scheme(self) -> str:

@@ -90,6 +90,12 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
             "are needed. Add unlabeled rows, or look at them by hand",
             field="data.own.path",
         )
+    if read.groups is not None and (one := len(np.unique(read.groups[labeled]))) < 2:
+        raise RequestError(
+            f"{table.name}: the labeled rows are of {counted(one, 'group')}, and held-out scores need two; label rows "
+            "of another group",
+            field="data.own.groups",
+        )
     owners = [column.name for column in read.columns for _ in column.features]
     found = dict.fromkeys(name for name, tells in zip(owners, _told_by(read.x, labeled), strict=True) if tells >= TELLS)
     return Look(

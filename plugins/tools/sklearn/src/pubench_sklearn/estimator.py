@@ -167,8 +167,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
     # ---------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Trains on (n, d) rows ``X`` of which ``y``, (n,), says who is labeled.
+
+        ``groups``: (n,) values such as patients; rows of one group are in one fold, or in one part.
 
         Raises ValueError for what contradicts itself (InvalidRequest), RunFailed if training fails.
         """
@@ -179,7 +181,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         if len(labeled) != len(rows):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labeled)]}")
         with in_words(_PARAMETERS):
-            table = self._table(rows, labeled)
+            table = self._table(rows, labeled, groups)
             criterion = self.criterion
             fewest = min(int(labeled.sum()), int((~labeled).sum()))
             if criterion is None and self.cv is None and fewest * self.validation < 1:
@@ -201,16 +203,16 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             warnings.warn(text, PubenchWarning, stacklevel=2)
         return self
 
-    def _table(self, rows: DataFrame | SparseRows, labeled: npt.NDArray[np.bool_]) -> PUTable:
+    def _table(self, rows: DataFrame | SparseRows, labeled: npt.NDArray[np.bool_], groups: Any) -> PUTable:
         """Columns of an array are features, whatever they look like; among those of a frame ids are left out."""
         if isinstance(rows, SparseRows):
             if self.features is not None:
                 raise InvalidRequest("features must be None: the columns of a sparse X have no names", field="features")
-            return sparse_data(rows, labeled, name="X", weights=None, scheme=self.scheme)
+            return sparse_data(rows, labeled, name="X", weights=None, groups=groups, scheme=self.scheme)
         features = self.features
         if features is None:
             features = () if hasattr(self, "feature_names_in_") else [str(name) for name in rows.columns]
-        return data(rows, labeled, name="X", features=features, scheme=self.scheme)
+        return data(rows, labeled, name="X", features=features, scheme=self.scheme, groups=groups)
 
     def _trained(
         self, table: PUTable, criterion: str | None, *, sparse: bool

@@ -171,6 +171,7 @@ def audit_sample(
     rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
     n_labeled: int | None = None,
     name: str = "scores",
+    groups: Any = None,
     pos_label: Any = None,
     seed: int = 0,
 ) -> AuditSample:
@@ -181,6 +182,8 @@ def audit_sample(
     ``purity``. ``threshold``, ``budget``, ``recall``: as :func:`pubench.evaluate` has them. ``rows``: numbers of the
     rows as the reader knows them; by default 0, 1, .... ``n_labeled``: how many rows are labeled in all, if those given
     are the ones held out of training and unlabeled rows are not: the prior counts all, and SCAR is not tested.
+    ``groups``: (n_all,) values such as patients, whose rows say much the same; a second row of a group is drawn only if
+    a band has no row of another one.
 
     Raises InvalidRequest (a ValueError).
 
@@ -209,7 +212,13 @@ def audit_sample(
         n_above = max(min(len(above), round(n / 2)), n - len(below))
         of_above, of_below = _bands(scored, above, n_above, rng), _bands(scored, below, n - n_above, rng)
         bands = [(members, scored.scores[members], count) for members, count in (*of_above, *of_below)]
-        drawn = np.concatenate([rng.choice(members, count, replace=False) for members, _, count in bands])
+        taken: list[IntArray] = []
+        for members, _, count in bands:
+            if groups is not None:
+                shuffled = rng.permutation(members)
+                members = shuffled[np.argsort(_seen(np.asarray(groups), shuffled, taken), kind="stable")][:count]
+            taken.append(rng.choice(members, count, replace=False))
+        drawn = np.concatenate(taken)
         band = np.repeat(np.arange(len(bands)), [count for *_, count in bands])
         order = rng.permutation(n)
         return AuditSample(
@@ -224,6 +233,13 @@ def audit_sample(
             name=name,
             n_labeled=n_labeled,
         )
+
+
+def _seen(groups: npt.NDArray[Any], members: IntArray, taken: Sequence[IntArray]) -> npt.NDArray[np.bool_]:
+    """(n,) whether a row's group is among the rows taken, or of an earlier one of ``members``."""
+    first = np.unique(groups[members], return_index=True)[1]
+    found = ~np.isin(np.arange(len(members)), first)
+    return found | np.isin(groups[members], groups[np.concatenate(taken)]) if taken else found
 
 
 def _bands(scored: ScoredRows, side: IntArray, take: int, rng: np.random.Generator) -> list[tuple[IntArray, int]]:

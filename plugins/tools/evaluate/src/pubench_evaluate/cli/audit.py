@@ -11,6 +11,7 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError
+from pubench_core.records.record import read_record
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
 from ..audit.sheet import DESIGN, read_sheet
@@ -64,6 +65,7 @@ def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, res
             rows=subject.rows,
             n_labeled=subject.n_labeled,
             name=subject.name,
+            groups=subject.groups,
             seed=asked.seed,
         )
     try:
@@ -86,7 +88,8 @@ def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -
     refuse_columns_of_run(given, replace(columns, ids=()))
     folder = folder_of_run(results, given)
     subject = subject_of_run(folder) if asked.part == "validation" else all_unlabeled_of_run(folder)
-    return replace(subject, ids=columns_of_run(folder, subject.rows, columns.ids))
+    ids, own = columns_of_run(folder, subject.rows, columns.ids), read_record(folder).result.spec.data.own
+    return replace(subject, ids=ids, groups=None if own is None else ids.get(own.groups or ""))
 
 
 def _plain(sample: AuditSample, target: Path, design: Path) -> dict[str, Any]:

@@ -141,6 +141,9 @@ def audit(
         str | None,
         typer.Option(help="Columns that tell the reader which row is meant: id,name. (default of a run: its own)"),
     ] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Of a table: column of groups, such as patients; a sheet spreads over them.")
+    ] = None,
     part: Annotated[
         AuditedPart | None,
         typer.Option(help="Of a run: all unlabeled rows, or those held out of training (validation). (default: all)"),
@@ -169,7 +172,7 @@ def audit(
     if answers is not None:
         read(answers, design, as_json=as_json)
         return
-    columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids))
+    columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids), groups)
     asked = AuditOptions(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
     draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
 

@@ -42,7 +42,8 @@ def columns_of_run(
             raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
         err().print(f"{own.path} {state}: the sheet has no features", markup=False)
         return _ids_in_record(folder, rows)
-    ids = named or list(_ids_in_record(folder, rows[:0]))
+    ids = list(named or _ids_in_record(folder, rows[:0]))
+    ids += [own.groups] if own.groups is not None and own.groups not in ids else []
     shown = [*ids, *(name for name in _features(result) if name not in ids)]
     reader = table_reader(registry())
     frame = reader.rows(own, texts=shown, say=lambda text: err().print(text, markup=False))

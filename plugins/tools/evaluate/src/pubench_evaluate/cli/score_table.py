@@ -66,6 +66,7 @@ class Columns:
     truth: str | None = None
     positive_value: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    groups: str | None = None
     score_flag: str = "--score-col"
 
     @property
@@ -77,6 +78,7 @@ class Columns:
             "--truth-col": self.truth,
             "--positive-value": self.positive_value,
             "--ids": self.ids,
+            "--groups": self.groups,
         }
         return {flag: value for flag, value in flags.items() if value}
 
@@ -85,8 +87,9 @@ class Columns:
 class ScoreTable:
     """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
-    ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
-    for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if only some have a score.
+    ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``groups``: (n,) values such as patients.
+    ``prior``, ``scheme``: those of a run; None for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table
+    of a run has, if only some have a score.
     """
 
     name: str
@@ -95,6 +98,7 @@ class ScoreTable:
     truth: npt.NDArray[np.bool_] | None
     rows: npt.NDArray[np.int64]
     ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    groups: npt.NDArray[Any] | None = None
     prior: float | None = None
     scheme: str | None = None
     n_unlabeled: int | None = None
@@ -151,6 +155,7 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
         truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
     for name in columns.ids:
         _column(name, "--ids", path, known)
+    groups = None if columns.groups is None else frame[_column(columns.groups, "--groups", path, known)].astype(str)
     return ScoreTable(
         name=path.name,
         scores=_numbers(frame, score, path, columns.score_flag),
@@ -158,6 +163,7 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
         truth=truth,
         rows=np.arange(len(frame)),
         ids=reader.as_written(path, frame, columns.ids),
+        groups=None if groups is None else groups.to_numpy(),
     )
 
 
