@@ -136,7 +136,7 @@ def grouped(groups: np.ndarray = GROUPS, **more: Any) -> PNDataset:
 def test_no_group_is_in_two_parts(scheme: str, truth: np.ndarray | None, seed: int) -> None:
     found = split(grouped(truth=truth), scheme=scheme, seed=seed)
     train, validation, test = (set(GROUPS[rows]) for rows in (found.train.rows, found.validation.rows, found.test_rows))
-    assert not (train & validation or train & test or validation & test)
+    assert len(train) + len(validation) + len(test) == len(train | validation | test)
     assert all((train, validation))
     assert bool(test) == (truth is not None)
 

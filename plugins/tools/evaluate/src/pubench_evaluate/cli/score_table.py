@@ -88,8 +88,8 @@ class ScoreTable:
     """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
     ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``groups``: (n,) values such as patients.
-    ``prior``, ``scheme``: those of a run; None for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table
-    of a run has, if only some have a score.
+    ``prior``, ``scheme``: those of a run; None for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the
+    table of a run has, if only some have a score.
     """
 
     name: str
