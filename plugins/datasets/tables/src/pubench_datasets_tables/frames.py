@@ -178,8 +178,9 @@ def sparse_data(
     )
     codes = None
     if groups is not None:
-        refuse_other_rows(x, groups, ("X", "groups"), by_position=True)
         codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+        if len(codes) != len(x):
+            raise RequestError(f"groups: expected {len(x)} values, one per row, got {len(codes)}", field="groups")
     held = held_rows(name, LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
     return PUTable({"path": held.path, "label_col": _LABEL}, scheme, (held,))
 
