@@ -268,17 +268,18 @@ class _Joint:
 
     def _unlabeled(self, found: Arrays, state: str) -> FloatArray:
         """Scores of a user's unlabeled rows: those of every part on the scale of all folds together."""
-        problem, known = self._problem, self.known
+        problem, known, rows = self._problem, self.known, self._problem.unlabeled_rows
+        assert rows is not None
         of_fold, unlabeled = found[scores_name("validation", state)], ~problem.split.validation.labeled
         scores, reference = np.full(len(problem.data.x), np.nan), of_fold[unlabeled]
         for number in np.unique(known["validation_fold"]):
             inside = unlabeled & (known["validation_fold"] == number)
             scores[problem.split.validation.rows[inside]] = on_scale_of(reference, of_fold[inside])
         if problem.truth_test is not None and problem.data.x_test is None:
-            test = np.isin(problem.split.test_rows, problem.unlabeled_rows)
+            test = np.isin(problem.split.test_rows, rows)
             of_test = found[scores_name("test", state)][test]
             scores[problem.split.test_rows[test]] = on_scale_of(reference, of_test) if len(of_test) else of_test
-        return scores[problem.unlabeled_rows]
+        return np.asarray(scores[rows])
 
     def models(self, track: Track) -> dict[str, bytes]:
         """The models that score new rows in the state that a criterion chose, by the names of their files."""
