@@ -109,14 +109,12 @@ def _unchecked(table: PUTable) -> str:
 
     if str(table.own["path"]).startswith("memory:"):
         return 'pubench.run("pu-bagging", table, validation.fraction=0, criterion="last")'
-    given = {"--data": table.own["path"], "--scheme": table.scheme}
-    given |= {FLAGS[f"data.own.{name}"]: value for name, value in table.own.items() if name != "path"}
-    words = [
-        word
-        for flag, value in given.items()
-        if value is not None
-        for word in (flag, ",".join(value) if isinstance(value, list) else str(value))
-    ]
+    words = ["--data", str(table.own["path"]), *(("--scheme", table.scheme) if table.scheme else ())]
+    for name, value in table.own.items():
+        if name != "path" and (flag := FLAGS.get(f"data.own.{name}")) and value:
+            listed = value if isinstance(value, (list, tuple)) else [str(value)]
+            each = ",".join(f'"{one}"' if "," in one and len(listed) > 1 else one for one in listed)
+            words += [flag] if value is True else [flag, each]
     options = shlex.join([*words, "--set", "validation.fraction=0", "--select", "last"])
     return f"pubench run --method pu-bagging {options}"
 
