@@ -60,6 +60,74 @@ def test_every_module_of_core_is_in_a_room() -> None:
         assert name == "pubench_core" or rooms.room_of(name) >= 0
 
 
+# -------------------------------------------------------------------- the floors of pubench-report
+
+REPORT = ROOT / "plugins" / "tools" / "report" / "src" / "pubench_report"
+#: Floors from below, with their modules; a module that is in none is a command.
+FLOORS = {
+    "rows": (
+        "rows", "grouping", "numbers", "published", "suspicion", "agreement", "samples", "listener", "results.frames",
+    ),
+    "ranking": ("significance", "ranking", "over_tasks"),
+    "tables": (
+        "cells", "draws", "rendering", "printed", "pages.template", "measure_table", "report.gathered", "report.model",
+        "report.statistics", "report.panels", "report.tables", "results.compared", "comparison.protocol",
+        "comparison.result",
+    ),
+    "figures": ("drawing", "report.figures", "cli.scores", "data_show"),
+    "pages": ("pages", "report.summary", "report.write"),
+    "commands": (),
+}  # fmt: skip
+
+
+def floor_of(module: str) -> int:
+    """Number of the floor that a module of pubench-report is on: that of its longest name in FLOORS."""
+    name = module.removeprefix("pubench_report").lstrip(".")
+    found = [
+        (len(one), number)
+        for number, names in enumerate(FLOORS.values())
+        for one in names
+        if name == one or name.startswith(f"{one}.")
+    ]
+    return max(found, default=(0, len(FLOORS) - 1))[1]
+
+
+def test_every_floor_of_report_imports_from_those_below_only() -> None:
+    up = [
+        f"{name} imports {other}"
+        for name, others in rooms.imports(REPORT).items()
+        for other in others
+        if name != "pubench_report" and other != "pubench_report" and floor_of(other) > floor_of(name)
+    ]
+    assert up == []
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern", "homes"),
+    [
+        ("ranks", r"\brankdata\(|\.rank\(", {"ranking.py", "significance.py", "agreement.py"}),
+        ("tests", r"stats\.(ttest_\w+|wilcoxon|friedmanchisquare|studentized_range|t|f)\b", {"significance.py"}),
+        ("a mean with its deviation", r"\bstdev\(|/ \(len\(\w+\) - 1\)", {"cells.py"}),
+        ("points below the best", r"def _below\(", {"ranking.py"}),
+        ("resampling", r"_MODULUS|size=\(RANK_RESAMPLES", {"ranking.py"}),
+    ],
+)
+def test_a_number_of_a_comparison_is_computed_in_one_place(what: str, pattern: str, homes: set[str]) -> None:
+    """Ranks, tests, intervals and deviations of reports, boards and studies."""
+    tools = REPORT.parents[2]
+    files = [file for tool in ("report", "submit", "study") for file in (tools / tool / "src").rglob("*.py")]
+    found = {file.name for file in files if re.search(pattern, file.read_text(encoding="utf-8"))}
+    assert found == homes, what
+
+
+def test_scripts_of_pages_compute_no_statistics() -> None:
+    for file in (REPORT / "pages" / "templates").glob("*.js"):
+        found = re.findall(
+            r"\b(?:mean|median|resampling|quantile)\(|Math\.(?:sqrt|random)", file.read_text(encoding="utf-8")
+        )
+        assert found == [], file.name
+
+
 # -------------------------------------------------------------------- distributions
 
 FOLDERS = [p.parent for p in (*sorted(ROOT.glob("pubench_*/pyproject.toml")), *ROOT.glob("plugins/*/*/pyproject.toml"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+import math
 import re
 from pathlib import Path
 from statistics import fmean
@@ -14,17 +15,20 @@ import numpy as np
 import pytest
 from browser import browser, faults, needs_browser
 from made_studies import made_run, stored
-from pubench_report.report.gather import gather
-from pubench_report.report.model import Model, model_of
-from pubench_report.standing import (
-    Standing,
+from pubench_report.ranking import (
+    Ranking,
     changes,
     compared_seeds,
     counted_in,
     headline,
+    not_told_apart,
+    ranking_of,
     resampling,
-    standing_of,
-)  # fmt: skip
+    values_of,
+)
+from pubench_report.report.gather import gather
+from pubench_report.report.model import Model, model_of
+from pubench_report.rows import read_rows
 
 import pubench
 
@@ -62,10 +66,9 @@ def made(tmp_path: Path, values: dict[tuple[str, str], list[float]], alike: tupl
     return model_of(gather(None, stored(tmp_path / "results", runs), None), "accuracy", "pa")
 
 
-def standing(model: Model) -> Standing:
+def standing(model: Model) -> Ranking:
     (setting,) = model.settings
-    counts = counted_in(model, setting, model.cells(model.measure, "pa"))
-    return standing_of(model, setting, model.measure, "pa", counts)
+    return model.ranking(setting, model.measure, "pa")
 
 
 # -------------------------------------------------------------------- points below the best, by hand
@@ -163,12 +166,58 @@ def test_seeds_are_those_that_most_methods_share(seeds_of: list[Any], shared: tu
 
 
 def test_a_resample_draws_sources_with_all_their_data_sets_and_then_seeds() -> None:
-    weights = resampling(["letter", "letter", "usps"], [2, 2, 3])
+    weights = resampling(("letter", "letter", "usps"), (2, 2, 3))
     assert weights.sum(axis=1) == pytest.approx(1)
     by_column = np.stack([part.sum(axis=1) for part in np.split(weights, [2, 4], axis=1)], axis=1)
     drawn = {tuple(row) for row in by_column.round(3)}
     assert drawn == {(0.5, 0.5, 0), (0.333, 0.333, 0.333), (0, 0, 1)}  # both letter, one of each, both usps
     assert weights.mean(axis=0)[:4] == pytest.approx(fmean(weights.mean(axis=0)[:4]), rel=0.1)
+
+
+# -------------------------------------------------------------------- what cannot be told apart
+
+
+def ranked(values: dict[str, dict[str, list[float]]]) -> Ranking:
+    """Ranking of methods: data set -> method -> values by seed, in points."""
+    of = {data: {m: dict(enumerate(v)) for m, v in methods.items()} for data, methods in values.items()}
+    rows = list(next(iter(of.values())))
+    return ranking_of(of, rows, counted_in(of, rows), {data: data for data in of})
+
+
+def test_the_smallest_difference_is_half_the_interval_of_a_pair_over_resamples() -> None:
+    """Differences of 1, 2, 3 points on three data sets: a mean of three draws is from 1.33 to 2.67 in 90 of 100."""
+    found = ranked({d: {"a": [90.0] * 3, "b": [90.0 - k] * 3} for k, d in enumerate(("d1", "d2", "d3"), 1)}).apart
+    assert found is not None
+    draws = np.array(np.meshgrid(*[[1, 2, 3]] * 3)).mean(axis=0).ravel()
+    low, high = np.quantile(draws, [0.05, 0.95])
+    assert found.smallest == pytest.approx((high - low) / 2, abs=0.2)
+    assert (found.pairs, found.together, found.needed) == (1, 0, 0)
+
+
+def test_what_would_tell_two_methods_apart_grows_with_the_square_of_their_spread() -> None:
+    """One better by 4 on one data set and worse by 3 on the other: 0.5 points, an interval of 3.5 to each side."""
+    found = ranked({"d1": {"a": [84.0] * 3, "b": [80.0] * 3}, "d2": {"a": [80.0] * 3, "b": [83.0] * 3}})
+    apart = found.apart
+    assert apart is not None
+    assert (apart.together, apart.first, apart.difference) == (1, ("a", "b"), pytest.approx(0.5))
+    assert apart.needed == math.ceil(2 * (3.5 / 0.5) ** 2)
+    said = not_told_apart(found, {"a": "A", "b": "B"}, {"d1": "D1", "d2": "D2"})
+    assert said[0].startswith("1 of 1 pair of methods cannot be told apart here: differences below about 3.5 points")
+    assert said[1] == "A and B differ by 0.5 points; about 98 data sets would tell them apart."
+
+
+def test_a_data_set_on_which_seeds_differ_more_than_methods_tells_nobody_apart() -> None:
+    noisy = {"a": [90.0, 70.0, 80.0], "b": [71.0, 89.0, 78.0]}
+    clear = {"a": [90.0, 90.1, 90.2], "b": [80.0, 80.2, 80.1]}
+    assert ranked({"noisy": noisy, "clear": clear}).silent == ("noisy",)
+
+
+def test_a_frame_of_rows_is_ranked_as_it_is() -> None:
+    rows = read_rows(ROOT / "benchmarks" / "results" / "study-spambase-raw.csv")
+    values = values_of(rows, "test_accuracy", "pa", name="method")
+    (data,) = values
+    mine = rows[(rows["criterion"] == "pa") & (rows["method"] == "nnpu")]
+    assert values[data]["nnpu"] == dict(zip(mine["seed"], mine["test_accuracy"], strict=True))
 
 
 # -------------------------------------------------------------------- the committed rows
@@ -252,6 +301,7 @@ def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path)
     assert "/work/" not in text
     assert not re.search(r'(src|href)="(https?:|/)', text.partition("<script>")[0])
     data = json.loads(re.search(r'id="values">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    assert len(data["settings"][0]["shown"]["accuracy"]) > 1  # criteria to choose from
     assert [one["title"] for one in data["settings"]][:2] == [
         "Case-control, SCAR, 10 % of positives labeled",
         "One-sample, SCAR, 30 % of rows labeled",
@@ -266,7 +316,7 @@ def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path)
 def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_nothing(index: Path, scheme: Any) -> None:
     with browser() as page:
         assert faults(page, index, width=1280, scheme=scheme) == []
-        for element in ("headline", "changes", "setting"):
+        for element in ("headline", "changes", "apart", "setting"):
             assert " ".join(page.inner_text(f"#{element}").split()) == text_of(index, element)
         written = re.search(r'<table id="board">.*?</table>', index.read_text(encoding="utf-8"), re.DOTALL)
         shown = page.evaluate("() => document.getElementById('board').outerHTML")
@@ -303,7 +353,7 @@ def test_the_keyboard_reaches_a_cell_and_its_seeds(index: Path) -> None:
         assert page.evaluate("document.activeElement.dataset.cell") is not None
         page.keyboard.press("Enter")
         assert page.inner_text("#drawer h2") == "PU bagging, forest on 20 Newsgroups"
-        assert len(page.query_selector_all("#drawer tbody tr")) == 3
+        assert "over 3 seeds" in page.inner_text("#drawer p")
         page.keyboard.press("Escape")
         assert not page.is_visible("#drawer")
         page.click("#board thead button >> text=s / run")

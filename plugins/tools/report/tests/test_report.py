@@ -14,7 +14,7 @@ import pytest
 from made_reports import compared_in, made_model
 from made_results import made_failure
 from made_studies import CRITERIA, made_run, made_study, stored, varied
-from pubench_report.cells import MeasuredCell
+from pubench_report.cells import MeasuredCell, ShownMeasure, signed
 from pubench_report.draws import NamedRun
 from pubench_report.grouping import FailedRun
 from pubench_report.pages.report import page
@@ -23,7 +23,7 @@ from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
 from pubench_report.report.model import Model, model_of
 from pubench_report.report.statistics import SettingTests, check_baseline, comparisons_of
-from pubench_report.report.tables import _signed, csv_text, sections
+from pubench_report.report.tables import csv_text, sections
 from pubench_report.report.write import title_lines
 from pubench_report.significance import holm
 from rich.console import Console
@@ -402,7 +402,8 @@ def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) 
 
 
 def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
-    shown = [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
+    measure = ShownMeasure.of("accuracy")
+    shown = [signed(number / 100, measure) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
     assert shown == ["0.00", "0.00", "0.00", "-0.01", "+0.01"]
 
 

@@ -129,6 +129,15 @@ class ShownMeasure:
         return cls(key, name, bool(info.headline), info.higher_is_better)
 
     @property
+    def unranked(self) -> str:
+        """Why methods are not ranked by it; empty if they are."""
+        if self.higher_is_better is not True:
+            return f"{self.name} names no best value, so methods are not ranked by it."
+        if self.key.startswith(("precision", "recall")):
+            return f"A method that decides every row alike can have the best {self.name}, so none is ranked by it."
+        return ""
+
+    @property
     def scale(self) -> float:
         """Factor by which a value is shown."""
         return 100.0 if self.percent else 1.0
@@ -141,6 +150,12 @@ class ShownMeasure:
     def text(self, value: float) -> str:
         """A value as it is shown."""
         return printed(value, percent=self.percent)
+
+
+def signed(difference: float, measure: ShownMeasure) -> str:
+    """A difference as it is shown, with its sign; zero gets none."""
+    text = f"{difference * measure.scale:+.{2 if measure.percent else 4}f}"
+    return text if float(text) else text[1:]
 
 
 def printed(value: float, *, percent: bool) -> str:

@@ -1,15 +1,19 @@
-"""Methods by data sets: the mean of a measure over seeds, with its sample standard deviation."""
+"""Methods by data sets: mean and sample standard deviation of a measure over seeds; and tests of differences."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed
+from pubench_core.errors import counted
+
+from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed, signed
 from .grouping import Grid, marked
 from .printed import Printed
 from .rendering import RenderedTable, TableEntry
+from .significance import Friedman, Pair, Test, p_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -130,3 +134,77 @@ def measured_cells(
         for row, mark in marked_cells(competing, measure, second=False).items():
             cells[row, column] = replace(competing[row], mark=mark)
     return cells, notes
+
+
+# -------------------------------------------------------------------- tests
+
+
+@dataclass(frozen=True)
+class Significance(Printed):
+    """Tests of a comparison. Prints as text; in a notebook as tables.
+
+    ``pairs``: per data set and method, against ``reference``. ``ranks``: over data sets; None where ``no_ranks`` says
+    why there are none. ``notes``: what was left out.
+    """
+
+    metric: str
+    criterion: str
+    reference: str
+    test: Test
+    alpha: float
+    pairs: tuple[Pair, ...]
+    ranks: Friedman | None
+    no_ranks: str
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> DataFrame:
+        """The pairs as a frame, one row each."""
+        import pandas
+
+        return pandas.DataFrame([vars(pair) for pair in self.pairs], columns=list(Pair.__dataclass_fields__))
+
+    @property
+    def advice(self) -> str:
+        """Advice if no pair is decided; empty if one is, and without pairs."""
+        if not self.pairs or any(pair.decision in ("better", "worse") for pair in self.pairs):
+            return ""
+        most = max(pair.n for pair in self.pairs)
+        return (
+            f"nothing is decided over {counted(most, 'seed')}: more seeds (such as {max(10, 2 * most)}) tell smaller "
+            "differences from chance"
+        )
+
+    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        rows, measure = [], ShownMeasure.of(self.metric)
+        for pair in self.pairs:
+            difference = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
+            decision: str = pair.decision
+            if decision == "too few pairs" and not math.isnan(pair.smallest_p):
+                decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
+            texts = (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
+            rows.append(tuple(map(TableEntry, texts)))
+        head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
+        below = [] if self.pairs else ["no pairs to test"]
+        below += [
+            *([self.advice] if self.advice else []),
+            "",
+            *self._ranks_lines(),
+            *(f"note: {n}" for n in self.notes),
+        ]
+        return [self._title()], RenderedTable("tests", "", head, tuple(rows), left=2, texts=(6,)), below
+
+    def _title(self) -> str:
+        kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
+        unit = ", points" if ShownMeasure.of(self.metric).percent else ""
+        return (
+            f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; {kind}, "
+            f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
+        )
+
+    def _ranks_lines(self) -> list[str]:
+        if self.ranks is None:
+            return [f"no ranks over data sets: {self.no_ranks}"]
+        ranks = self.ranks
+        order = sorted(zip(ranks.average_ranks, ranks.methods, strict=True))
+        listed = ", ".join(f"{method} {rank:.2f}" for rank, method in order)
+        return [f"average ranks over {len(ranks.data)} data sets (1 is best): {listed}", *ranks.lines()]

@@ -1,22 +1,319 @@
-"""Ranks of methods over data sets: on which part of a comparison everything is there, and how sure the ranks are.
+"""Ranking of methods: points below the best of each data set, how sure the order is, and what cannot be told apart.
 
-Friedman's and Nemenyi's tests (:mod:`pubench_report.significance`) take data sets as the sample. The intervals
-here take the seeds: they say how far average ranks would move with other splits, labels and first weights of the same
-data sets.
+Data sets are the sample: a resample draws them with replacement, grouped by their source, then their seeds, the same
+for all methods. Average ranks have intervals over seeds alone. Pages, reports and scripts show what is computed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from .significance import Values, shared_seeds, without_rounding
+from pubench_core.errors import counted
 
-#: Resamples, and the level of the intervals.
-RESAMPLES, LEVEL = 2000, 0.95
+from .numbers import EQUAL, percent, points
+from .significance import Values, paired_t, shared_seeds, without_rounding
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Resamples, the level of the intervals, and the seeds that a data set needs to count.
+RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
+#: Resamples of seeds, and the level of intervals of average ranks.
+RANK_RESAMPLES, RANK_LEVEL = 2000, 0.95
+#: More shared seeds than this are not worth leaving a method out for.
+ENOUGH_SEEDS = 3
+#: Fewer data sets say little about others.
+FEW_DATA_SETS = 5
+#: Park and Miller's generator: the same numbers in every version of numpy.
+_FACTOR, _MODULUS, _START = 16807, 2**31 - 1, 7
+
+
+def values_of(rows: DataFrame, measure: str, criterion: str, name: str = "name") -> Values:
+    """Data set -> method -> seed -> value, of a frame of rows (:func:`pubench_report.rows.read_rows`).
+
+    ``measure``: a column (``test_accuracy``); ``name``: the column that tells methods apart.
+    """
+    mine = rows[rows["criterion"] == criterion].dropna(subset=[measure])
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for data, method, seed, value in mine[["data", name, "seed", measure]].itertuples(index=False):
+        found.setdefault(data, {}).setdefault(method, {})[int(seed)] = float(value)
+    return found
+
+
+@dataclass(frozen=True)
+class MethodPlace:
+    """A ranked method."""
+
+    row: str
+    rank: int
+    """equal methods share one"""
+    below: float
+    """mean points below the best of each data set"""
+    low: float
+    high: float
+    """ends of its interval"""
+    first: float
+    """share of resamples in which the method comes first"""
+    level: float
+    """mean over data sets, in points"""
+    by_column: tuple[float, ...]
+    """points below the best, by data set"""
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What data sets and seeds can tell apart, by intervals of differences over resamples."""
+
+    smallest: float
+    """half of such an interval in points, the median over pairs: smaller differences do not show"""
+    pairs: int
+    together: int
+    """pairs that are not told apart"""
+    first: tuple[str, str] = ("", "")
+    """the first method and the next one"""
+    difference: float = 0.0
+    """of these two, in points"""
+    needed: int = 0
+    """data sets (of one data set: seeds) that would tell these two apart; 0 if they are"""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods in order, with how sure it is."""
+
+    columns: tuple[str, ...]
+    """data sets that count"""
+    groups: tuple[str, ...]
+    """their sources"""
+    places: tuple[MethodPlace, ...]
+    """best first, of methods that have every shared seed of these data sets"""
+    resampled: npt.NDArray[np.float64]
+    """points below the best, (places, resamples)"""
+    baselines: Mapping[str, float] = field(default_factory=dict)
+    """row -> mean points below the best, of what methods have to beat"""
+    silent: tuple[str, ...] = ()
+    """data sets on which seeds tell no two methods apart"""
+    seeds: int = 0
+    """fewest shared seeds of a data set"""
+    why: str = ""
+    """why there is no place"""
+
+    @cached_property
+    def wins(self) -> npt.NDArray[np.float64]:
+        """Share of resamples in which one place is better than another."""
+        of = self.resampled
+        return np.array([(one < of - EQUAL).mean(axis=1) for one in of]) if len(of) else np.zeros((0, 0))
+
+    @cached_property
+    def apart(self) -> Separation | None:
+        """What these data sets and seeds can tell apart; None without a ranking."""
+        if not self.places:
+            return None
+        pairs = np.array(list(combinations(range(len(self.places)), 2)))
+        low, high = np.quantile(
+            self.resampled[pairs[:, 1]] - self.resampled[pairs[:, 0]], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1
+        )
+        half, together = (high - low) / 2, (low <= EQUAL) & (high >= -EQUAL)
+        first, second = self.places[0], next((place for place in self.places if place.rank > 1), None)
+        if second is None:
+            return Separation(float(np.median(half)), len(pairs), int(together.sum()))
+        k = [tuple(pair) for pair in pairs.tolist()].index((0, self.places.index(second)))
+        units = len({*self.groups}) if len({*self.groups}) > 1 else self.seeds
+        difference = second.below - first.below
+        needed = max(units + 1, math.ceil(units * (half[k] / difference) ** 2)) if together[k] else 0
+        return Separation(
+            float(np.median(half)), len(pairs), int(together.sum()), (first.row, second.row), difference, needed
+        )
+
+    @property
+    def problems(self) -> str:
+        """``3 data sets``, or ``3 problems of 2 data sets`` if some are of the same source."""
+        sources = len({*self.groups})
+        said = counted(sources, "data set")
+        return said if sources == len(self.groups) else f"{len(self.groups)} problems of {said}"
+
+    @property
+    def unbeaten(self) -> str | None:
+        """The best baseline, if no method is better."""
+        best = min(self.baselines, key=lambda row: self.baselines[row], default=None)
+        return best if best is not None and self.baselines[best] <= self.places[0].below + EQUAL else None
+
+    def without(self, group: str) -> str:
+        """The row that comes first if the data sets of a source are left out."""
+        kept = [k for k, name in enumerate(self.groups) if name != group]
+        return min(self.places, key=lambda place: fmean(place.by_column[k] for k in kept)).row
+
+
+def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
+    """The seeds by which the methods on a data set are compared. ``seeds_of``: of each method.
+
+    Those that most methods share, except for a method that would leave fewer than three.
+
+    >>> compared_seeds([{2, 25, 42}, {2, 25, 42, 7}, {2, 25, 42, 7}])
+    (2, 25, 42)
+    >>> compared_seeds([{2, 25, 42}, {2, 25, 42}, {2}])
+    (2, 25, 42)
+    """
+    counts = Counter(seed for seeds in seeds_of for seed in seeds)
+    order = sorted(counts, key=lambda seed: (-counts[seed], seed))
+
+    def worth(k: int) -> tuple[int, int]:
+        methods = sum(set(order[:k]) <= set(seeds) for seeds in seeds_of)
+        return methods * min(k, ENOUGH_SEEDS), k
+
+    return tuple(sorted(order[: max(range(len(order) + 1), key=worth)]))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """``columns``: labels of data sets that can count by default; ``seeds``: label -> shared seeds of every column."""
+
+    columns: tuple[str, ...]
+    seeds: Mapping[str, tuple[int, ...]]
+
+
+def counted_in(values: Values, rows: Sequence[str]) -> Counted:
+    """Which data sets and seeds methods are ranked by: the largest part of a comparison that has no gap.
+
+    ``rows``: methods that compete.
+    """
+    seeds = {c: compared_seeds([{*of[row]} for row in rows if of.get(row)]) for c, of in values.items()}
+    complete = {
+        c: {row: of[row] for row in rows if row in of and {*of[row]} >= {*seeds[c]}}
+        for c, of in values.items()
+        if len(seeds[c]) >= LEAST_SEEDS
+    }
+    return Counted(complete_part(complete, rows).data, seeds)
+
+
+def ranking_of(
+    values: Values,
+    rows: Sequence[str],
+    counts: Counted,
+    sources: Mapping[str, str],
+    *,
+    references: Collection[str] = (),
+    baselines: Collection[str] = (),
+    alike: Collection[tuple[str, str]] = (),
+    unranked: str = "",
+) -> Ranking:
+    """The methods of a comparison by points below the best.
+
+    ``values``: in points, larger is better; ``sources``: data set -> its source; ``references``: rows that are not
+    ranked, ``baselines`` among them; ``alike``: (row, data set) whose runs decide every row alike; ``unranked``: why a
+    measure ranks nothing.
+    """
+    columns = counts.columns
+    groups = tuple(sources[c] for c in columns)
+    complete = [row for row in rows if all({*values[c].get(row, ())} >= {*counts.seeds[c]} for c in columns)]
+    ranked = [row for row in complete if row not in references]
+    if why := unranked or _why_none([row for row in rows if row not in references], counts, ranked):
+        return Ranking(columns, groups, (), np.zeros((0, 0)), why=why)
+
+    def table(row: str, column: str) -> npt.NDArray[np.float64]:
+        return np.array([values[column][row][seed] for seed in counts.seeds[column]])
+
+    same = np.array([[(row, c) in alike for c in columns] for row in ranked])
+    tables = [np.array([table(row, c) for row in ranked]) for c in columns]
+    best = [_best(one.mean(axis=1), same[:, k]) for k, one in enumerate(tables)]
+    below = [_below(one, top) for one, top in zip(tables, best, strict=True)]
+    by_column = np.stack([part.mean(axis=1) for part in below], axis=1)
+    resampled = np.concatenate(below, axis=1) @ resampling(groups, tuple(part.shape[1] for part in below)).T
+    point = by_column.mean(axis=1)
+    ordered = np.sort(resampled, axis=1)
+    low, high = (np.maximum(0.0, ordered[:, int(RESAMPLES * share)]) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    is_first = resampled <= resampled.min(axis=0) + EQUAL
+    first = (is_first / is_first.sum(axis=0)).mean(axis=1)
+    places = [
+        MethodPlace(
+            row=row,
+            rank=1 + int((point < point[k] - EQUAL).sum()),
+            below=float(point[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            first=float(first[k]),
+            level=fmean(float(one[k].mean()) for one in tables),
+            by_column=tuple(by_column[k]),
+        )
+        for k, row in enumerate(ranked)
+    ]
+    order = sorted(range(len(ranked)), key=lambda k: (places[k].rank, ranked[k]))
+    return Ranking(
+        columns=columns,
+        groups=groups,
+        places=tuple(places[k] for k in order),
+        resampled=resampled[order],
+        baselines={
+            row: fmean(top - table(row, c).mean() for top, c in zip(best, columns, strict=True))
+            for row in complete
+            if row in baselines
+        },
+        silent=tuple(c for c, one in zip(columns, tables, strict=True) if _is_silent(one)),
+        seeds=min(len(counts.seeds[c]) for c in columns),
+    )
+
+
+def _is_silent(table: npt.NDArray[np.float64]) -> bool:
+    """Whether a paired t-test over seeds tells not even the best of a data set from the worst. (rows, seeds)"""
+    means = table.mean(axis=1)
+    return paired_t(table[means.argmax()].tolist(), table[means.argmin()].tolist())[1] > 1 - LEVEL
+
+
+def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) -> str:
+    if len(competing) < 2:
+        return f"{counted(len(competing), 'method')}: there is nothing to compare."
+    if all(len(seeds) < LEAST_SEEDS for seeds in counts.seeds.values()):
+        return "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more."
+    if len(ranked) < 2 or not counts.columns:
+        return "No two methods have a value for every shared seed of a data set, so none is ranked."
+    return ""
+
+
+def _best(means: npt.NDArray[np.float64], alike: npt.NDArray[np.bool_]) -> float:
+    """The best mean of a column, (rows,), of what does not decide every row alike if there is any."""
+    return float((means if alike.all() else means[~alike]).max())
+
+
+def _below(values: npt.NDArray[np.float64], best: float) -> npt.NDArray[np.float64]:
+    """Points below the best, (rows, seeds). What decides every row alike is never above it."""
+    above: npt.NDArray[np.float64] = np.maximum(0.0, values.mean(axis=1) - best)
+    return best - values + above[:, None]
+
+
+@cache
+def resampling(groups: tuple[str, ...], seeds: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Weight of each seed of each column in each resample, (resamples, all seeds); every row adds up to 1.
+
+    ``groups``: source of each column; a resample draws as many sources as there are, with all their columns.
+    """
+    members = [[k for k, name in enumerate(groups) if name == group] for group in dict.fromkeys(groups)]
+    offsets = np.concatenate([[0], np.cumsum(seeds)])
+    weights = np.zeros((RESAMPLES, int(offsets[-1])))
+    state = _START
+    for row in weights:
+        columns = 0
+        for _ in members:
+            state = state * _FACTOR % _MODULUS
+            for column in members[state * len(members) // _MODULUS]:
+                columns += 1
+                for _ in range(seeds[column]):
+                    state = state * _FACTOR % _MODULUS
+                    row[offsets[column] + state * seeds[column] // _MODULUS] += 1 / seeds[column]
+        row /= columns
+    return weights
+
+
+# -------------------------------------------------------------------- average ranks over complete parts
 
 
 @dataclass(frozen=True)
@@ -75,17 +372,17 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
     rng = np.random.default_rng(seed)
     sign = -1.0 if higher_is_better else 1.0
     average = np.zeros(len(part.methods))
-    resampled = np.zeros((len(part.methods), RESAMPLES))
+    resampled = np.zeros((len(part.methods), RANK_RESAMPLES))
     several = False
     for data in part.data:
         seeds = shared_seeds(values, part.methods, data)
         scores = sign * np.array([[values[data][method][s] for s in seeds] for method in part.methods])
-        drawn = rng.integers(len(seeds), size=(RESAMPLES, len(seeds)))
+        drawn = rng.integers(len(seeds), size=(RANK_RESAMPLES, len(seeds)))
         several |= len(seeds) > 1
         average += rankdata(_means(scores))
         resampled += rankdata(_means(scores[:, drawn]), axis=0)
     average, resampled = average / len(part.data), resampled / len(part.data)
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
+    low, high = np.quantile(resampled, [(1 - RANK_LEVEL) / 2, (1 + RANK_LEVEL) / 2], axis=1)
     found = [
         RankInterval(method, float(average[k]), (float(low[k]), float(high[k])) if several else None)
         for k, method in enumerate(part.methods)
@@ -96,3 +393,93 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
 def _means(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Over the last axis; numbers in another order, or others with the same mean, have the same to the last bit."""
     return without_rounding(np.asarray(scores.mean(axis=-1)))
+
+
+# -------------------------------------------------------------------- in words
+
+
+def headline(ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:
+    """Who is best, and how sure that is: two sentences, or why nothing is ranked. ``names``: of rows; ``sources``: of
+    data sets, by their key.
+    """
+    if not ranking.places:
+        return [ranking.why]
+    first, unbeaten = ranking.places[0], ranking.unbeaten
+    tied = [names[place.row] for place in ranking.places if place.rank == 1]
+    who, several, number = " and ".join(tied), len(tied) > 1, len(ranking.columns)
+    if max(first.by_column) <= EQUAL:
+        where = f"on {sources[ranking.groups[0]]}" if number == 1 else f"on each of {ranking.problems}"
+        second = next((place for place in ranking.places if place.rank > 1), None)
+        after = f"; {names[second.row]}, the second, is {points(second.below)} points below" if second else ""
+        said = f"{who} {'are' if several else 'is'} best {where}{after}."
+    elif unbeaten is not None:
+        said = f"{who} {'come' if several else 'comes'} closest: {points(first.below)}."
+    else:
+        said = (
+            f"{who} {'come' if several else 'comes'} closest to the best of each data set: "
+            f"{points(first.below)} points below it on average."
+        )
+    if unbeaten is not None:
+        below = ranking.baselines[unbeaten]
+        said = (
+            f"No method beats {names[unbeaten]} (baseline), {points(abs(below))} points "
+            f"{'above' if below < -EQUAL else 'below'} the best of each data set on average. {said}"
+        )
+    others = sorted((place for place in ranking.places[1:] if place.first >= 0.005), key=lambda place: -place.first)
+    following = ", ".join(f"{names[place.row]} {percent(place.first)}" for place in others[:2])
+    return [
+        said,
+        f"Over resampled {'data sets and seeds' if number > 1 else 'seeds'} {names[first.row] if several else 'it'} "
+        f"comes first in {percent(first.first)}{f'; next: {following}' if following else ''}.",
+    ]
+
+
+def changes(
+    ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, str], oracle: tuple[str, Ranking] | None
+) -> list[str]:
+    """Limits of the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and ranking)."""
+    if not ranking.places:
+        return []
+    first, unbeaten, found = ranking.places[0].row, ranking.unbeaten, []
+    for row, below in ranking.baselines.items():
+        if row == unbeaten:  # the headline says it
+            continue
+        better = sum(place.below < below - EQUAL for place in ranking.places)
+        found.append(
+            f"{names[row]} (baseline) is {points(below)} points below: {better} of "
+            f"{counted(len(ranking.places), 'method')} {'is' if better == 1 else 'are'} better."
+        )
+    groups = list(dict.fromkeys(ranking.groups))
+    if len(groups) < FEW_DATA_SETS:
+        found.append(f"{counted(len(groups), 'data set')} can say little about others.")
+    if len(groups) > 1:
+        other = {sources[group]: names[row] for group in groups if (row := ranking.without(group)) != first}
+        found += [f"Without {group} it would be {name}." for group, name in other.items()]
+        found += [] if other else ["It stays first whichever data set is left out."]
+    if oracle is not None and oracle[1].places:
+        then = oracle[1].places[0].row
+        found.append(
+            f"With epochs chosen by an oracle ({oracle[0]}) it would {'still ' * (then == first)}be {names[then]}."
+        )
+    return found
+
+
+def not_told_apart(ranking: Ranking, names: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
+    """What these data sets and seeds cannot tell apart, in sentences. ``names``: of rows; ``columns``: of data sets."""
+    apart = ranking.apart
+    if apart is None:
+        return []
+    several = len({*ranking.groups}) > 1
+    found = [
+        f"{apart.together} of {counted(apart.pairs, 'pair')} of methods cannot be told apart here: differences below "
+        f"about {points(apart.smallest)} points do not show."
+    ]
+    if apart.needed:
+        one, other = (names[row] for row in apart.first)
+        more = counted(apart.needed, "data set" if several else "seed")
+        found.append(
+            f"{one} and {other} differ by {points(apart.difference)} points; about {more} would tell them apart."
+        )
+    if ranking.silent:
+        found.append(f"Seeds tell no two methods apart on {', '.join(columns[c] for c in ranking.silent)}.")
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -229,19 +228,3 @@ def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     for cells in (columns, *([row.get(name, "") for name in columns] for row in rows)):
         writer.writerow([f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells])
     return stream.getvalue()
-
-
-# -------------------------------------------------------------------- numbers
-
-#: Numbers that differ by less are equal.
-EQUAL = 1e-9
-
-
-def percent(share: float) -> str:
-    """``63 %``; half a percent is rounded up, as the page does."""
-    return f"{math.floor(100 * share + 0.5 + EQUAL)} %"
-
-
-def points(value: float) -> str:
-    """``1.7``; half of the last digit is rounded up, as the page does."""
-    return f"{math.floor(10 * value + 0.5 + EQUAL) / 10:.1f}"

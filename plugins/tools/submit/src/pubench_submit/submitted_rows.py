@@ -7,7 +7,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pubench_report.rows import BOARD, RunSource, names, rows_of
+from pubench_report.rows import BOARD, RowSource, names, rows_of
 from pubench_report.rows.columns import typed
 from pubench_report.rows.files import sources_in
 from pubench_report.rows.runs import Row, each_run, row_name
@@ -96,7 +96,7 @@ def _of_file(path: Path, measures: list[str], notes: list[str]) -> Iterator[Row]
     empty = dict.fromkeys((*names(BOARD), "draw", *measures))
     for run, rows in each_run(path, said):
         lacking = [name for name in ("problem", "oracle", "alike") if name not in rows[0]]
-        of_run = {more["criterion"]: more for more in rows_of(RunSource(run.result), ["criterion", *lacking])}
+        of_run = {more["criterion"]: more for more in rows_of(RowSource(run.result), ["criterion", *lacking])}
         for row in rows:
             name = row_name(row["method"], row["settings"], drawn=bool(row.get("draw")))
             yield {**empty, **row, **of_run[row["criterion"]], "name": name}

@@ -31,11 +31,10 @@ from pubench_core.results import Result
 from ..cells import metric_info
 from ..comparing import results_of, runs_of
 from ..comparison import beside_board
-from ..measure_table import MeasureTable
+from ..measure_table import MeasureTable, Significance
 from ..report.write import BY_SUFFIX
 from ..results import Results
 from ..rows import Board, is_board, read_board
-from ..significance import Significance
 
 if TYPE_CHECKING:
     from pubench_study.in_process import NamedPlan

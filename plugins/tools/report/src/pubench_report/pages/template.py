@@ -16,7 +16,8 @@ from markupsafe import Markup
 
 from pubench_core.errors import visible
 
-from ..rendering import RenderedTable, percent, points
+from ..numbers import percent, points
+from ..rendering import RenderedTable
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.

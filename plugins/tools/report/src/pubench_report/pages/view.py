@@ -1,7 +1,7 @@
 """Methods of a setting as pages show them: who is best, how sure that is, and the JSON of values behind it.
 
-A page stands without JavaScript. With it, ``view.js`` computes the same for any choice of setting, criterion,
-measure and data sets. The front page of a site and the report of a study show the same views.
+A page stands without JavaScript, which shows another setting, criterion or measure: all are computed here. The front
+page of a site and the report of a study show the same views.
 """
 
 from __future__ import annotations
@@ -22,21 +22,9 @@ from pubench_core.plugins.registry import registry
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..grouping import RunGroup
-from ..rendering import percent, points
+from ..numbers import percent, points
+from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, MethodPlace, Ranking, changes, headline, not_told_apart
 from ..report.model import Model, Setting
-from ..standing import (
-    LEAST_SEEDS,
-    LEVEL,
-    RESAMPLES,
-    Counted,
-    MethodPlace,
-    Standing,
-    changes,
-    counted_in,
-    headline,
-    standing_of,
-    why_unranked,
-)
 from .names import column_names, criterion_text, in_order, published, row_name, setting_names
 from .template import script_json
 
@@ -52,7 +40,6 @@ class View:
     setting: Setting
     title: str
     page: str
-    counts: Counted
     names: Mapping[str, str]
     columns: Mapping[str, str]
 
@@ -85,16 +72,37 @@ class View:
         others = (one for one in self.model.measures if one.percent and one.key != self.measure.key)
         return [self.measure, *others]
 
-    @cached_property
-    def _standings(self) -> dict[str, Standing]:
-        return {}
+    @property
+    def counts(self) -> Counted:
+        return self.model.counts(self.setting)
 
-    def standing(self, criterion: str) -> Standing:
-        """Standing of its methods by its measure."""
-        if criterion not in self._standings:
-            found = standing_of(self.model, self.setting, self.measure, criterion, self.counts)
-            self._standings[criterion] = found
-        return self._standings[criterion]
+    def ranking(self, criterion: str, measure: ShownMeasure | None = None) -> Ranking:
+        """Ranking of its methods, by default by its measure."""
+        return self.model.ranking(self.setting, measure or self.measure, criterion)
+
+    @cached_property
+    def held(self) -> str:
+        """Whether too few held-out labeled positives chose epochs; empty if not. Rows say only which share it was."""
+        counts: dict[str, list[int]] = {}
+        share = 0.0
+        for row, column in product(self.rows, self.setting.columns):
+            for run in self.model.gathered.grid.cell(row, column.label).runs.values():
+                if run.result.epochs > 1 and (part := getattr(run.result.data, "validation", None)) is not None:
+                    counts.setdefault(self.columns[column.label], []).append(part.labeled or 0)
+                elif run.result.epochs > 1 and column.spec.validation.folds is None:
+                    share = column.spec.validation.fraction
+        few = {name: [n for n in of if is_few(n)] for name, of in counts.items()}
+        several = sorted({n for of in few.values() for n in of})
+        if several:
+            on = ", ".join(name for name, of in few.items() if of)
+            numbers = " to ".join(map(str, dict.fromkeys((several[0], several[-1]))))
+            return f"{numbers} held-out labeled positives chose the epoch on {on}: {LOST}."
+        if share and not counts:
+            return (
+                f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
+                f"{math.ceil(FEW_HELD_OUT / share):,} are labeled: {LOST}."
+            )
+        return ""
 
     @cached_property
     def below(self) -> dict[tuple[str, str], float]:
@@ -105,7 +113,7 @@ class View:
             rows = self.model.complete(cells, column)
             means = {row: self.measure.scale * (cells[row, column.label].mean or 0.0) for row in rows}
             ranked = [mean for row, mean in means.items() if row not in self.model.apart]
-            if ranked and not why_unranked(self.measure):
+            if ranked and not self.measure.unranked:
                 found |= {(row, column.label): max(ranked) - mean for row, mean in means.items()}
         return found
 
@@ -115,13 +123,13 @@ def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
     called = setting_names([setting.columns[0].spec for setting in model.settings])
     found = []
     for setting, name in zip(model.settings, called, strict=True):
-        counts = counted_in(model, setting, model.cells(model.measure, model.criterion))
+        counts = model.counts(setting)
         names = {row: row_name(row, model.method_of[row]) for row in model.rows_of(setting)}
         names |= {row: f"{names[row]} ({key})" for row, key in _alike_names(names)}
         first = [column for column in setting.columns if column.label in counts.columns]
         columns = (*first, *(column for column in setting.columns if column not in first))
         full = name if not title else title if len(model.settings) == 1 else f"{title}: {name}"
-        found.append(View(model, replace(setting, columns=columns), full, page, counts, names, column_names(columns)))
+        found.append(View(model, replace(setting, columns=columns), full, page, names, column_names(columns)))
     return found
 
 
@@ -134,10 +142,10 @@ def _alike_names(names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
-    """All settings as plain data. Values are hundredths of a percent, by seed.
+    """All settings as plain data: what is shown for each measure and criterion, computed here.
 
     What settings share (``rows``, ``criteria``, ``measures``) is there once, and a setting has numbers of it. Every
-    setting has the values that are shown first, then measures of the largest ones follow until the budget is spent.
+    setting has what is shown first, then measures of the largest ones follow until the budget is spent.
     ``pages``: method -> its page.
     """
     settings = [_setting(view, pages) for view in views]
@@ -145,7 +153,7 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
     for (name, known), setting in product(shared.items(), settings):
         known += [one for one in setting[name] if one not in known]
         setting[name] = [known.index(one) for one in setting[name]]
-    found = {"resamples": RESAMPLES, **shared, "settings": settings}
+    found = {**shared, "settings": settings}
     spent = len(json.dumps(found, separators=(",", ":")))
 
     def always(view: View, measure: ShownMeasure, criterion: str) -> bool:
@@ -162,11 +170,66 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
         needed = always(view, measure, criterion)
         if spent >= budget and not needed:
             continue
-        values = _values(view, measure, criterion, setting)
-        spent += len(json.dumps(values, separators=(",", ":")))
+        shown = _shown_by(view, measure, criterion, setting)
+        spent += len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
         if spent < budget or needed:
-            setting["values"].setdefault(measure.key, {})[criterion] = values
+            setting["shown"].setdefault(measure.key, {})[criterion] = shown
     return found
+
+
+def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells, ranking and sentences by a measure at the epoch that a criterion chose."""
+    rows, labels, of = (
+        view.rows,
+        [column.label for column in view.setting.columns],
+        view.model.cells(measure, criterion),
+    )
+    ranking = view.ranking(criterion, measure)
+    cells: list[list[Any] | int] = []
+    for r, c, *_ in setting["cells"]:
+        cell = of[rows[r], labels[c]]
+        mean, full = _mean_of(view, cell, labels[c], measure)
+        if mean is None:
+            cells.append(0)
+            continue
+        spread = None if cell.std is None else round(_points(measure, cell.std), 2)
+        cells.append([round(mean, 4), len(cell.values), int(full), cell.alike, *([] if spread is None else [spread])])
+    bests = [_best(view, label, of, measure) for label in labels]
+    return {
+        "cells": cells,
+        "best": [None if best is None else round(best, 4) for best in bests],
+        "places": [
+            [
+                rows.index(one.row),
+                one.rank,
+                *(round(x, 3) for x in (one.below, one.low, one.high, one.first, one.level)),
+            ]
+            for one in ranking.places
+        ],
+        "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
+        "wins": [[round(100 * share) for share in line[:SHOWN_WINS]] for line in ranking.wins[:SHOWN_WINS].tolist()],
+        "why": ranking.why,
+        **sentences(view, measure, criterion),
+    }
+
+
+def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, str]:
+    """Who is best by a measure and criterion, how sure that is, and of what it is said."""
+    ranking, oracle = view.ranking(criterion, measure), None
+    if view.oracle and view.oracle != criterion:
+        oracle = (criterion_text(view.oracle)[0], view.ranking(view.oracle, measure))
+    sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
+    compared = sum(not kind_of(view.model, row) for row in view.rows)
+    without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
+    no_choice = criterion in (*view.model.oracle_criteria, "last")
+    return {
+        "headline": " ".join(headline(ranking, view.names, sources)).replace(" %", "\u00a0%"),
+        "changes": " ".join(changes(ranking, view.names, sources, oracle)),
+        "apart": " ".join(not_told_apart(ranking, view.names, view.columns)),
+        "held": "" if no_choice else view.held,
+        "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}; "
+        f"{ranking.problems}; {len(ranking.places)} of {counted(compared, 'method')} have every value there.",
+    }
 
 
 def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
@@ -174,22 +237,15 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
     infos = {info.key: info for info in registry().infos(MethodInfo)}
     rows, labels = view.rows, [column.label for column in view.setting.columns]
     cells: list[list[Any]] = []
-    seeds: dict[tuple[int, ...], int] = {}
     departs: dict[int, str] = {}
     for (r, row), (c, label) in product(enumerate(rows), enumerate(labels)):
         of = grid.cell(row, label)
         if of.seeds:
             if text := grid.departures.get((row, label)):
                 departs[len(cells)] = text
-            cells.append(
-                [
-                    r,
-                    c,
-                    model.ids().get((row, label), ""),
-                    seeds.setdefault(tuple(sorted(of.runs)), len(seeds)),
-                    *seconds_of(of),
-                ]
-            )
+            cells.append([r, c, model.ids().get((row, label), ""), len(of.runs), *seconds_of(of)])
+    lines = lines_of(view, view.ranking(view.criterion), pages)
+    typical = {line.row: [line.typical, int(line.shared)] for line in lines}
     return {
         "title": view.title,
         "tip": view.setting.words,
@@ -199,8 +255,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             {
                 "name": view.columns[column.label],
                 "tip": column.label,
-                "group": column.spec.data.key,
-                "seeds": view.counts.seeds[column.label],
+                "seeds": len(view.counts.seeds[column.label]),
                 "counts": column.label in view.counts.columns,
             }
             for column in view.setting.columns
@@ -219,38 +274,13 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         ],
         "cells": cells,
         "departs": departs,
-        "seeds": list(seeds),
+        "typical": [typical[row] for row in rows],
         "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
         "criterion": view.criterion,
-        "measures": [[one.key, one.name, int(why_unranked(one) == "")] for one in view.measures],
+        "measures": [[one.key, one.name, int(not one.unranked)] for one in view.measures],
         "measure": view.measure.key,
-        "held": _held_out(view),
-        "values": {},
+        "shown": {},
     }
-
-
-def _held_out(view: View) -> str:
-    """Whether too few held-out labeled positives chose epochs; empty if not. Rows say only which share it was."""
-    counts: dict[str, list[int]] = {}
-    share = 0.0
-    for row, column in product(view.rows, view.setting.columns):
-        for run in view.model.gathered.grid.cell(row, column.label).runs.values():
-            if run.result.epochs > 1 and (part := getattr(run.result.data, "validation", None)) is not None:
-                counts.setdefault(view.columns[column.label], []).append(part.labeled or 0)
-            elif run.result.epochs > 1 and column.spec.validation.folds is None:
-                share = column.spec.validation.fraction
-    few = {name: [n for n in of if is_few(n)] for name, of in counts.items()}
-    several = sorted({n for of in few.values() for n in of})
-    if several:
-        on = ", ".join(name for name, of in few.items() if of)
-        numbers = " to ".join(map(str, dict.fromkeys((several[0], several[-1]))))
-        return f"{numbers} held-out labeled positives chose the epoch on {on}: {LOST}."
-    if share and not counts:
-        return (
-            f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
-            f"{math.ceil(FEW_HELD_OUT / share):,} are labeled: {LOST}."
-        )
-    return ""
 
 
 def kind_of(model: Model, row: str) -> str:
@@ -264,23 +294,10 @@ def seconds_of(of: RunGroup) -> tuple[float | None, int]:
     return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
 
 
-def _values(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> list[Any]:
-    """Of each cell: how many runs decide every row alike, and a value for each of its seeds (None: it has none)."""
-    of = view.model.cells(measure, criterion)
-    rows, labels = view.rows, [column.label for column in view.setting.columns]
-    found = []
-    for r, c, _, seeds, *_ in setting["cells"]:
-        cell = of[rows[r], labels[c]]
-        by_seed = [
-            round(100 * float(measure.text(cell.values[s]))) if s in cell.values else None
-            for s in setting["seeds"][seeds]
-        ]
-        found.append([cell.alike, *by_seed])
-    return found
-
-
 # -------------------------------------------------------------------- the table without JavaScript
 
+#: Methods that are compared with each other in pairs.
+SHOWN_WINS = 10
 #: Points below the best at which a cell has no shade left.
 UNSHADED = 12.0
 
@@ -315,13 +332,14 @@ class Line:
     below: float | None
     alike: str
     seconds: str
+    typical: float | None
     shared: bool
     cells: Sequence[TableCell]
 
 
-def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[Line]:
+def lines_of(view: View, ranking: Ranking, pages: Mapping[str, str]) -> list[Line]:
     """Ranked methods, then those that lack values, then baselines and oracles."""
-    places = {place.row: place for place in standing.places}
+    places = {place.row: place for place in ranking.places}
     kinds = {row: kind_of(view.model, row) for row in view.rows}
     order = {row: k for k, row in enumerate(places)}
     rows = sorted(
@@ -333,7 +351,7 @@ def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[L
         ),
     )
     cells = view.model.cells(view.measure, view.criterion)
-    bests = {column.label: _best(view, column.label, cells) for column in view.setting.columns}
+    bests = {column.label: _best(view, column.label, cells, view.measure) for column in view.setting.columns}
     found = []
     for row in rows:
         key = view.model.method_of[row]
@@ -343,7 +361,7 @@ def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[L
         seconds = [
             seconds_of(cell)
             for label, cell in of.items()
-            if cell.runs and (row not in places or label in standing.columns)
+            if cell.runs and (row not in places or label in ranking.columns)
         ]
         typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
         shown = [_shown(view, row, label, cells[row, label], bests[label]) for label in of]
@@ -356,9 +374,10 @@ def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[L
                 page=f"{pages[key]}.html" if key in pages else "",
                 kind=kinds[row],
                 place=place,
-                below=place.below if place is not None else standing.baselines.get(row),
+                below=place.below if place is not None else ranking.baselines.get(row),
                 alike=percent(alike / runs) if alike else "0" if runs else "",
                 seconds="" if typical is None else seconds_text(typical),
+                typical=typical,
                 shared=any(shared for _, shared in seconds),
                 cells=shown,
             )
@@ -371,25 +390,26 @@ def seconds_text(seconds: float) -> str:
     return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
 
 
-def _best(view: View, label: str, cells: Mapping[tuple[str, str], MeasuredCell]) -> float | None:
+def _points(measure: ShownMeasure, value: float) -> float:
+    """A value as it is printed, in points."""
+    return float(measure.text(value)) * (1.0 if measure.percent else 100.0)
+
+
+def _best(view: View, label: str, cells: Mapping[tuple[str, str], MeasuredCell], measure: ShownMeasure) -> float | None:
     """The best mean of a column over its shared seeds; None in a column with one seed."""
+    if measure.unranked or len(view.counts.seeds[label]) < LEAST_SEEDS:
+        return None
+    of = {row: cells[row, label] for row in view.rows if row not in view.model.apart and not cells[row, label].alike}
+    means = [mean for mean, full in (_mean_of(view, cell, label, measure) for cell in of.values()) if full]
+    return max((mean for mean in means if mean is not None), default=None)
+
+
+def _mean_of(view: View, cell: MeasuredCell, label: str, measure: ShownMeasure) -> tuple[float | None, bool]:
+    """Mean over the seeds that methods share on a data set, True; over its own seeds, False, if it lacks one."""
     seeds = view.counts.seeds[label]
-    if why_unranked(view.measure):
-        return None
-    means = [
-        mean
-        for row in view.rows
-        if row not in view.model.apart and not cells[row, label].alike
-        and (mean := _mean(view, cells[row, label], seeds)) is not None
-    ]  # fmt: skip
-    return max(means) if means and len(seeds) >= LEAST_SEEDS else None
-
-
-def _mean(view: View, cell: MeasuredCell, seeds: Sequence[int]) -> float | None:
-    """Over these seeds; None if one has no value."""
-    if not seeds or not cell.values.keys() >= set(seeds):
-        return None
-    return statistics.fmean(float(view.measure.text(cell.values[seed])) for seed in seeds)
+    full = bool(seeds) and cell.values.keys() >= set(seeds)
+    of = [_points(measure, cell.values[seed]) for seed in (seeds if full else sorted(cell.values))]
+    return (statistics.fmean(of) if of else None), full
 
 
 def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> TableCell:
@@ -399,18 +419,16 @@ def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | N
     link = f"{view.page}#{cell.id}" if cell.id else ""
     if not cell.values:
         return TableCell("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
-    seeds = view.counts.seeds[label]
-    shared = _mean(view, cell, seeds)
-    mean = shared if shared is not None else _mean(view, cell, sorted(cell.values))
+    mean, full = _mean_of(view, cell, label, view.measure)
     assert mean is not None
-    n = len(cell.values) if shared is None else len(seeds)
+    n = len(view.counts.seeds[label]) if full else len(cell.values)
     departs = view.model.gathered.grid.departures.get((row, label), "")
     tip = f"{name}: {mean:.2f} over {counted(n, 'seed')}"
     tip += f", {cell.alike} decide every row alike" if cell.alike else ""
     tip += f"; {departs}" if departs else ""
     if cell.alike == cell.seeds:
         return TableCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip, departs=departs)
-    competes = best is not None and row not in view.model.apart and not cell.alike and shared is not None
+    competes = best is not None and row not in view.model.apart and not cell.alike and full
     shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
     return TableCell(
         points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
@@ -427,29 +445,14 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
     ``pages``: method -> its page; ``budget``: bytes of values.
     """
     view = views[0]
-    standing, oracle = view.standing(view.criterion), None
-    if view.oracle and view.oracle != view.criterion:
-        oracle = (criterion_text(view.oracle)[0], view.standing(view.oracle))
-    sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
-    lines = lines_of(view, standing, pages)
-    compared = sum(not line.kind for line in lines)
-    chosen = f"{criterion_text(view.criterion)[0]}{_labels(view)}"
+    ranking = view.ranking(view.criterion)
     return {
         "view": view,
         "views": views,
-        "lines": lines,
-        "ranked": bool(standing.places),
-        "headline": headline(standing, view.names, sources),
-        "changes": changes(standing, view.names, sources, oracle),
-        "setting": f"{view.title}; test {view.measure.name} at the epoch chosen by {chosen}; "
-        f"{standing.problems}; {len(standing.places)} of {counted(compared, 'method')} have "
-        "every value there.",
-        "held": "" if view.criterion in (*view.model.oracle_criteria, "last") else _held_out(view),
+        "lines": lines_of(view, ranking, pages),
+        "ranked": bool(ranking.places),
         "values": script_json(payload(views, pages, budget)),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,
+        **sentences(view, view.measure, view.criterion),
     }
-
-
-def _labels(view: View) -> str:
-    return " (oracle)" if view.criterion in view.model.oracle_criteria else ", without labels"

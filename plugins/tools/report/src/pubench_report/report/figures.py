@@ -23,7 +23,7 @@ from ..drawing import (
     rank_figure,
     write_figure,
 )
-from ..standing import FEW_DATA_SETS
+from ..ranking import FEW_DATA_SETS
 from .model import Model, ProblemColumn, Setting
 from .panels import AMOUNTS, amounts_of, titles_of, with_runs
 from .statistics import ALPHA, SettingTests

@@ -14,6 +14,7 @@ from pubench_core.specs import MechanismSpec, RunSpec
 
 from ..cells import MeasuredCell, ShownMeasure, cell_of, marked_cells
 from ..grouping import RunGroup, marked
+from ..ranking import Counted, Ranking, counted_in, ranking_of
 from .gathered import Gathered
 
 _UNMEASURED = (
@@ -68,6 +69,8 @@ class Model:
     families: Mapping[str, str]
     _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
     _cells: dict[tuple[str, str], dict[tuple[str, str], MeasuredCell]] = field(default_factory=dict)
+    _counts: dict[str, Counted] = field(default_factory=dict)
+    _rankings: dict[tuple[str, str, str], Ranking] = field(default_factory=dict)
 
     @property
     def by_decision(self) -> tuple[ShownMeasure, ...]:
@@ -143,6 +146,45 @@ class Model:
                         found[row, column.label] = replace(of[row], mark=mark)
             self._cells[key] = found
         return self._cells[key]
+
+    def counts(self, setting: Setting) -> Counted:
+        """Which data sets and seeds methods of a setting are ranked by, by the measure that is shown first."""
+        if setting.key not in self._counts:
+            cells = self.cells(self.measure, self.criterion)
+            rows = [row for row in self.rows_of(setting) if row not in self.apart]
+            values = {c.label: {row: cells[row, c.label].values for row in rows} for c in setting.columns}
+            self._counts[setting.key] = counted_in(values, rows)
+        return self._counts[setting.key]
+
+    def ranking(self, setting: Setting, measure: ShownMeasure, criterion: str) -> Ranking:
+        """The methods of a setting by a measure as it is printed, at the epoch that a criterion chose."""
+        key = (setting.key, measure.key, criterion)
+        if key not in self._rankings:
+            rows, cells, scale = (
+                self.rows_of(setting),
+                self.cells(measure, criterion),
+                1.0 if measure.percent else 100.0,
+            )
+            self._rankings[key] = ranking_of(
+                {
+                    c.label: {
+                        row: {
+                            seed: scale * float(measure.text(value))
+                            for seed, value in cells[row, c.label].values.items()
+                        }
+                        for row in rows
+                    }
+                    for c in setting.columns
+                },
+                rows,
+                self.counts(setting),
+                {c.label: c.spec.data.key for c in setting.columns},
+                references=self.apart,
+                baselines=self.gathered.grid.baselines,
+                alike=[(row, c.label) for row in rows for c in setting.columns if cells[row, c.label].alike],
+                unranked=measure.unranked,
+            )
+        return self._rankings[key]
 
     def competing(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
         """Rows that can be best of a column: complete ones that are no references."""

@@ -11,8 +11,8 @@ from pubench_cli.columns import PrintedColumn, print_table
 from pubench_core.errors import counted, visible
 
 from ..cells import MeasuredCell
-from ..rendering import percent, points
-from ..standing import MethodPlace, changes, counted_in, headline, standing_of
+from ..numbers import percent, points
+from ..ranking import MethodPlace, changes, headline, not_told_apart
 from .model import Model
 from .tables import upper
 
@@ -24,15 +24,15 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
     setting = model.settings[0]
     cells = model.cells(model.measure, model.criterion)
-    counts = counted_in(model, setting, cells)
-    standing = standing_of(model, setting, model.measure, model.criterion, counts)
+    ranking = model.ranking(setting, model.measure, model.criterion)
     names = {row: row for row in model.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
-    verdict = " ".join([*headline(standing, names, sources), *changes(standing, names, sources, None)])
+    verdict = " ".join([*headline(ranking, names, sources), *changes(ranking, names, sources, None)])
+    apart = " ".join(not_told_apart(ranking, names, {column.label: column.name for column in setting.columns}))
     what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
-    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
+    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), (apart, ""), ("", ""), (what, "")):
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
-    ranked = {place.row: place for place in standing.places}
+    ranked = {place.row: place for place in ranking.places}
     rows = [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
     head = [
         PrintedColumn("#", right=True),

@@ -9,8 +9,8 @@ from statistics import fmean
 
 from pubench_core.errors import counted
 
-from ..cells import MeasuredCell, ShownMeasure
-from ..ranking import LEVEL, RESAMPLES
+from ..cells import MeasuredCell, ShownMeasure, signed
+from ..ranking import RANK_LEVEL, RANK_RESAMPLES
 from ..rendering import RenderedTable, Section, TableEntry, csv_of
 from ..significance import p_text
 from .model import Model, ProblemColumn, Setting
@@ -58,9 +58,9 @@ def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
         Section(
             "ranks",
             "Ranks over data sets",
-            f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * LEVEL:.0f} %, "
-            f"percentile bootstrap over seeds ({RESAMPLES} resamples), which says what other seeds would do, not what "
-            "other data sets would.",
+            f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * RANK_LEVEL:.0f} %, "
+            f"percentile bootstrap over seeds ({RANK_RESAMPLES} resamples): what other seeds would do, not what other "
+            "data sets would.",
             tuple(_ranks(model, test) for test in tests),
         ),
     ]
@@ -161,7 +161,6 @@ def _with_costs(
 
 def _pairs(model: Model, test: SettingTests) -> RenderedTable:
     head = ("data", "method", "pairs", f"difference to {test.baseline}", "p", "adjusted p", "decision")
-    scale, digits = model.measure.scale, 2 if model.measure.percent else 4
     ids = {
         (column.name, row): model.ids().get((row, column.label), "")
         for column in test.setting.columns
@@ -173,7 +172,7 @@ def _pairs(model: Model, test: SettingTests) -> RenderedTable:
             TableEntry(pair.method),
             TableEntry(str(pair.n)),
             TableEntry(
-                NO_VALUE if math.isnan(pair.difference) else _signed(pair.difference * scale, digits),
+                NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure),
                 link=ids[pair.data, pair.method],
             ),
             TableEntry(p_text(pair.p)),
@@ -186,19 +185,13 @@ def _pairs(model: Model, test: SettingTests) -> RenderedTable:
     return RenderedTable(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
 
 
-def _signed(number: float, digits: int) -> str:
-    """Formats a number with its sign; zero gets none."""
-    text = f"{number:+.{digits}f}"
-    return text if float(text) else text[1:]
-
-
 def _ranks(model: Model, test: SettingTests) -> RenderedTable:
     rows = []
     for one in test.ranks:
         low, high = one.interval if one.interval is not None else (math.nan, math.nan)
         interval = NO_VALUE if math.isnan(low) else f"{low:.2f} to {high:.2f}"
         rows.append((TableEntry(one.method), TableEntry(f"{one.rank:.2f}"), TableEntry(interval)))
-    head = ("method", "average rank", f"{100 * LEVEL:.0f} % interval")
+    head = ("method", "average rank", f"{100 * RANK_LEVEL:.0f} % interval")
     return RenderedTable(f"ranks-{test.setting.key}", test.setting.words, head, tuple(rows), tuple(rank_notes(test)))
 
 

@@ -12,8 +12,8 @@ from pubench_core.errors import counted, unknown
 from ..cells import ShownMeasure
 from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
-from ..measure_table import MeasureTable, measured_cells
-from ..significance import Significance, Test, pairs_of, ranks_of
+from ..measure_table import MeasureTable, Significance, measured_cells
+from ..significance import Test, pairs_of, ranks_of
 from .frames import criteria_of, metrics_of
 
 

@@ -11,7 +11,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
 from ..grouping import FailedRun, spec_of
-from ..rows import FRAME, RunSource, names, rows_of, types
+from ..rows import FRAME, RowSource, names, rows_of, types
 from ..rows.record import facts_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
     """Facts of a run by its columns, hyper-parameters included."""
     if isinstance(run, FailedRun):
         return {"name": name, **facts_of(run.spec), **config_of(run.spec)}
-    (row,) = rows_of(RunSource(run.result, run.folder, name), names(FRAME), [run.result.selected])
+    (row,) = rows_of(RowSource(run.result, run.folder, name), names(FRAME), [run.result.selected])
     return {**row, **config_of(spec_of(run))}
 
 
@@ -80,7 +80,7 @@ def measured_frame(
     for name, run in named:
         hyper = config_of(run.result.spec)
         chosen = {column: hyper.get(column) for column in columns}
-        source = RunSource(run.result, run.folder, name)
+        source = RowSource(run.result, run.folder, name)
         asked = [run.result.selected] if wanted is None else wanted
         rows += [{**row, **chosen} for row in rows_of(source, names(FRAME), asked, measured)]
     frame = pandas.DataFrame(rows, columns=[*names(FRAME), *columns, *measured])

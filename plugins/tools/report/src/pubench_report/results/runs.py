@@ -14,9 +14,9 @@ from pubench_core.specs import RunSpec
 
 from ..draws import best_of_draws
 from ..grouping import FailedRun, spec_of
-from ..measure_table import MeasureTable
+from ..measure_table import MeasureTable, Significance
 from ..rows import FRAME, names
-from ..significance import Significance, Test
+from ..significance import Test
 from .compared import table_of, tested
 from .frames import criteria_of, fits, known_of, measured_frame, metrics_of
 

@@ -6,7 +6,7 @@
 
 from .columns import BOARD, COLUMNS, FILE, FRAME, LONG, RowColumn, names, types
 from .files import Board, as_file, file_rows, has_rows, is_board, read_board, read_rows
-from .record import RunSource, problem_of, rows_of
+from .record import RowSource, problem_of, rows_of
 
 __all__ = [
     "BOARD",
@@ -16,7 +16,7 @@ __all__ = [
     "LONG",
     "Board",
     "RowColumn",
-    "RunSource",
+    "RowSource",
     "as_file",
     "file_rows",
     "has_rows",

@@ -39,7 +39,7 @@ from .columns import (
     typed,
     types,
 )
-from .record import RunSource, rows_of
+from .record import RowSource, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -104,7 +104,7 @@ def _of_records(folder: Path) -> DataFrame:
 
 def sources_in(
     folder: Path, errors: list[RecordError] | None = None, plans: Sequence[FrozenPlan] | None = None
-) -> Iterator[RunSource]:
+) -> Iterator[RowSource]:
     """Each record of a folder, with the study that it is of. ``errors`` gets those that cannot be read.
 
     ``plans``: of the studies, by default all of the folder.
@@ -119,7 +119,7 @@ def sources_in(
             continue
         result = record.result
         name, draw = studies.get(result.run_id, ("", ""))
-        yield RunSource(result, record.folder, result.spec.method.key, study=name, draw=draw)
+        yield RowSource(result, record.folder, result.spec.method.key, study=name, draw=draw)
 
 
 def _of_long(path: Path) -> DataFrame:

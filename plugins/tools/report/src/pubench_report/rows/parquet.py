@@ -25,7 +25,7 @@ from pubench_core.results import Result
 from pubench_core.specs.fields import short_hash
 
 from .columns import BY_NAME, LONG, names, typed
-from .record import RunSource, rows_of
+from .record import RowSource, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,7 +43,7 @@ def long_frame(results: Iterable[Result]) -> DataFrame:
 
 def _long_rows(result: Result, tags: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     columns = [name for name in names(LONG) if BY_NAME[name].source]
-    for row in rows_of(RunSource(result), columns):
+    for row in rows_of(RowSource(result), columns):
         chosen = result.criteria[row["criterion"]]
         if chosen.undefined:
             yield {**row, "undefined": chosen.undefined}

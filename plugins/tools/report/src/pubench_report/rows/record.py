@@ -27,7 +27,7 @@ from .columns import COLUMNS, FRAME
 
 
 @dataclass
-class RunSource:
+class RowSource:
     """What the columns of a run are read from: its result under one criterion, and what its folder has besides."""
 
     result: Result
@@ -105,7 +105,7 @@ _GET = {column.name: attrgetter(column.source) for column in COLUMNS if column.s
 
 
 def rows_of(
-    source: RunSource, columns: Sequence[str], criteria: Iterable[str] | None = None, measures: Sequence[str] = ()
+    source: RowSource, columns: Sequence[str], criteria: Iterable[str] | None = None, measures: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
     """A row for each criterion of a run, by default of all. ``measures``: ``test_accuracy`` and so on."""
     tracked = source.result.criteria

@@ -11,12 +11,13 @@ from typing import Any
 from pubench.running import RunResult
 from pubench_core.errors import counted
 
+from ..numbers import percent, points
 from ..pages.cards import data_card, method_card
 from ..pages.names import criterion_text, in_order
 from ..pages.report import page
 from ..pages.template import rendered, script_json
 from ..pages.view import View, seconds_of, seconds_text, shown_first, views_of
-from ..rendering import RenderedTable, TableEntry, percent, points
+from ..rendering import RenderedTable, TableEntry
 from ..report.model import ProblemColumn
 from ..report.tables import entry
 from .protocols import SiteProtocol, lacking, slugs
@@ -227,18 +228,18 @@ def _standings(site: Site, key: str) -> RenderedTable:
     """Where a method is among the others, in each setting: the front page's numbers."""
     found = []
     for one, view in site.views:
-        standing = view.standing(view.criterion)
-        for place in standing.places:
+        ranking = view.ranking(view.criterion)
+        for place in ranking.places:
             if place.row in one.rows_of(key):
-                tied = "shared " if sum(other.rank == place.rank for other in standing.places) > 1 else ""
+                tied = "shared " if sum(other.rank == place.rank for other in ranking.places) > 1 else ""
                 found.append((
                     TableEntry(
                         f"{view.title}{_setup(view, place.row, key)}", link=_file(one.key), why=view.setting.words
                     ),
-                    TableEntry(f"{tied}{place.rank} of {len(standing.places)}"),
+                    TableEntry(f"{tied}{place.rank} of {len(ranking.places)}"),
                     TableEntry("", below=place.below, interval=(place.low, place.high)),
                     TableEntry(percent(place.first)),
-                    TableEntry(str(len(standing.columns))),
+                    TableEntry(str(len(ranking.columns))),
                 ))  # fmt: skip
     head = ("setting", "rank", "points below the best, 90 % interval", "first in", "data sets")
     return RenderedTable("standings", "", head, tuple(found))

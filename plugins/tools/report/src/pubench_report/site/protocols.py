@@ -19,7 +19,6 @@ from ..report.gathered import Gathered
 from ..report.model import Model, ProblemColumn, model_of, setting_of
 from ..report.statistics import SettingTests, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
-from ..standing import counted_in
 from .sources import Collected, Run
 
 By = Literal["protocol", "study"]
@@ -61,7 +60,7 @@ class SiteProtocol:
         model, found = self.model, {}
         cells = model.cells(model.measure, model.criterion)
         for setting in model.settings:
-            counts = counted_in(model, setting, cells)
+            counts = model.counts(setting)
             for column in setting.columns:
                 for row in model.rows_of(setting):
                     left = [s for s in counts.seeds[column.label] if s not in cells[row, column.label].values]

@@ -1,136 +1,29 @@
-// The front page for any choice of setting, criterion, measure and data sets, from the page's JSON. The numbers are
-// those of pubench_report/standing.py, from the same stream of random numbers. What is chosen stands in the address.
+// The first table for any choice of setting, criterion and measure, from the page's JSON: all numbers and sentences are
+// pubench_report's, and nothing is computed here but places on the screen. What is chosen stands in the address.
 {
-const DATA = jsonOf("values"), RESAMPLES = DATA.resamples;
+const DATA = jsonOf("values");
 for (const one of DATA.settings) for (const name of ["rows", "criteria", "measures"]) one[name] = one[name].map((k) => DATA[name][k]);
-const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
-const median = (list) => { const s = [...list].sort((a, b) => a - b), k = s.length >> 1; return s.length % 2 ? s[k] : (s[k - 1] + s[k]) / 2; };
-const EQUAL = 1e-9, LEAST = 2, state = {};
+const EQUAL = 1e-9, state = {};
 
 function begin(k) {
   const s = DATA.settings[k];
-  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", sort: null,
-    data: new Set(s.columns.flatMap((one, c) => (one.counts ? [c] : []))) });
+  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", sort: null });
 }
 const here = () => DATA.settings[state.setting];
-const offered = (s, measure, criterion) => Boolean(s.values[measure] && s.values[measure][criterion]);
-
-// (row, column) -> {alike, values by seed, n, link, seconds, shared, departs} under a criterion
-function cellsOf(s, criterion) {
-  const found = s.rows.map(() => s.columns.map(() => null)), values = s.values[state.measure][criterion];
-  s.cells.forEach(([r, c, id, set, seconds, shared], k) => {
-    const [alike, ...list] = values[k], bySeed = new Map(), seeds = s.seeds[set];
-    seeds.forEach((seed, j) => { if (list[j] !== null) bySeed.set(seed, list[j] / 100); });
-    found[r][c] = { alike, bySeed, runs: seeds.length, link: id ? `${s.page}#${id}` : "", seconds, shared, departs: s.departs[k] || "" };
-  });
-  return found;
-}
-const shared = (cell, seeds) => (cell && seeds.length && seeds.every((seed) => cell.bySeed.has(seed)) ? seeds.map((seed) => cell.bySeed.get(seed)) : null);
+const offered = (s, measure, criterion) => Boolean(s.shown[measure] && s.shown[measure][criterion]);
+const criterionOf = (s, key) => s.criteria.find((one) => one[0] === key);
+const measureName = (s) => s.measures.find(([key]) => key === state.measure)[1];
 const visibleRow = (row) => (!state.family || row.family === state.family) && (!state.prior || row.kind || row.prior === (state.prior === "needs"));
 
-function resampling(groups, counts) {
-  const members = [...new Set(groups)].map((group) => groups.flatMap((name, k) => (name === group ? [k] : [])));
-  const offsets = [0]; for (const n of counts) offsets.push(offsets[offsets.length - 1] + n);
-  let random = 7;
-  const next = (n) => { random = (random * 16807) % 2147483647; return Math.floor((random * n) / 2147483647); };
-  return Array.from({ length: RESAMPLES }, () => {
-    const row = new Float64Array(offsets[counts.length]);
-    let columns = 0;
-    for (let k = 0; k < members.length; k++) for (const column of members[next(members.length)]) {
-      columns += 1;
-      for (let j = 0; j < counts[column]; j++) row[offsets[column] + next(counts[column])] += 1 / counts[column];
-    }
-    return row.map((weight) => weight / columns);
+// What is shown by a criterion: cells by row and column, places by row, and the sentences
+function shownBy(s, criterion) {
+  const found = s.shown[state.measure][criterion], cells = s.rows.map(() => s.columns.map(() => null));
+  s.cells.forEach(([r, c, id, runs, seconds, shared], k) => {
+    const [mean, n, full, alike, spread] = found.cells[k] || [null, 0, 0, 0];
+    cells[r][c] = { mean, n, full, alike, spread, runs, seconds, shared, link: id ? `${s.page}#${id}` : "", departs: s.departs[k] || "" };
   });
-}
-
-function standing(criterion, resampled = true) {
-  const s = here(), all = cellsOf(s, criterion), columns = [...state.data].sort((a, b) => a - b);
-  const there = s.rows.flatMap((row, r) => (row.kind || !visibleRow(row) ? [] : [r]));
-  const rows = there.filter((r) => columns.every((c) => shared(all[r][c], s.columns[c].seeds)));
-  const result = { baselines: [], cells: all, columns, rows, places: [], groups: columns.map((c) => s.columns[c].group), why: "" };
-  const [, named, ranked] = s.measures.find(([key]) => key === state.measure);
-  if (!ranked) result.why = `A method that decides every row alike can have the best ${named}, so none is ranked by it.`;
-  else if (there.length < 2) result.why = `${many(there.length, "method")}: there is nothing to compare.`;
-  else if (s.columns.every((one) => one.seeds.length < LEAST)) result.why = "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more.";
-  else if (rows.length < 2 || !columns.length) result.why = "No two methods have a value for every shared seed of a data set, so none is ranked.";
-  if (result.why) return result;
-  const flat = rows.map(() => []), point = rows.map(() => []), tops = [];
-  for (const c of columns) {
-    const values = rows.map((r) => shared(all[r][c], s.columns[c].seeds)), means = values.map(mean);
-    const good = means.filter((_, k) => !all[rows[k]][c].alike), best = Math.max(...(good.length ? good : means));
-    tops.push(best);
-    values.forEach((list, k) => {
-      const below = list.map((v) => best - v + Math.max(0, means[k] - best));
-      flat[k].push(...below); point[k].push(mean(below));
-    });
-  }
-  result.baselines = s.rows.flatMap((row, r) => {
-    const values = row.kind === "baseline" ? columns.map((c) => shared(all[r][c], s.columns[c].seeds)) : [null];
-    return values.every(Boolean) ? [{ r, name: row.name, below: mean(values.map((list, k) => tops[k] - mean(list))) }] : [];
-  });
-  const weights = !resampled ? [] : resampling(result.groups, columns.map((c) => s.columns[c].seeds.length));
-  const drawn = flat.map((list) => weights.map((row) => { let sum = 0; for (let j = 0; j < list.length; j++) sum += row[j] * list[j]; return sum; }));
-  const below = point.map(mean), first = rows.map(() => 0);
-  for (let b = 0; b < weights.length; b++) {
-    const least = Math.min(...drawn.map((list) => list[b])) + EQUAL, winners = rows.flatMap((_, k) => (drawn[k][b] <= least ? [k] : []));
-    for (const k of winners) first[k] += 1 / winners.length / RESAMPLES;
-  }
-  const places = rows.map((r, k) => {
-    const sorted = Float64Array.from(drawn[k]).sort(), at = (share) => Math.max(0, sorted[Math.floor(RESAMPLES * share)]);
-    return { r, name: s.rows[r].name, below: below[k], low: at(0.05), high: at(0.95), first: first[k], byColumn: point[k], resampled: drawn[k],
-      rank: 1 + below.filter((one) => one < below[k] - EQUAL).length };
-  });
-  result.places = places.sort((a, b) => a.rank - b.rank || (s.rows[a.r].key < s.rows[b.r].key ? -1 : 1));
-  return result;
-}
-
-// -------- words
-
-function headline(now) {
-  if (!now.places.length) return now.why;
-  const [best, ...others] = now.places, number = now.columns.length, tied = now.places.filter((one) => one.rank === 1).map((one) => one.name);
-  const next = others.filter((one) => one.first >= 0.005).sort((a, b) => b.first - a.first).slice(0, 2).map((one) => `${one.name} ${percent(one.first)}`).join(", ");
-  const who = tied.join(" and "), several = tied.length > 1, second = now.places.find((one) => one.rank > 1);
-  const where = number === 1 ? `on ${here().columns[now.columns[0]].name.split(",")[0]}` : `on each of ${problems(now)}`;
-  const lead = unbeaten(now);
-  let said = Math.max(...best.byColumn) <= EQUAL
-    ? `${who} ${several ? "are" : "is"} best ${where}${second ? `; ${second.name}, the second, is ${fixed(second.below)} points below` : ""}.`
-    : lead ? `${who} ${several ? "come" : "comes"} closest: ${fixed(best.below)}.`
-    : `${who} ${several ? "come" : "comes"} closest to the best of each data set: ${fixed(best.below)} points below it on average.`;
-  if (lead) said = `No method beats ${lead.name} (baseline), ${fixed(Math.abs(lead.below))} points ${lead.below < -EQUAL ? "above" : "below"} the best of each data set on average. ${said}`;
-  return `${said} Over resampled ${number > 1 ? "data sets and seeds" : "seeds"} ${several ? best.name : "it"} comes first in ${percent(best.first)}${next ? `; next: ${next}` : ""}.`;
-}
-// "3 data sets", or "3 problems of 2 data sets" if some are of the same source
-function problems(now) {
-  const groups = new Set(now.groups).size, said = many(groups, "data set");
-  return groups === now.groups.length ? said : `${now.groups.length} problems of ${said}`;
-}
-// The best baseline, if no method is better.
-function unbeaten(now) {
-  const best = now.baselines.reduce((a, b) => (a && a.below <= b.below ? a : b), null);
-  return best && best.below <= now.places[0].below + EQUAL ? best : null;
-}
-function changes(now, oracle, oracleName) {
-  if (!now.places.length) return "";
-  const s = here(), groups = [...new Set(now.groups)], best = now.places[0].name, lead = unbeaten(now), said = [];
-  const called = new Map(now.columns.map((c) => [s.columns[c].group, s.columns[c].name.split(",")[0]]));
-  for (const { r, name, below } of now.baselines) {
-    if (lead && r === lead.r) continue; // the headline says it
-    const better = now.places.filter((one) => one.below < below - EQUAL).length;
-    said.push(`${name} (baseline) is ${fixed(below)} points below: ${better} of ${many(now.places.length, "method")} ${better === 1 ? "is" : "are"} better.`);
-  }
-  if (groups.length < 5) said.push(`${many(groups.length, "data set")} can say little about others.`);
-  if (groups.length > 1) {
-    const without = groups.map((group) => {
-      const kept = now.groups.flatMap((name, k) => (name === group ? [] : [k])), left = now.places.map((one) => mean(kept.map((k) => one.byColumn[k])));
-      return [called.get(group), now.places[left.indexOf(Math.min(...left))].name];
-    }).filter(([, name]) => name !== best);
-    said.push(...without.map(([group, name]) => `Without ${group} it would be ${name}.`));
-    if (!without.length) said.push("It stays first whichever data set is left out.");
-  }
-  if (oracle && oracle.places.length) said.push(`With epochs chosen by an oracle (${oracleName}) it would ${oracle.places[0].name === best ? "still " : ""}be ${oracle.places[0].name}.`);
-  return said.join(" ");
+  const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
+  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines) };
 }
 
 // -------- table
@@ -138,33 +31,26 @@ function changes(now, oracle, oracleName) {
 function cellHtml(s, row, c, cell, best) {
   const name = `${row.name} on ${s.columns[c].name}`;
   if (!cell) return `<td class="c" title="${plain(name)}: not run">–</td>`;
-  const mine = shared(cell, s.columns[c].seeds), list = mine || [...cell.bySeed.values()];
   const link = (text) => (cell.link ? `<a href="${plain(cell.link)}" data-cell="${s.rows.indexOf(row)},${c}">${text}</a>` : text);
-  if (!list.length) return `<td class="c" title="${plain(name)}: no value">${link("–")}</td>`;
-  const value = mean(list), few = list.length < 3 ? `<sup>${list.length}</sup>` : "", all = cell.alike === cell.runs;
+  if (cell.mean === null) return `<td class="c" title="${plain(name)}: no value">${link("–")}</td>`;
+  const value = cell.mean, n = cell.full ? s.columns[c].seeds : cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
   const shade = best === null || cell.alike ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
-  const isBest = best !== null && !row.kind && !cell.alike && mine && value >= best - EQUAL;
+  const isBest = best !== null && !row.kind && !cell.alike && cell.full && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
-  const tip = `${name}: ${value.toFixed(2)} over ${many(list.length, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
+  const tip = `${name}: ${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
   return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
-  const place = new Map(now.places.map((one) => [one.r, one])), kinds = ["", "baseline", "oracle"];
+  const place = new Map(now.places.map((one, k) => [one.r, { ...one, k }])), kinds = ["", "baseline", "oracle"];
   return s.rows.map((row, r) => {
-    const there = now.cells[r].filter(Boolean), timed = now.cells[r].filter((cell, c) => cell && cell.seconds !== null && (!place.has(r) || state.data.has(c)));
+    const there = now.cells[r].filter(Boolean), [seconds, shared] = s.typical[r];
     const runs = there.reduce((sum, cell) => sum + cell.runs, 0), alike = there.reduce((sum, cell) => sum + cell.alike, 0);
-    return { r, row, place: place.get(r), runs, alike, seconds: timed.length ? median(timed.map((cell) => cell.seconds)) : null, shared: timed.some((cell) => cell.shared) };
+    return { r, row, place: place.get(r), runs, alike, seconds, shared };
   }).filter((one) => visibleRow(one.row)).sort((a, b) => kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
-    (a.place ? now.places.indexOf(a.place) : 1e9) - (b.place ? now.places.indexOf(b.place) : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
+    (a.place ? a.place.k : 1e9) - (b.place ? b.place.k : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
 function table(s, now, lines) {
-  const [, , ranked] = s.measures.find(([key]) => key === state.measure);
-  const best = s.columns.map((column, c) => {
-    if (!ranked) return null;
-    const means = s.rows.flatMap((row, r) => { const cell = now.cells[r][c], list = cell && !row.kind && !cell.alike ? shared(cell, column.seeds) : null; return list ? [mean(list)] : []; });
-    return means.length && column.seeds.length >= LEAST ? Math.max(...means) : null;
-  });
-  const baselines = new Map(now.baselines.map((one) => [one.r, one.below]));
+  const { best, baselines } = now;
   const heads = [["#", "r", ""], ["method", "m", ""], ["points below the best, 90 % interval", "strip", ""],
     ["first in", "r", "share of resamples in which the method comes first"], ["collapsed", "r", "share of runs that decide every row alike"],
     ["s / run", "r", "median over seeds, then over data sets"], ...s.columns.map((one) => [one.name, "c", one.tip])];
@@ -195,14 +81,14 @@ function order(column, way) {
 // -------- figures
 
 function figures(s, now, lines, oracle, oracleName) {
-  const name = criterionOf(s, state.criterion)[1];
+  const name = criterionOf(s, state.criterion)[1], shown = new Set(lines.map((one) => one.r));
   by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = by("wins").innerHTML = "";
-  if (oracle && state.criterion !== oracle.key && now.columns.length) {
-    const level = (which, r) => mean(now.columns.map((c) => mean(shared(which.cells[r][c], s.columns[c].seeds))));
-    const rows = now.rows.filter((r) => oracle.rows.includes(r)).map((r) => [s.rows[r].name, level(oracle, r), level(now, r)]).sort((a, b) => a[1] - a[2] - (b[1] - b[2]));
+  if (oracle) {
+    const best = new Map(oracle.places.map((one) => [one.r, one.level]));
+    const rows = now.places.filter((one) => shown.has(one.r) && best.has(one.r)).map((one) => [one.name, best.get(one.r), one.level]).sort((a, b) => a[1] - a[2] - (b[1] - b[2]));
     if (rows.length) {
       const [low, high] = [rows[0], rows[rows.length - 1]], loss = ([, one, other]) => `${one < other - 0.05 ? "gains" : "loses"} ${fixed(Math.abs(one - other))}`;
-      by("cost-text").textContent = `Mean test ${s.measures.find(([key]) => key === state.measure)[1]} over ${many(now.columns.length, "data set")}. ${low[0]} ${loss(low)} points, ${high[0]} ${loss(high)}.`;
+      by("cost-text").textContent = `Mean test ${measureName(s)} over ${many(s.columns.filter((one) => one.counts).length, "data set")}. ${low[0]} ${loss(low)} points, ${high[0]} ${loss(high)}.`;
       by("cost").innerHTML = dumbbell(rows, `with labels (${oracleName})`, `chosen by ${name}`, by("cost-text").textContent, width(by("cost")));
     }
   }
@@ -212,28 +98,20 @@ function figures(s, now, lines, oracle, oracleName) {
     by("time-text").textContent = `Points below the best against median seconds per run. Nothing is both faster and better than ${line.map((one) => `${one.name} (${duration(one.seconds)} s)`).join(", ")}.`;
     by("time").innerHTML = scatter(dots, by("time-text").textContent, width(by("time")));
   }
-  const top = now.places.slice(0, 10), wins = (a, b) => mean(a.resampled.map((v, k) => Number(v < b.resampled[k] - EQUAL)));
-  if (top.length) by("wins").innerHTML = heat(top.map((one) => one.name), top.map((one) => one.name), top.map((a) => top.map((b) => {
-    if (a === b) return ["", 0, ""];
-    const share = wins(a, b);
-    return [rounded(100 * share), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
-  })));
+  const top = now.places.slice(0, now.wins.length).map((one) => one.name);
+  if (top.length) by("wins").innerHTML = heat(top, top, now.wins.map((list, a) => list.map((share, b) =>
+    a === b ? ["", 0, ""] : [share, (share / 100 - 0.5) * 1.1, `${top[a]} is better than ${top[b]} in ${share} %`])));
   for (const id of ["cost", "time", "wins"]) by(id).closest("section").hidden = !by(id).innerHTML;
   by("coverage").innerHTML = heat(lines.map((one) => one.row.name), s.columns.map((one) => one.name), lines.map((one) => s.columns.map((column, c) => {
-    const cell = now.cells[one.r][c], n = cell ? cell.bySeed.size : 0;
+    const n = (now.cells[one.r][c] || { n: 0 }).n;
     return [n || "", Math.min(n, 10) * 0.05, `${one.row.name} on ${column.name}: ${n ? many(n, "seed") : "not run"}`];
   })));
 }
 
 // Ranks in every setting that has a ranking, by its first measure and criterion. A figure for two settings or more.
 function ranks() {
-  const keep = { ...state }, found = [];
-  DATA.settings.forEach((s, k) => {
-    begin(k);
-    const now = standing(s.criterion, false);
-    if (now.places.length) found.push({ title: s.title, rank: new Map(now.places.map((one) => [one.name, one.rank])) });
-  });
-  Object.assign(state, keep);
+  const found = DATA.settings.map((s) => ({ title: s.title, s, places: s.shown[s.measure][s.criterion].places })).filter((one) => one.places.length)
+    .map(({ title, s, places }) => ({ title, rank: new Map(places.map(([r, rank]) => [s.rows[r].name, rank])) }));
   const names = [...new Set(found.flatMap((one) => [...one.rank.keys()]))].map((name) => ({ name, ranks: found.map((one) => one.rank.get(name) || null) })).filter((one) => one.ranks.filter(Boolean).length > 1);
   by("bump-section").hidden = found.length < 2 || !names.length;
   if (by("bump-section").hidden) return;
@@ -244,7 +122,6 @@ function ranks() {
 
 // -------- choices
 
-const criterionOf = (s, key) => s.criteria.find((one) => one[0] === key);
 function controls(s) {
   const chips = (legend, items) => !items ? "" : `<fieldset><legend>${legend}</legend>${items}</fieldset>`;
   const button = (kind, value, text, on, extra = "", tip = "") => `<button type="button" class="${extra}" data-${kind}="${plain(value)}" aria-pressed="${on}" title="${plain(tip)}">${plain(text)}</button>`;
@@ -254,7 +131,6 @@ function controls(s) {
     chips("setting", select("setting", DATA.settings.map((one, k) => [k, `${one.title} (${many(one.runs, "run")})`]))) +
     chips("epoch chosen by", s.criteria.filter(([key]) => offered(s, state.measure, key)).map(([key, name, about, oracle]) => button("criterion", key, oracle ? `${name} (oracle)` : name, key === state.criterion, oracle ? "oracle" : "", about)).join("")) +
     chips("measure", s.measures.filter(([key]) => offered(s, key, state.criterion)).map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
-    chips("data", s.columns.map((one, c) => (one.seeds.length < LEAST ? "" : button("data", c, one.name, state.data.has(c), "", one.tip))).join("")) +
     chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]));
   const [, name, about, oracle] = criterionOf(s, state.criterion);
   by("about").textContent = `${name}${oracle ? " (oracle: it reads true labels, which nobody has in practice)" : ""}: ${about}.`;
@@ -262,15 +138,10 @@ function controls(s) {
 function draw() {
   const s = here(), active = document.activeElement, held = active && active.closest("#controls, #board thead") ? { ...active.dataset } : null;
   const oracleKey = (s.criteria.find(([key, , , oracle]) => oracle && offered(s, state.measure, key)) || [])[0];
-  const now = standing(state.criterion), oracle = oracleKey && oracleKey !== state.criterion ? { key: oracleKey, ...standing(oracleKey) } : null;
-  const oracleName = oracleKey ? criterionOf(s, oracleKey)[1] : "", lines = facts(s, now), [, name, , isOracle] = criterionOf(s, state.criterion);
-  by("headline").textContent = headline(now).replaceAll(" %", "\u00a0%");
-  by("changes").textContent = changes(now, oracle, oracleName);
-  by("held").textContent = isOracle || state.criterion === "last" ? "" : s.held;
-  const compared = lines.filter((one) => !one.row.kind).length;
+  const now = shownBy(s, state.criterion), oracle = oracleKey && oracleKey !== state.criterion ? shownBy(s, oracleKey) : null;
+  const oracleName = oracleKey ? criterionOf(s, oracleKey)[1] : "", lines = facts(s, now);
+  for (const id of ["headline", "changes", "apart", "held", "setting"]) by(id).textContent = now[id];
   by("setting").title = s.tip;
-  by("setting").textContent = `${s.title}; test ${s.measures.find(([key]) => key === state.measure)[1]} at the epoch chosen by ${name}${isOracle ? " (oracle)" : ", without labels"}; ` +
-    `${problems(now)}; ${now.places.length} of ${many(compared, "method")} have every value there.`;
   controls(s);
   table(s, now, lines);
   figures(s, now, lines, oracle, oracleName);
@@ -282,8 +153,8 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting, by: state.criterion, measure: state.measure, data: [...state.data].sort((a, b) => a - b).join("."), family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: 0, by: s.criterion, measure: s.measure, data: s.columns.flatMap((one, c) => (one.counts ? [c] : [])).join("."), family: "", prior: "", rows: "" };
+  const s = here(), parts = { setting: state.setting, by: state.criterion, measure: state.measure, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: 0, by: s.criterion, measure: s.measure, family: "", prior: "", rows: "" };
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
 function arrive() {
@@ -292,7 +163,6 @@ function arrive() {
   const s = here();
   if (offered(s, hash.get("measure"), s.criterion)) state.measure = hash.get("measure");
   if (offered(s, state.measure, hash.get("by"))) state.criterion = hash.get("by");
-  if (hash.has("data")) state.data = new Set(hash.get("data").split(".").filter(Boolean).map(Number).filter((c) => s.columns[c] && s.columns[c].seeds.length >= LEAST));
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
   const [column, way] = (hash.get("rows") || "").split(".");
@@ -300,13 +170,12 @@ function arrive() {
   draw();
 }
 function drawer(r, c) {
-  const s = here(), row = s.rows[r], cell = cellsOf(s, state.criterion)[r][c], seeds = [...cell.bySeed.keys()], values = [...cell.bySeed.values()];
-  const spread = values.length > 1 ? ` ± ${Math.sqrt(values.reduce((sum, v) => sum + (v - mean(values)) ** 2, 0) / (values.length - 1)).toFixed(2)}` : "";
+  const s = here(), row = s.rows[r], cell = shownBy(s, state.criterion).cells[r][c];
+  const value = cell.mean === null ? "no value" : `${cell.mean.toFixed(2)}${cell.spread === undefined ? "" : ` ± ${cell.spread.toFixed(2)}`} over ${many(cell.n, "seed")}`;
   by("drawer").innerHTML = `<h2 id="drawer-title">${plain(row.name)} on ${plain(s.columns[c].name)}</h2>` +
-    `<p>${values.length ? `${mean(values).toFixed(2)}${spread} over ${many(values.length, "seed")}` : "no value"}${cell.alike ? `; <span class="x">${cell.alike} of ${many(cell.runs, "run")} decide every row alike</span>` : ""}` +
-    `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p><table><thead><tr><th>seed</th><th>${plain(s.measures.find(([key]) => key === state.measure)[1])}</th></tr></thead><tbody>` +
-    seeds.map((seed) => `<tr><td>${seed}</td><td class="r">${cell.bySeed.get(seed).toFixed(2)}</td></tr>`).join("") +
-    `</tbody></table>${window.curveOf ? window.curveOf(cell.link, state.criterion) : ""}<p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p><form method="dialog"><button autofocus>Close</button></form>`;
+    `<p>${plain(measureName(s))}: ${value}${cell.alike ? `; <span class="x">${cell.alike} of ${many(cell.runs, "run")} decide every row alike</span>` : ""}` +
+    `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p>` +
+    `${window.curveOf ? window.curveOf(cell.link, state.criterion) : ""}<p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p><form method="dialog"><button autofocus>Close</button></form>`;
   by("drawer").showModal();
 }
 
@@ -315,10 +184,9 @@ document.addEventListener("click", (event) => {
   if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); drawer(...cell.dataset.cell.split(",").map(Number)); return; }
   if (event.target === by("drawer") || event.target.closest("#drawer a")) by("drawer").close();
   if (!button || !button.closest("#controls, #board")) return;
-  const { criterion, measure, data, sort } = button.dataset;
+  const { criterion, measure, sort } = button.dataset;
   if (criterion) state.criterion = criterion;
   if (measure) state.measure = measure;
-  if (data && !(state.data.has(Number(data)) && state.data.size === 1)) state.data.has(Number(data)) ? state.data.delete(Number(data)) : state.data.add(Number(data));
   if (sort) {
     const ways = Number(sort) >= 6 || sort === "3" ? ["descending", "ascending"] : ["ascending", "descending"], now = state.sort && state.sort[0] === Number(sort) ? ways.indexOf(state.sort[1]) : -1;
     state.sort = now === 1 ? null : [Number(sort), ways[now + 1]];
