@@ -44,7 +44,9 @@ def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedPro
     assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds, selected by pa; ")
     assert lines[1].split() == ["method", "digits", "breast-cancer"]
     assert [line.split()[0] for line in lines[2:4]] == ["vpu", "nnpu"]
-    (head,) = [line for line in lines if line.startswith("accuracy, selected by pa: difference to vpu over seeds, points; ")]
+    (head,) = [
+        line for line in lines if line.startswith("accuracy, selected by pa: difference to vpu over seeds, points; ")
+    ]
     assert "paired t-test" in head
     assert len([line for line in lines if line.startswith(("digits ", "breast-cancer "))]) == 2
     assert len(lines) == len(set(lines) - {""}) + lines.count("")  # no note is said twice

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -45,63 +45,32 @@ class RowSource:
     def chosen(self) -> CriterionResult:
         return self.result.criteria[self.criterion]
 
-    @property
-    def selected(self) -> bool:
-        return self.criterion == self.result.selected
-
-    @property
-    def prior_from(self) -> str:
-        return str(self.spec.prior)
-
-    @property
-    def config(self) -> str:
-        return json.dumps(self.spec.method.config, sort_keys=True)
-
-    @property
-    def versions(self) -> str:
-        return json.dumps(self.result.code.versions, sort_keys=True)
-
-    @property
-    def warnings(self) -> str:
-        return "; ".join((*self.result.warnings, *self.chosen.warnings))
-
-    @property
-    def problem(self) -> str:
-        return problem_of(self.spec)
-
-    @property
-    def settings(self) -> str:
-        return settings_of(self.spec)
-
-    @property
-    def revision(self) -> str:
-        return "" if self._environment.git_dirty else revision_of(self.result)
-
-    @property
-    def commit(self) -> str:
-        return commit_of(self._environment)
-
-    @property
-    def machine(self) -> str:
-        return machine_of(self._environment)
-
-    @property
-    def scores_digest(self) -> str:
-        scores = self._arrays.get(scores_name("test", self.chosen.snapshot or ""))
-        return "" if scores is None else digest_of(scores)
-
     @cached_property
-    def _environment(self) -> Environment:
+    def environment(self) -> Environment:
         assert self.folder is not None  # a record
         return Environment.model_validate_json((self.folder / ENVIRONMENT).read_bytes())
 
     @cached_property
-    def _arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, Any]:
         there = self.folder is not None and isfile(self.folder / SCORES)
         return read_scores(self.folder) if there and self.folder is not None else {}
 
 
-_GET = {column.name: attrgetter(column.source) for column in COLUMNS if column.source}
+#: Sources of columns that are no path.
+_MADE: Mapping[str, Callable[[Any], Any]] = {
+    "selected": lambda at: at.criterion == at.result.selected,
+    "prior_from": lambda at: str(at.spec.prior),
+    "config": lambda at: json.dumps(at.spec.method.config, sort_keys=True),
+    "versions": lambda at: json.dumps(at.result.code.versions, sort_keys=True),
+    "warnings": lambda at: "; ".join((*at.result.warnings, *at.chosen.warnings)),
+    "problem": lambda at: problem_of(at.spec),
+    "settings": lambda at: "" if at.spec.data.own is not None else settings_of(at.spec),
+    "revision": lambda at: "" if at.environment.git_dirty else revision_of(at.result),
+    "commit": lambda at: commit_of(at.environment),
+    "machine": lambda at: machine_of(at.environment),
+    "scores_digest": lambda at: digest_of(at.arrays.get(scores_name("test", at.chosen.snapshot or ""))),
+}
+_GET = {column.name: _MADE.get(column.source) or attrgetter(column.source) for column in COLUMNS if column.source}
 
 
 def rows_of(
@@ -123,7 +92,7 @@ def value_of(chosen: CriterionResult, measure: str) -> float | None:
 
 def facts_of(spec: RunSpec) -> dict[str, Any]:
     """The columns of ``to_frame`` that are known before a run is carried out."""
-    known = SimpleNamespace(spec=spec, prior_from=str(spec.prior))
+    known = SimpleNamespace(spec=spec)
     of_spec = [c.name for c in COLUMNS if FRAME in c.forms and c.source.startswith(("spec.", "prior_from"))]
     return {name: _GET[name](known) for name in of_spec}
 
@@ -135,8 +104,8 @@ def problem_of(spec: RunSpec) -> str:
 
 
 def digest_of(scores: Any) -> str:
-    """SHA-256 of scores as little-endian doubles."""
-    return hashlib.sha256(np.ascontiguousarray(scores, dtype="<f8").tobytes()).hexdigest()
+    """SHA-256 of scores as little-endian doubles; empty without scores."""
+    return "" if scores is None else hashlib.sha256(np.ascontiguousarray(scores, dtype="<f8").tobytes()).hexdigest()
 
 
 def commit_of(environment: Environment) -> str:
