@@ -38,6 +38,8 @@ _HIDDEN = "***"
 #: ``://user:password@``, up to the last ``@`` of the word, and ``?password=``.
 _PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):\S*@")
 _TOKEN = re.compile(r"(https?://)[^:/@\s]+@")
+#: A profile of Databricks with a scope of secrets: either may be a token that somebody put there.
+_PROFILE = re.compile(r"(databricks(?:-uc)?://)[^/@\s]*:[^/@\s]*")
 _QUERY = re.compile(r"([?&;][^=&;\s]*(?:pass|pwd|token|secret|key)[^=&;\s]*=)[^&;\s]*", re.IGNORECASE)
 
 
@@ -46,7 +48,10 @@ def without_password(text: str) -> str:
 
     >>> without_password("postgresql://ann:secret@host/db?sslpassword=other&mode=full")
     'postgresql://ann:***@host/db?sslpassword=***&mode=full'
+    >>> without_password("databricks://dapi0123:x")
+    'databricks://***'
     """
+    text = _PROFILE.sub(rf"\1{_HIDDEN}", text)
     text = _PASSWORD.sub(rf"\1:{_HIDDEN}@", text)
     return _QUERY.sub(rf"\1{_HIDDEN}", _TOKEN.sub(rf"\1{_HIDDEN}@", text))
 
@@ -189,9 +194,13 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
 
 def shown(value: object) -> str:
-    """``repr`` of a value that was given, on one line and never long."""
+    """``repr`` of a value that was given, on one line and never long, without passwords.
+
+    >>> shown(["mlflow=postgresql://ann:secret@host/db"])
+    "['mlflow=postgresql://ann:***@host/db']"
+    """
     try:
-        return shortened(repr(value))
+        return shortened(without_password(repr(value)))
     # a number of thousands of digits, lists in lists in lists, an object whose __repr__ fails
     except Exception:  # noqa: BLE001
         return f"a {type(value).__name__}"
