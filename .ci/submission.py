@@ -30,8 +30,12 @@ NONE = "_No response_"
 
 
 def fields(event: Path) -> dict[str, str]:
-    """The fields of an issue. Ends the program for one of another form. ``package`` may be empty: a shipped method."""
-    body = str(json.loads(event.read_text(encoding="utf-8"))["issue"]["body"]).replace("\r\n", "\n")
+    """The fields of an issue. Ends the program for one of another form, or another than the comment repeats.
+
+    ``package`` may be empty: a shipped method.
+    """
+    told = json.loads(event.read_text(encoding="utf-8"))
+    body = str(told["issue"]["body"]).replace("\r\n", "\n")
     sections = dict(re.findall(r"(?ms)^### (.+?)\n+(.*?)(?=\n+### |\Z)", body))
     found = {}
     for name, (title, form) in FIELDS.items():
@@ -43,6 +47,11 @@ def fields(event: Path) -> dict[str, str]:
         elif not re.fullmatch(form, text, re.ASCII):
             raise SystemExit(f"error: the field {title} must match {form}, got {text[:100]!r}")
         found[name] = text
+    looked_at = ["check", found["sha256"], *([found["package"]] if found["package"] else [])]
+    if str(told["comment"]["body"]).split() != looked_at:
+        raise SystemExit(
+            f"error: the comment must repeat what was looked at, {' '.join(looked_at)!r}: the issue changed"
+        )
     return found
 
 
@@ -81,7 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
     of_archive.add_argument("--comment", type=Path, required=True, help="the file to write")
     of_archive.add_argument("--sha256", help="what the issue says")
     of_archive.add_argument("--with", dest="board", help="a board: board@2026.12, or its folder")
-    of_archive.add_argument("--rerun", type=int, default=1, help="how many of the cheapest runs to carry out again")
+    of_archive.add_argument(
+        "--rerun", type=int, default=1, help="how many runs to carry out again, at least one of each method"
+    )
     of_archive.add_argument("--data-root", type=Path, help="folder of data files")
     options = parser.parse_args(arguments)
     if options.command == "check":

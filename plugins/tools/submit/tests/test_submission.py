@@ -94,7 +94,8 @@ def test_an_honest_submission_is_accepted_with_its_rank(
     event = tmp_path / "event.json"
     url = "https://github.com/user-attachments/files/123/my-upu.tar.gz"
     body = honest.with_name("my-upu.md").read_text().replace("(drop my-upu.tar.gz here)", f"[my-upu.tar.gz]({url})")
-    event.write_text(json.dumps({"issue": {"body": re.sub(r"\(NAME==VERSION.*\)", "_No response_", body)}}))
+    issue = {"body": re.sub(r"\(NAME==VERSION.*\)", "_No response_", body)}
+    event.write_text(json.dumps({"issue": issue, "comment": {"body": f"check {sha256}\n"}}))
     assert script["main"](["fields", str(event)]) == 0
     assert capsys.readouterr().out == f"archive={url}\nsha256={sha256}\npackage=\n"
 
@@ -132,6 +133,32 @@ def test_a_field_of_another_form_is_refused_before_anything_is_fetched(
     event.write_text(json.dumps({"issue": {"body": body}}))
     with pytest.raises(SystemExit, match=f"error: the field {title}"):
         script["main"](["fields", str(event)])
+
+
+@pytest.mark.parametrize("said", ["check", f"check {'0' * 64}", f"check {'0' * 64} my-method==1.0", "check x y"])
+def test_an_issue_that_was_edited_since_a_person_looked_is_refused(
+    script: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str
+) -> None:
+    url = "https://github.com/user-attachments/files/1/a.tar.gz"
+    fields = {"Archive": url, "SHA-256 of the archive": "0" * 64, "Package": "my-method==1.1"}
+    body = "\n\n".join(f"### {name}\n\n{value}" for name, value in fields.items())
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"issue": {"body": body}, "comment": {"body": said}}))
+    with pytest.raises(SystemExit, match="must repeat what was looked at"):
+        script["main"](["fields", str(event)])
+    event.write_text(json.dumps({"issue": {"body": body}, "comment": {"body": f"check {'0' * 64} my-method==1.1"}}))
+    assert script["main"](["fields", str(event)]) == 0
+    assert "package=my-method==1.1" in capsys.readouterr().out
+
+
+def test_actions_are_pinned_to_commits_and_nothing_cached_is_published() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (\S+)", path.read_text())
+        assert used
+        assert [one for one in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", one)] == []
+    release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    (setup,) = [step for step in release["jobs"]["publish"]["steps"] if "setup-uv" in step.get("uses", "")]
+    assert setup["with"]["enable-cache"] is False
 
 
 def test_form_and_workflow_have_the_fields_that_the_script_reads(script: dict[str, Any]) -> None:
@@ -300,7 +327,7 @@ def test_another_archive_than_the_issue_names_is_refused(honest: Path) -> None:
     refused(check(honest, sha256="0" * 64), "the archive has the SHA-256")
 
 
-def test_the_scores_of_another_method_are_refused_by_scores_and_by_digests(
+def test_the_scores_of_another_method_are_refused_unless_running_again_gives_them(
     honest: Path, tmp_path: Path, pubench_in: Callable[[Path], Run]
 ) -> None:
     """nnPU whose correction never acts is uPU: an honest record under another name, which a rerun repeats."""
@@ -308,6 +335,9 @@ def test_the_scores_of_another_method_are_refused_by_scores_and_by_digests(
     assert done.returncode == 0, done.stderr
     board = read_board(build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder)
     refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
+    again = check(honest, board=board)
+    assert (again.ok, len(again.again), again.resembles[0].identical) == (True, 1, True)
+    assert "a person must look: " in again.markdown()
     (tmp_path / "boards" / "2026.11-scores.tar").unlink()
     refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
 
