@@ -6,9 +6,13 @@ import csv
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
+import signal
 import statistics
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +29,7 @@ from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_report.rows import has_rows
 from pubench_report.rows.runs import read_runs
-from pubench_report.site import write
+from pubench_report.site import building, write
 from pubench_report.site.protocols import SiteProtocol
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
@@ -511,6 +515,33 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
     assert "<title>Second</title>" in text_of(index)
     assert not (tmp_path / "site" / "older.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_site_that_is_ended_leaves_nothing_beside_it_and_clears_what_a_killed_one_left(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for name in ("", "older-"):
+        (tmp_path / f".site-{name}{dead.pid}@{write._HOST}").mkdir()
+    (tmp_path / f".site-{dead.pid}@elsewhere").mkdir()
+
+    def ended(aside: Path, out: Path) -> None:
+        assert aside.is_dir()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    options = {"study": None, "by": "protocol", "measure": "accuracy", "criterion": None, "baseline": None}
+    options |= {"with_scores": False, "title": "Mine"}
+    with monkeypatch.context() as patched:
+        patched.setattr(write, "_put", ended)
+        with pytest.raises(SystemExit) as end:
+            building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
+    assert end.value.code == 128 + signal.SIGTERM
+    left = {f".site-{dead.pid}@elsewhere", f".site-older-{dead.pid}@{write._HOST}"}  # nothing newer is there
+    assert {path.name for path in tmp_path.iterdir()} == left
+    building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
+    building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
+    assert {path.name for path in tmp_path.iterdir()} == {f".site-{dead.pid}@elsewhere", "site"}
 
 
 def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

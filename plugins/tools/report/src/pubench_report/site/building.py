@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,12 +27,21 @@ def write(
 ) -> None:
     """Writes the site and says where it is."""
     asked = SiteOptions(sources_of(sources), place, study, by, measure, criterion, baseline, with_scores, title)
-    written = write_site(asked, _say)
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        written = write_site(asked, _say)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     out().print(
         f"{written.index}: {written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB",
         markup=False,
         soft_wrap=True,
     )
+
+
+def _end(number: int, frame: object) -> None:
+    """Ends the command as Ctrl-C does, so that nothing half-written stays."""
+    raise SystemExit(128 + number)
 
 
 def _say(text: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 from pubench_study.export import SUMS
 
 from pubench_core.errors import RequestError
-from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRAINING_SCORES
+from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SPEC, TRAINING_SCORES
 
 from ..report.tables import csv_text
 from ..rows.files import ROWS as BOARD_ROWS
@@ -23,6 +25,7 @@ from .sources import Collected, collect
 #: The file that says of a folder that it is a site, which may be replaced.
 MARK = ".pubench-site"
 RECORDS, ROWS = "records", "rows"
+_HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,9 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
     notes += lacking(protocols)
     for note in (*collected.notes, *notes):
         say(note)
-    aside = asked.out.with_name(f".{asked.out.name}-{os.getpid()}")
+    aside = asked.out.with_name(f".{asked.out.name}-{os.getpid()}@{_HOST}")
     try:
-        shutil.rmtree(aside, ignore_errors=True)
+        _clear(asked.out)
         aside.mkdir(parents=True)
         files = _copied(collected, aside, say, with_scores=asked.with_scores)
         records = {run_id: mine[0][1] for run_id, mine in files.items()}
@@ -104,14 +107,27 @@ def _put(aside: Path, out: Path) -> None:
     if not out.exists():
         aside.rename(out)
         return
-    older = out.with_name(f".{out.name}-older-{os.getpid()}")
-    out.rename(older)
+    older = out.with_name(f".{out.name}-older-{os.getpid()}@{_HOST}")
     try:
+        out.rename(older)
         aside.rename(out)
-    except OSError:
-        older.rename(out)
-        raise
-    shutil.rmtree(older, ignore_errors=True)
+    finally:  # a signal too
+        if not out.exists():
+            older.rename(out)
+        shutil.rmtree(older, ignore_errors=True)
+
+
+def _clear(out: Path) -> None:
+    """Removes what a dead process of this host left beside a site; an older site only if there is a newer one."""
+    name = re.compile(rf"\.{re.escape(out.name)}-(older-)?(\d+)@{re.escape(_HOST)}")
+    for path in out.parent.iterdir() if out.parent.is_dir() else ():
+        if (found := name.fullmatch(path.name)) and (not found[1] or out.exists()):
+            try:
+                os.kill(int(found[2]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(path, ignore_errors=True)
+            except PermissionError:  # another user's process
+                continue
 
 
 # -------------------------------------------------------------------- data files
@@ -124,7 +140,7 @@ def _copied(
 
     What a link points to is not published, except for results, which were read as such.
     """
-    wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
+    wanted = (RESULT, MEASURES, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
     sources = [source for source in collected.sources if source.rows]
