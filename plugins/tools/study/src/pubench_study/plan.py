@@ -8,6 +8,8 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from pubench_core.errors import Hint, RecordError, RequestError, shortened
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
@@ -92,6 +94,18 @@ class PlannedRun(Stored):
             more = {"mechanism": self.spec.mechanism.key, **more}  # type: ignore[dict-item]
         listed = ", ".join(f"{name} {value}" for name, value in more.items() if value is not None)
         return f"{self.row} on {self.data}, {listed}"
+
+
+def shown_row(row: str, method: str) -> str:
+    """Name of a run in tables: its row, with its method if the row is called as another one is. A plan is no proof.
+
+    >>> shown_row("nnpu lr=0.1", "nnpu"), shown_row("mine", "nnpu"), shown_row("upu", "nnpu")
+    ('nnpu lr=0.1', 'mine', 'nnpu (called upu)')
+    """
+    first = row.partition(" ")[0]
+    if first == method or first not in {info.key for info in registry().infos(MethodInfo)}:
+        return row
+    return f"{method} (called {row})"
 
 
 class Excluded(Stored):

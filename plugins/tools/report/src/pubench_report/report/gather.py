@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from os.path import isdir
 from pathlib import Path
 
-from pubench_study.plan import FrozenPlan, read_plan
+from pubench_study.plan import FrozenPlan, read_plan, shown_row
 from pubench_study.study_file import STUDIES, StudyFolder, folder_of, studies_in
 
 from pubench.field_names import PubenchWarning
@@ -149,7 +149,7 @@ def _planned(
     """Every run of a plan, in its order and under the names of its rows."""
     known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
     known |= {run.run_id: run for run in done}
-    return [
+    runs = [
         (
             run.row,
             known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
@@ -157,3 +157,4 @@ def _planned(
         for run in plan.runs
         if not run.is_fold
     ]
+    return [(shown_row(row, spec_of(run).method.key), run) for row, run in runs]

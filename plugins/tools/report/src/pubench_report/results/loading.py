@@ -14,7 +14,7 @@ from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.record import read_failure
 from pubench_core.records.store import RecordStore, failures_in
 
-from ..grouping import FailedRun, but_for_seed
+from ..grouping import FailedRun, but_for_seed, spec_of
 from .runs import Results
 
 
@@ -92,7 +92,7 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
 
 def _of_study(folder: Path, name: str) -> Results:
     """The runs of a study that have records, and the latest failure of those that have none."""
-    from pubench_study.plan import read_plan
+    from pubench_study.plan import read_plan, shown_row
     from pubench_study.study_file import folder_of
 
     with in_words():
@@ -111,10 +111,12 @@ def _of_study(folder: Path, name: str) -> Results:
             continue
         failed = [found for path in failures.get(planned.run_id, ()) if (found := read_failure(path)) is not None]
         if record is not None:
-            runs.append(RunResult(record.result, record.folder, reused=True))
+            spec = planned.spec  # its criterion, whatever the run that is stored was asked for
+            view = record.result.viewed(spec.selection.criterion, spec.decision.rule)
+            runs.append(RunResult(view, record.folder, reused=True))
         elif failed:
             runs.append(FailedRun(planned.row, planned.run_id, planned.spec, failed[-1].cause, failed[-1].reason))
         else:
             continue
-        names.append(planned.row)
+        names.append(shown_row(planned.row, spec_of(runs[-1]).method.key))
     return Results(runs, names)
