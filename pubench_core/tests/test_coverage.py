@@ -20,9 +20,8 @@ from pubench_core.engine.plan import Plan
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
 from pubench_core.metric import MetricPlugin, MetricValue, MetricView
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.records import store as records
-from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, SCORES, TRACE, read_scores
-from pubench_core.records.record import Record, read_record
+from pubench_core.records.files import MEASURES, MODEL, RESULT, SCORES, TRACE, predictions_in, read_scores
+from pubench_core.records.record import Record, read_record, read_result
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Code
@@ -159,15 +158,24 @@ def test_force_runs_again_what_is_covered(ask: Ask) -> None:
     assert len(superseded(ask())) == 1
 
 
-def test_another_criterion_names_the_result_without_training(ask: Ask, no_training: Callable[[], None]) -> None:
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_another_criterion_or_decision_is_a_view_that_leaves_the_record_as_it_is(
+    ask: Ask, no_training: Callable[[], None]
+) -> None:
     first, _ = carried_out(ask(of=NNPU))
+    before = content_of(first.folder)
     no_training()
     for criterion in ("f1", "last", "oa", "pa"):
         again, _ = carried_out(ask(f"selection.criterion={criterion}", of=NNPU))
         assert (again.reused, again.result.selected) == (True, criterion)
         assert again.result.chosen == first.result.criteria[criterion]
         assert again.result.model_copy(update={"selected": "pa"}) == first.result
-        assert read_record(first.folder).result == again.result
+    again, _ = carried_out(ask("decision.rule=prior", of=NNPU))
+    assert (again.reused, again.result.decision) == (True, "prior")
+    assert content_of(first.folder) == before
     assert superseded(ask(of=NNPU)) == []
 
 
@@ -197,6 +205,7 @@ def test_missing_metrics_are_measured_from_the_stored_scores(
     assert again.result.metrics == everything.result.metrics
     assert again.result.criteria == everything.result.criteria
     assert read_record(first.folder).result == again.result
+    assert read_result(first.folder).result == first.result
     assert carried_out(ask(of=request))[0].result == again.result
 
 
@@ -295,11 +304,26 @@ def test_a_metric_that_was_uninstalled_keeps_its_stored_values(ask: Ask, no_trai
 def test_answering_and_storing_are_apart(ask: Ask) -> None:
     carried_out(ask("evaluation.metrics=[accuracy]"))
     plan, record = ask(), record_of(ask())
-    text = (record.folder / RESULT).read_text()
+    before = content_of(record.folder)
     found = answer(plan, record)
     assert set(found.metrics) > set(record.result.metrics)
-    assert (record.folder / RESULT).read_text() == text
+    assert content_of(record.folder) == before
     assert answer(ask("evaluation.metrics=[accuracy]"), record) is record.result
+
+
+def test_measures_that_were_derived_later_are_a_cache(ask: Ask, no_training: Callable[[], None]) -> None:
+    """One of another record, or damaged, is not read, and the next request derives it again."""
+    first, _ = carried_out(ask("evaluation.metrics=[accuracy]"))
+    before, path = content_of(first.folder), first.folder / MEASURES
+    no_training()
+    both = carried_out(ask())[0].result
+    assert content_of(first.folder) == {**before, MEASURES: path.read_bytes()}
+    text = path.read_text()
+    for changed in (text[:50], text.replace('"of":"', '"of":"0'), text.replace('"last"', '"lost"')):
+        path.write_text(changed)
+        assert read_record(first.folder).result == first.result
+        assert carried_out(ask())[0].result == both
+        assert path.read_text() == text
 
 
 # ---------------------------------------------------------------- what is missing
@@ -564,7 +588,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def refuse(*arguments: Any, **options: Any) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(records, "replace_text", refuse)
+        monkeypatch.setattr("pubench_core.records.later.replace_text", refuse)
         monkeypatch.setattr("pubench_core.engine.publish.replace_text", refuse)
         monkeypatch.setattr(RecordStore, "check_writable", refuse)
         monkeypatch.setattr(RecordStore, "write", refuse)
@@ -597,8 +621,8 @@ def test_what_is_measured_from_it_is_shown_and_said_not_to_be_stored(
 # ---------------------------------------------------------------- a user's table
 
 
-def predictions(folder: Path) -> list[float]:
-    lines = (folder / PREDICTIONS).read_text().splitlines()[1:]
+def predictions(folder: Path, criterion: str = "pa") -> list[float]:
+    lines = predictions_in(folder, criterion).read_text().splitlines()[1:]
     return [float(line.split(",")[1]) for line in lines]
 
 
@@ -608,12 +632,13 @@ def test_a_users_tables_predictions_are_those_of_the_selected_criterion(
     first, _ = carried_out(ask(of=request_of(table)))
     snapshots = {name: criterion.snapshot for name, criterion in first.result.criteria.items()}
     assert len(set(snapshots.values())) > 1
-    arrays = read_scores(first.folder)
+    arrays, before = read_scores(first.folder), content_of(first.folder)
     no_training()
     for name in (*snapshots, "pa"):
         again, _ = carried_out(ask(f"selection.criterion={name}", of=request_of(table)))
+        assert content_of(first.folder).items() >= before.items()
         assert again.reused
-        assert predictions(again.folder) == arrays[scores_name("unlabeled", snapshots[name])].tolist()
+        assert predictions(again.folder, name) == arrays[scores_name("unlabeled", snapshots[name])].tolist()
 
 
 def test_without_scores_the_predictions_of_another_criterion_are_missing(ask: Ask, table: Path) -> None:

@@ -357,33 +357,6 @@ def test_a_run_that_did_not_finish_is_located_to_say_why_it_has_no_record(store:
     assert folder_of_run(store.root, RUN) == store.folder(RUN)
 
 
-# ---------------------------------------------------------------- saying more of a run
-
-
-def test_an_updated_record_says_more_in_the_same_folder(store: RecordStore) -> None:
-    finish(store)
-    (store.folder(RUN) / "trace.csv").write_text("epoch\n1\n")
-    record = store.find(RUN)
-    assert record is not None
-    more = record.result.model_copy(update={"selected": "last"})
-    assert store.update(record, more).result == more
-    assert found(store) == more
-    assert visible(store) == [RUN, f"{RUN}/{RESULT}", f"{RUN}/trace.csv"]
-
-
-def test_an_update_that_cannot_be_written_leaves_the_record_as_it_was(
-    store: RecordStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    finish(store)
-    record = store.find(RUN)
-    assert record is not None
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(RecordError, match="No space left on device"):
-        store.update(record, record.result.model_copy(update={"selected": "last"}))
-    assert found(store) == result()
-    assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
-
-
 # ---------------------------------------------------------------- failures, files
 
 

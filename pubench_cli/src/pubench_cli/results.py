@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.files import PREDICTIONS
+from pubench_core.records.files import predictions_in
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
@@ -50,8 +50,8 @@ def print_result(
         granted = "the test part's share of positives" if result.spec.prior == TEST else "the true labels"
         console.print(f"oracle: this method was granted {granted}", style="yellow")
     more()
-    if folder is not None and (folder / PREDICTIONS).exists():
-        console.print(f"scores and ranks: {folder / PREDICTIONS}", markup=False, soft_wrap=True)
+    if folder is not None and (path := predictions_in(folder, result.selected)).exists():
+        console.print(f"scores and ranks: {path}", markup=False, soft_wrap=True)
     record = f"record: {folder}" if folder is not None else "record: none could be written"
     console.print(record, markup=False, soft_wrap=True)  # a path is one line, to be copied as one
 

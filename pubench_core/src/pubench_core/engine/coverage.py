@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,9 +13,10 @@ from ..data.store import digest_now, located
 from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Knowledge, Measurer
 from ..records.files import Arrays
+from ..records.later import updated
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
-from ..records.scores import Measures, arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
+from ..records.scores import Decided, arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
 from ..records.store import RecordStore
 from ..results import Code, Result
 from .plan import Plan, model_writer
@@ -59,7 +60,7 @@ def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda te
     say(Notice(f"stored result of {result.finished_at}: same run, same code{rounding}", Hint("run again")))
     if result is not found.record.result:
         try:
-            publish_answer(store, found.record, result)
+            publish_answer(found.record, result)
         except RecordError as error:  # only the owner may change the folder; the answer does not depend on that
             say(f"measured from stored scores and not stored: {error}")
     return Record(found.record.folder, result)
@@ -136,45 +137,65 @@ def requirements_of(plan: Plan) -> Requirements:
 
 
 def answer(plan: Plan, record: Record) -> Result:
-    """The record's result for the plan: under its criterion, with metrics that were not measured yet.
+    """View of a record that a plan asks for: under its criterion, with metrics that were not measured yet.
 
-    Nothing is trained: what is new is measured from the stored scores.
+    Nothing is trained, and the record stays as it is: what is new is measured from the stored scores.
     """
     result, names = record.result, unmeasured(requirements_of(plan), record.result)
-    shown = {"selected": plan.spec.selection.criterion, "decision": plan.spec.decision.rule}
+    view = (plan.spec.selection.criterion, plan.spec.decision.rule)
     undecided = lacks_thresholds(record)
     if not names and not undecided:
-        same = all(getattr(result, name) == value for name, value in shown.items())
-        return result if same else result.model_copy(update=shown)
+        return result.viewed(*view)
     if undecided:  # every metric tells by being measured whether it reads a decision
         names = list(dict.fromkeys([*(name for name in result.metrics if name in plan.metrics), *names]))
-    arrays, measurer = arrays_of(record.folder), Measurer(plan.metrics)
-    knowledge, data = knowledge_in(arrays, result), result.data
-    scores = {name: scores_of(arrays, criterion.snapshot) for name, criterion in result.criteria.items()}
-    measured = {name: measures_of(scores[name], knowledge, names, measurer) for name in result.criteria}
-    criteria = {}
-    for name, criterion in result.criteria.items():
-        threshold = criterion.threshold
-        if undecided and criterion.snapshot:
-            threshold = threshold_in(arrays, criterion.snapshot, data, result.spec)
-        at_prior = measures_at(threshold, scores[name], knowledge, names, measurer)
-        update = {
-            "measures": _updated(criterion.measures, measured[name], names),
-            "threshold": threshold,
-            "at_prior": _updated(criterion.at_prior, at_prior, names),
-        }
-        criteria[name] = criterion.model_copy(update=update)
+    measurer = Measurer(plan.metrics)
+    found = recomputed(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
+    criteria = {
+        name: criterion.model_copy(
+            update={
+                "measures": updated(criterion.measures, found[name].measures, names),
+                "threshold": found[name].threshold,
+                "at_prior": updated(criterion.at_prior, found[name].at_prior, names),
+            }
+        )
+        if name in found
+        else criterion
+        for name, criterion in result.criteria.items()
+    }
     parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
     failures = {measures[name].undefined for measures in parts for name in names if name in measures}
     warnings = [line for line in result.warnings if line not in failures]
     return result.model_copy(
         update={
-            **shown,
             "criteria": criteria,
             "metrics": {**result.metrics, **{name: plan.metrics[name].code for name in names}},
             "warnings": tuple(dict.fromkeys([*warnings, *measurer.failed.values()])),
         }
-    )
+    ).viewed(*view)
+
+
+def recomputed(
+    result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer, *, thresholds: bool = False
+) -> dict[str, Decided]:
+    """Criterion -> what the stored scores of its state give. ``arrays``: with those of the training part, if stored.
+
+    The threshold is that of the result if the scores of U are not stored; ``thresholds``: also of an older record that
+    has none.
+    """
+    knowledge = knowledge_in(arrays, result)
+    chosen = {name: one for name, one in result.criteria.items() if one.snapshot}
+    scores = {state: scores_of(arrays, state) for state in {one.snapshot for one in chosen.values()}}
+    # all of them first, which tells what reads a decision
+    at_zero = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
+    found = {}
+    for name, one in chosen.items():
+        threshold = one.threshold
+        if thresholds or threshold is not None:
+            derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
+            threshold = threshold if derived is None else derived
+        at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
+        found[name] = Decided(at_zero[one.snapshot], threshold, at_prior)
+    return found
 
 
 def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
@@ -185,10 +206,3 @@ def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
     held_out = len(Part(arrays["validation_rows"], arrays["validation_labeled"]).unlabeled(scheme))
     total = (train.unlabeled or 0) + (0 if result.folds else held_out)
     return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, unlabeled_total=total, prior_interval=interval)
-
-
-def _updated(old: Measures, new: Measures, names: Collection[str]) -> Measures:
-    """``old`` with the measures of ``names`` as they are in ``new``."""
-    kept = {part: {name: one for name, one in found.items() if name not in names} for part, found in old.items()}
-    both = {part: {**kept.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
-    return {part: measures for part, measures in both.items() if measures}

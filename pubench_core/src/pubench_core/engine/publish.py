@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
+    MEASURES,
     MODEL,
     PREDICTIONS,
     RESULT,
@@ -21,6 +22,7 @@ from ..records.files import (
     TRACE,
     TRAINING_SCORES,
     ids_in,
+    predictions_by,
     read_scores,
     replace_text,
     result_text,
@@ -30,7 +32,8 @@ from ..records.files import (
     write_rows,
     write_yaml,
 )
-from ..records.record import Record
+from ..records.later import write_later
+from ..records.record import Record, read_result
 from ..records.scores import scores_name
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
@@ -84,23 +87,25 @@ def _fill(folder: Path, done: Finished) -> Result:
     return result
 
 
-def publish_answer(store: RecordStore, record: Record, result: Result) -> Record:
-    """Stores what an answer says beyond its record: measures derived from its scores, another chosen criterion.
+def publish_answer(record: Record, result: Result) -> None:
+    """Keeps what a view of a record has besides it: measures derived from its scores, and predictions by another
+    criterion. The files that the run wrote stay as they are.
 
-    Raises RecordError if it cannot be written; the record is then as it was, and the result can be shown all the same.
+    Raises RecordError if it cannot be written; the view can be shown all the same.
     """
-    if (record.folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
-        arrays, text = read_scores(record.folder), io.StringIO()
-        scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
-        threshold = result.chosen.threshold
-        try:
-            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder), threshold)
-            replace_text(record.folder / PREDICTIONS, text.getvalue())
-        except OSError as error:
-            raise RecordError(
-                f"{record.folder / PREDICTIONS} could not be written: {error.strerror or error}"
-            ) from error
-    return store.update(record, result)
+    folder, view = record.folder, result.viewed(record.result.selected, record.result.decision)
+    path = folder / MEASURES
+    try:
+        if view != record.result:
+            write_later(folder, read_result(folder).result, view)
+        path = folder / predictions_by(result.selected)
+        if (folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
+            arrays, text = read_scores(folder), io.StringIO()
+            scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
+            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(folder), result.chosen.threshold)
+            replace_text(path, text.getvalue())
+    except OSError as error:
+        raise RecordError(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:

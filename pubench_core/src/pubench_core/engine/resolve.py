@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from ..errors import RequestError, shown
 from ..plugins.info import BackboneInfo, Info
 from ..plugins.registry import Registry, load, provided
+from ..results import Result
 from ..specs import RunSpec, is_one_sample
 from ..specs.run import UNKNOWN, run_id
 from .criteria import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
@@ -26,6 +27,18 @@ from .layers import Layer, Request
 from .plan import BackboneChoice, Plan, model_writer
 from .resolve_data import choose_data
 from .resolve_method import choose_method, choose_prior, refuse_missing_truth
+
+
+def stored_spec(result: Result, registry: Registry) -> tuple[dict[str, Any], list[str]]:
+    """Spec of a stored result, to be resolved here, and its metrics that are not installed: they are left out.
+
+    Metrics that were measured later are named as well. None of them decides a score.
+    """
+    spec = result.spec.model_dump(mode="json")
+    measured = dict.fromkeys((*result.spec.evaluation.metrics, *result.metrics))
+    installed = Installed.of(registry, measured).usable
+    spec["evaluation"]["metrics"] = [name for name in measured if name in installed]
+    return spec, [name for name in measured if name not in installed]
 
 
 def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:

@@ -34,6 +34,8 @@ TRAINING_SCORES = "training-scores.npz"
 #: A picture per generator of images.
 SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
+#: Measures that were derived from the scores after the run: a cache, which may be deleted.
+MEASURES = "measures.json"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"
 
@@ -46,6 +48,17 @@ def state_model(state: str) -> str:
 def fold_model(number: int | str) -> str:
     """File of a joint record: the model of one fold, from 1, in the epoch that was chosen for all; ``*``: of any."""
     return f"model-fold-{number}.safetensors"
+
+
+def predictions_by(criterion: str) -> str:
+    """File of the predictions of another criterion than the record's own, derived from its scores."""
+    return f"predictions-{criterion}.csv"
+
+
+def predictions_in(folder: Path, criterion: str) -> Path:
+    """File of a record's predictions by a criterion: of its own, and of those that chose the same epoch, the run's."""
+    other = folder / predictions_by(criterion)
+    return other if other.exists() else folder / PREDICTIONS
 
 
 #: Folder of failure records in a folder of records.

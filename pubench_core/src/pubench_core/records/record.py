@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ..errors import Hint, RecordError, RequestError, shortened
 from ..results import RECORD_VERSION, Failure, Result
 from .files import FAILURE, RESULT, read_small
+from .later import with_later
 
 
 class OtherFormat(RecordError):
@@ -42,10 +43,16 @@ class Records:
 
 
 def read_record(folder: Path) -> Record:
-    """The record in a folder.
+    """The record in a folder, with the measures that were derived from its scores since.
 
     Raises FileNotFoundError if there is none, OtherFormat if another version wrote it, RecordError if it is damaged.
     """
+    record = read_result(folder)
+    return Record(folder, with_later(folder, record.result))
+
+
+def read_result(folder: Path) -> Record:
+    """The record in a folder as its run left it, without measures that were derived later. Raises as read_record."""
     path = folder / RESULT
     try:
         text = read_small(path)

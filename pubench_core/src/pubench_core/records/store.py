@@ -19,8 +19,8 @@ from os.path import isdir, isfile  # False where a folder may not be entered; pa
 from pathlib import Path
 
 from ..errors import Hint, RecordError, RequestError, RunTaken
-from ..results import Failure, Result
-from .files import FAILED, FAILURE, RESULT, replace_text, result_text, sync, write_json
+from ..results import Failure
+from .files import FAILED, FAILURE, RESULT, sync, write_json
 from .record import Record, Records, read_record
 from .staging import Incoming, abandoned, of_this_host, ours, owner, run_of
 
@@ -135,17 +135,6 @@ class RecordStore:
                     yield error
                 else:
                     yield record
-
-    def update(self, record: Record, result: Result) -> Record:
-        """The record with a result that says more of the same run (measures derived later, another chosen criterion).
-
-        Raises RecordError if it cannot be written; the older one is then still there.
-        """
-        try:
-            replace_text(record.folder / RESULT, result_text(result))
-        except OSError as error:
-            raise RecordError(f"{record.folder / RESULT} could not be written: {error.strerror or error}") from error
-        return Record(record.folder, result)
 
     # ---------------------------------------------------------------- claiming and writing
 

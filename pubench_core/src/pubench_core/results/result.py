@@ -298,6 +298,12 @@ class Result(_Compact):
         """State that the selected criterion chose."""
         return self.criteria[self.selected]
 
+    def viewed(self, criterion: str, decision: DecisionRule) -> Result:
+        """The same result, named by another criterion, with another decision first. Nothing else differs."""
+        if criterion not in self.criteria or (self.selected, self.decision) == (criterion, decision):
+            return self
+        return self.model_copy(update={"selected": criterion, "decision": decision})
+
     @property
     def model_is_mean(self) -> bool:
         """Whether new rows have the mean score of the models of all folds."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pubench_core.metric import FloatArray
-from pubench_core.records.files import PREDICTIONS, SCORES, Arrays, read_scores
+from pubench_core.records.files import SCORES, Arrays, predictions_in, read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 from pubench_core.specs import is_one_sample, unlabeled_prior
@@ -108,7 +108,7 @@ def predictions(run: RunResult) -> DataFrame:
     """
     import pandas as pd
 
-    path = run.folder / PREDICTIONS
+    path = predictions_in(run.folder, run.result.selected)
     if not path.exists():
         raise ValueError(f"run {run.run_id} has no predictions; only runs on user tables (pubench.data) keep them")
     numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}

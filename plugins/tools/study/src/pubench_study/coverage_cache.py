@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from pubench_core.records.files import RESULT, SCORES, replace_text
+from pubench_core.records.files import MEASURES, RESULT, SCORES, replace_text
 from pubench_core.results.result import Stored
 
 
@@ -38,14 +38,17 @@ def stamp_of(folder: Path) -> str:
     """Changes whenever a record's result, its scores or the list of its files do; empty if there is no record."""
     place = str(folder)
     try:
-        return " ".join([_state(f"{place}/{RESULT}"), _scores_of(place), ",".join(sorted(os.listdir(place)))])
+        listed = ",".join(sorted(os.listdir(place)))
+        return " ".join(
+            [_state(f"{place}/{RESULT}"), *(_optional(f"{place}/{name}") for name in (SCORES, MEASURES)), listed]
+        )
     except OSError:
         return ""
 
 
-def _scores_of(place: str) -> str:
+def _optional(path: str) -> str:
     try:
-        return _state(f"{place}/{SCORES}")
+        return _state(path)
     except OSError:
         return ""
 

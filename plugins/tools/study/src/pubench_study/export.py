@@ -20,6 +20,7 @@ from pubench_core.plugins.registry import provided
 from pubench_core.records.files import (
     ENVIRONMENT,
     FAILURE,
+    MEASURES,
     MODEL,
     PREDICTIONS,
     RESULT,
@@ -29,6 +30,7 @@ from pubench_core.records.files import (
     SPEC,
     TRACE,
     TRAINING_SCORES,
+    fold_model,
     read_scores,
     refuse_no_file,
 )
@@ -42,7 +44,7 @@ SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.
 LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
 #: Files of a record or a failure; others that somebody put there are left out.
-KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE}
+KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE, MEASURES}
 
 
 #: The frame of all records of a folder, which pubench-report writes.
@@ -152,7 +154,7 @@ def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, 
 
 
 def _is_known(path: Path) -> bool:
-    return path.name in KNOWN or path.match(SAMPLES_PICTURE.format("*"))
+    return path.name in KNOWN or _is_large(path)
 
 
 def _regular(path: Path) -> Path:
@@ -170,7 +172,7 @@ def _folder(path: Path) -> Path:
 
 
 def _is_large(path: Path) -> bool:
-    return path.name in LARGE or path.match(SAMPLES_PICTURE.format("*"))
+    return path.name in LARGE or any(map(path.match, (SAMPLES_PICTURE.format("*"), fold_model("*"))))
 
 
 def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:

@@ -156,9 +156,7 @@ def state_of(
         elif missing := list(lacks(asked, record)):
             why = f"the stored record has {', '.join(missing)}"
         else:
-            shown = (run.spec.selection.criterion, run.spec.decision.rule)
-            todo = unmeasured(asked, record.result) or (record.result.selected, record.result.decision) != shown
-            todo = todo or lacks_thresholds(record)
+            todo = unmeasured(asked, record.result) or lacks_thresholds(record)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     same = [
         failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)

@@ -18,7 +18,7 @@ from pubench_study.measure_names import metric_and_rule
 from pubench_core.errors import RecordError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import RESULT, replace_bytes
+from pubench_core.records.files import MEASURES, RESULT, replace_bytes
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Result
@@ -99,9 +99,9 @@ def _stamp(folders: Iterable[Path]) -> str:
     found = []
     for folder in folders:
         try:
-            with (folder / RESULT).open("rb") as stream:
-                found.append([folder.name, hashlib.file_digest(stream, "sha256").hexdigest()])
-        except OSError:  # no record
+            found.append([folder.name, hashlib.sha256((folder / RESULT).read_bytes()).hexdigest()])
+            found[-1].append(hashlib.sha256((folder / MEASURES).read_bytes()).hexdigest())
+        except OSError:  # no record, or nothing derived later
             continue
     return short_hash(sorted(found))
 

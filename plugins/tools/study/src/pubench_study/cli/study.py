@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pubench_cli.columns import PrintedColumn, print_table
-from pubench_cli.console import out
+from pubench_cli.console import err, out
 from pubench_cli.few_labels import LOST, is_few
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
@@ -398,6 +398,9 @@ def export_study(request: StudyRequest, target: Path | None, *, with_scores: boo
     store = RecordStore(folder.results)
     done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
     records = [record for record in done if record is not None]
+    for state in found.states:
+        if state.unreadable:
+            err().print(f"left out: {state.why}", markup=False, soft_wrap=True)
     packed = export(folder, plan, records, path, with_scores=with_scores)
     if as_json:
         print_json({"archive": str(path), "records": packed.records, "files": packed.files, "sha256": packed.sha256})
