@@ -127,15 +127,24 @@ def test_numbers_of_its_own_are_no_rows_of_a_data_set(tmp_path: Path) -> None:
     assert list(carried(tmp_path.iterdir(), {"digits": load_digits().data[:ROWS]})) == []
 
 
-def test_accuracies_above_the_oracle_s_are_named() -> None:
+def test_measures_above_the_oracle_s_are_named() -> None:
+    def run(name: str, split: str, rows: int = 1000, *, oracle: bool = False, **values: float) -> ScoredRun:
+        return ScoredRun(name, name, split, {k.replace("_", "-"): v for k, v in values.items()}, rows, 500, oracle)
+
     runs = [
-        ScoredRun("0", "pn", "a", 0.90, 1000, True),
-        ScoredRun("1", "good", "a", 0.92, 1000, False),  # two standard errors above
-        ScoredRun("2", "too-good", "a", 0.97, 1000, False),
-        ScoredRun("3", "elsewhere", "b", 0.99, 1000, False),
-        ScoredRun("4", "perfect", "b", 1.0, 500, False),
+        run("pn", "a", accuracy=0.90, accuracy_at_prior=0.91, auc=0.95, oracle=True),
+        run("good", "a", accuracy=0.92, accuracy_at_prior=0.92, auc=0.96),  # two standard errors above
+        run("too-good", "a", accuracy=0.97),
+        run("too-good-at-prior", "a", accuracy=0.8, accuracy_at_prior=0.97),
+        run("order-alone", "a", accuracy=0.8, accuracy_at_prior=0.9, auc=0.99),
+        run("elsewhere", "b", accuracy=0.99),
+        run("perfect", "b", 500, accuracy=1.0),
     ]
     assert {run.name: why for run, why in too_good(runs)} == {
         "too-good": "its test accuracy of 0.9700 is above the oracle's 0.9000 on the same 1,000 rows",
+        "too-good-at-prior": (
+            "its test accuracy-at-prior of 0.9700 is above the oracle's 0.9100 on the same 1,000 rows"
+        ),
+        "order-alone": "its test auc of 0.9900 is above the oracle's 0.9500 on the same 1,000 rows",
         "perfect": "its test accuracy is 1 on 500 rows",
     }

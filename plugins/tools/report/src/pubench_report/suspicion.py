@@ -1,4 +1,4 @@
-"""Test accuracies that a method can hardly have come by: perfect ones, and those above the oracle's on the same split.
+"""Test measures that a method can hardly have come by: perfect ones, and those above the oracle's on the same split.
 
 A method that carries the data reaches both. They are no proof: a small or easy test part gives them to honest ones.
 """
@@ -6,37 +6,55 @@ A method that carries the data reaches both. They are no proof: a small or easy 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pubench_core.results import Result
+from pubench_core.results import Result, at_prior_name
 
-#: Standard errors of the difference of two accuracies by which one must be higher than the other.
+#: Measures that can head a result: both decisions, and the order.
+MEASURES = ("accuracy", at_prior_name("accuracy"), "auc")
+#: Standard errors of the difference of two measures by which one must be higher than the other.
 STANDARD_ERRORS = 3.0
 #: Runs that are named below a table.
 FEW = 5
 
 
 class ScoredRun(NamedTuple):
-    """Test accuracy of a run; ``name``: in words; ``split``: what decides the test rows and their labels."""
+    """Test measures of a run, by both decisions and by the order alone; ``name``: in words.
+
+    ``split``: what decides the test rows and their labels. ``positive``: positive ones among the ``rows``.
+    """
 
     run_id: str
     name: str
     split: str
-    accuracy: float
+    values: Mapping[str, float]
     rows: int
+    positive: int
     oracle: bool
 
     @classmethod
     def of(cls, result: Result) -> ScoredRun | None:
         """Scores of a run; None without true labels."""
-        accuracy = result.test.get("accuracy") if result.selected in result.criteria else None
+        measured = result.test if result.selected in result.criteria else {}
+        values = {name: value for name in MEASURES if (value := measured.get(name)) is not None}
         test, spec = getattr(result.data, "test", None), result.spec  # a file of rows does not say how many rows
-        if accuracy is None or test is None:
+        if not values or test is None:
             return None
         split = f"{spec.seed} {spec.data.model_dump_json(exclude={'scheme', 'total'})}"
         name = f"{spec.method.key} on {spec.data.key}, seed {spec.seed}"
-        return cls(result.run_id, name, split, accuracy, test.rows, result.oracle)
+        return cls(result.run_id, name, split, values, test.rows, test.positive or 0, result.oracle)
+
+    def variance(self, measure: str) -> float:
+        """Of one measure, as if of independent rows: binomial, and of an AUC by Hanley and McNeil (1982)."""
+        value, negative = self.values[measure], self.rows - self.positive
+        if measure != "auc":
+            return value * (1 - value) / self.rows
+        if not self.positive or not negative:
+            return math.inf
+        q1, q2, square = value / (2 - value), 2 * value**2 / (1 + value), value**2
+        sums = value * (1 - value) + (self.positive - 1) * (q1 - square) + (negative - 1) * (q2 - square)
+        return sums / (self.positive * negative)
 
 
 def lines_on(results: Iterable[Result]) -> list[str]:
@@ -46,27 +64,33 @@ def lines_on(results: Iterable[Result]) -> list[str]:
 
 
 def too_good(runs: Iterable[ScoredRun]) -> Iterator[tuple[ScoredRun, str]]:
-    """Runs, and why their test accuracy is to be looked at; oracles are not.
+    """Runs, and why a test measure of theirs is to be looked at; oracles are not.
 
     An oracle on the same test rows is compared if there is one among the runs.
     """
     kept = list(runs)
-    oracles: dict[str, float] = {}
+    oracles: dict[tuple[str, str], ScoredRun] = {}
     for run in kept:
-        if run.oracle:
-            oracles[run.split] = max(run.accuracy, oracles.get(run.split, 0.0))
+        for measure, value in run.values.items() if run.oracle else ():
+            best = oracles.setdefault((run.split, measure), run)
+            oracles[run.split, measure] = run if value > best.values[measure] else best
     for run in kept:
-        oracle = oracles.get(run.split)
-        if run.oracle:
+        if not run.oracle and (why := _why(run, oracles)):
+            yield run, why
+
+
+def _why(run: ScoredRun, oracles: Mapping[tuple[str, str], ScoredRun]) -> str:
+    """Why the first of its measures is too good; empty if none is."""
+    for measure, value in run.values.items():
+        oracle = oracles.get((run.split, measure))
+        if value >= 1:
+            return f"its test {measure} is 1 on {run.rows:,} rows"
+        if oracle is None:
             continue
-        if run.accuracy >= 1:
-            yield run, f"its test accuracy is 1 on {run.rows:,} rows"
-        elif oracle is not None:
-            # as if of independent rows
-            error = math.sqrt((run.accuracy * (1 - run.accuracy) + oracle * (1 - oracle)) / run.rows)
-            if run.accuracy - oracle > STANDARD_ERRORS * error:
-                yield (
-                    run,
-                    f"its test accuracy of {run.accuracy:.4f} is above the oracle's {oracle:.4f} on the same "
-                    f"{run.rows:,} rows",
-                )
+        error = math.sqrt(run.variance(measure) + oracle.variance(measure))
+        if value - oracle.values[measure] > STANDARD_ERRORS * error:
+            return (
+                f"its test {measure} of {value:.4f} is above the oracle's {oracle.values[measure]:.4f} on the same "
+                f"{run.rows:,} rows"
+            )
+    return ""
