@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import re
 import shutil
 from collections.abc import Callable
@@ -17,7 +19,7 @@ import pytest
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_verify.derived import plan_here
 from pubench_verify.difference import differences
-from pubench_verify.rerun import SIGNIFICANT, one_sided
+from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
 from pubench_verify.result import Again
 
 import pubench
@@ -211,11 +213,13 @@ def test_a_criterion_with_the_state_that_another_chose_is_found(copied: Callable
 
 
 def test_records_that_are_better_than_their_reruns_every_time_are_a_problem() -> None:
-    again = [Again(str(n), False, 0.015, 1.0, recorded_better=True) for n in range(12)]
+    again = [Again(str(n), False, 0.015, 1.0, recorded_better={"accuracy": True}) for n in range(12)]
     words, chance = one_sided(again) or ("", 1.0)
     assert words == "12 of 12 records have a higher test accuracy than their rerun (p = 0.00049)"
     assert chance < SIGNIFICANT
-    assert (one_sided([*again[:6], *(replace(one, recorded_better=False) for one in again[6:])]) or ("", 0))[1] == 1
+    worse = {"accuracy": False, "auc": True}
+    half = one_sided([*again[:6], *(replace(one, recorded_better=worse) for one in again[6:])])
+    assert half == ("6 of 6 records have a higher test auc than their rerun (p = 0.031)", pytest.approx(2 / 2**6))
     assert one_sided([Again("a", True, 0, 1.0)]) is None
 
 
@@ -418,6 +422,79 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     assert missing == f"{tmp_path / 'own.csv'} is not here (a relative path counts from the current folder)"
 
 
+@pytest.mark.parametrize("gone", ["gone.csv", "/dev/zero", "pipe", "/proc/self/environ", "."])
+def test_a_table_that_is_not_here_hides_no_forged_measure(tmp_path: Path, gone: str) -> None:
+    """Neither is a file read that only a stranger's spec names."""
+    x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
+    truth = x.sum(axis=1) > 0
+    rows = np.column_stack([x, truth, truth & (np.arange(200) % 2 == 1)])
+    np.savetxt(tmp_path / "own.csv", rows, "%g", ",", header="x,y,truth,labeled", comments="")
+    own = pubench.data(tmp_path / "own.csv", "labeled", truth="truth")
+    folder = pubench.run(UPU, own, prior=0.5, results=tmp_path / "results", **SHORT).folder
+    os.mkfifo(tmp_path / "pipe")
+    path = str(tmp_path / gone)  # an absolute one stays as it is
+    for name in ("result.json", "spec.yaml"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace(str(tmp_path / "own.csv"), path))
+    found = pubench.verify(folder.parent)
+    assert (found.problems, found.carried_out, found.without_scores) == ((), 0, 0)
+    (why,) = found.unchecked.values()
+    assert path in why
+    edit(folder, put(ACCURACY, 0.9987))
+    edit(folder, lambda content: content["criteria"]["pa"]["measures"]["test"]["f1"].update(value=0.9987))
+    assert [text.partition(";")[0] for text in said(folder)] == [
+        f"{ACCURACY} is 0.9987",
+        "criteria.pa.measures.test.f1.value is 0.9987",
+    ]
+
+
+def test_a_table_that_is_another_one_is_a_problem_and_nothing_of_it_is_printed(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
+    rows = np.column_stack([x, (x[:, 0] > 0.3).astype(int)])
+    np.savetxt(tmp_path / "own.csv", rows, "%g", ",", header="x,y,label", comments="")
+    own = pubench.data(tmp_path / "own.csv", labeled="label")
+    folder = pubench.run(UPU, own, prior=0.5, results=tmp_path / "results", **SHORT).folder
+    (tmp_path / "own.csv").write_text("a secret")
+    what = f"{tmp_path / 'own.csv'} is not the table that the run read"
+    assert said(folder) == [f"its spec does not resolve here: {what}"]
+
+
+def test_a_key_that_is_there_twice_is_a_problem(copied: Callable[[str], Path]) -> None:
+    """Two readers of such a file may see two results."""
+    folder = copied(UPU)
+    text = (folder / "result.json").read_text()
+    (folder / "result.json").write_text(text.replace('"selected": "pa"', '"selected": "f1", "selected": "pa"'))
+    assert said(folder) == ["result.json cannot be read: the key 'selected' is given twice"]
+
+
+FACTS = [
+    (put("seconds.total", -5.0), "seconds.total must be in [0, 3.1536e+08], got -5"),
+    (put("seconds.training", 1e308), "seconds.training must be in [0, 3.1536e+08], got 1e+308"),
+    (put("peak_memory.bytes", -1), "peak_memory.bytes must be in [0, 1.1259e+15], got -1"),
+    (lambda content: content.update(at_once=-5), "at_once must be in [1, 1.04858e+06], got -5"),
+    (put("finished_at", "yesterday"), "finished_at must be a time like 2026-11-26T12:00:00Z, got 'yesterday'"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), FACTS, ids=[words for _, words in FACTS])
+def test_what_only_the_author_knows_must_be_possible(
+    copied: Callable[[str], Path], change: Callable[..., Any], words: str
+) -> None:
+    folder = copied(UPU)
+    edit(folder, change)
+    assert said(folder) == [words]
+
+
+def test_one_run_of_each_method_is_drawn_before_a_second_of_any() -> None:
+    records = [("upu", n) for n in range(50)] + [("nnpu", 0), ("vpu", 0)]
+    for seed in range(20):
+        order = drawn(records, 52, random.Random(seed), lambda record: record[0])
+        assert sorted(order) == sorted(records)
+        assert {method for method, _ in order[:3]} == {"upu", "nnpu", "vpu"}
+    firsts = {drawn(records, 1, random.Random(seed), lambda record: record[0])[0] for seed in range(200)}
+    assert len(firsts) > 30
+
+
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
     folder = copied(UPU)
     edit(folder, put("epochs", 5))
@@ -566,6 +643,17 @@ def test_a_list_names_nothing_outside_of_its_folder(copied: Callable[[str], Path
     sums = list_checksums(folder.parent)
     sums.write_text(f"{sums.read_text()}{'0' * 64}  ../secret\n{'0' * 64}  /etc/passwd\nnothing\n")
     assert [text.partition(" is ")[0] for text in said(folder)] == ["line 7", "line 8", "line 9"]
+
+
+def test_a_list_of_many_wrong_lines_is_told_in_a_few(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    sums = list_checksums(folder.parent)
+    listed = sums.read_text()
+    sums.write_text(listed + "x\n" * 1000)
+    assert said(folder)[-1] == "and 980 more lines are wrong"
+    assert len(said(folder)) == 21
+    sums.write_text(listed + "x\n" * 800_000)
+    assert said(folder) == ["it has 800,006 lines; at most 100,000 are read"]
 
 
 def test_a_list_of_checksums_makes_no_record_whole(copied: Callable[[str], Path]) -> None:

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so 
 HOW_IT_RAN = {
     r"result\.json seconds\..*": "how long it took",
     r"result\.json peak_memory\..*": "how much memory it took",
-    r"result\.json finished_at": "when it finished",
     r"result\.json at_once put there": "how many runs shared the machine",
     r"environment\.json (python|platform|cpu|cpu_count|gpu|cuda|packages\..*|variables\..*|git_commit|git_dirty)": (
         "what it ran on; another processor or version allows a rerun to differ by the tolerance"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from pubench_report.comparison import BoardStanding, beside_board
 from pubench_report.rendering import md_escaped
 from pubench_report.results import load_results
 from pubench_report.rows import Board
-from pubench_verify.rerun import carried_out_again
+from pubench_verify.folder import read_once
+from pubench_verify.rerun import carried_out_again, drawn
 from pubench_verify.result import Again, RecordProblem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
@@ -74,14 +75,15 @@ def check(
     data_root: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckedSubmission:
-    """Unpacks a submission, verifies every record, carries the cheapest runs out again, and compares with the board.
+    """Unpacks a submission, verifies every record, carries some runs out again, and compares with the board.
 
     Refused are: an archive that is damaged or not the one whose checksum is given, problems that ``verify`` finds, runs
-    whose data are not here, runs on user tables, and test scores that are those of another method, in the submission or
-    on the board. Nearly identical scores are named, for a person to judge.
+    whose data are not here, and runs on user tables. Runs whose test scores are those of another method, or nearly, in
+    the submission or on the board, are named, for a person to judge.
 
-    ``rerun``: how many of the cheapest runs are carried out again, each of another method or data set if there are
-    enough. ``data_root``: folder of data files.
+    ``rerun``: how many runs are carried out again, drawn by a seed that nobody can foresee; at least one of each
+    method, and every run whose scores are identical to those of another method, which are refused if it is 0.
+    ``data_root``: folder of data files.
     """
     try:
         digest = sha256_of(archive)
@@ -94,7 +96,7 @@ def check(
         try:
             folder = unpack(archive, Path(scratch))
             runs = _named_runs(folder)
-            found = verify(folder, rerun=0, data_root=data_root, progress=progress)
+            found = verify(folder, rerun=0, data_root=data_root, progress=progress, submitted=True)
         except (Refused, RequestError) as error:
             return CheckedSubmission(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
         reasons = [_said(problem, scratch) for problem in found.problems]
@@ -105,31 +107,33 @@ def check(
         unchecked = [(run_id, what) for run_id, what in found.unchecked.items() if run_id not in own]
         reasons += [f"{run_id} cannot be checked as a whole: {what}" for run_id, what in unchecked]
         resembles = _alike(records, board)
-        reasons += [f"{one.run_id}: {one}" for one in resembles if one.identical]
+        identical = {one.run_id: one for one in resembles if one.identical}
+        reasons += [
+            f"{run_id}: {one}" for run_id, one in identical.items() if not rerun
+        ]  # nothing says they are its own
         again: list[Again] = []
         if not reasons:
             root = default_root(ExecutionSpec(data_root=data_root)).path
-            for record in _cheapest(records, rerun):
+            for record in _drawn(records, identical.keys(), rerun):
                 done = carried_out_again(record, TOLERANCE, root, progress or (lambda text: None))
                 if isinstance(done, RecordProblem):
                     reasons.append(_said(done, scratch))
                 else:
                     again.append(done)
         standing = None if board is None or reasons else beside_board(load_results(folder), board)
-        near = tuple(one for one in resembles if not one.identical)
         return CheckedSubmission(
-            archive, digest, found.records, tuple(reasons), tuple(again), near, found.notes, standing
+            archive, digest, found.records, tuple(reasons), tuple(again), tuple(resembles), found.notes, standing
         )
 
 
 def _named_runs(folder: Path) -> set[str]:
     """Run ids that the submission lists. Raises Refused if its facts cannot be read."""
     try:
-        facts = json.loads((folder / SUBMISSION).read_bytes())
+        facts = read_once(folder / SUBMISSION)
         if facts["format"] != FORMAT:
             raise Refused(f"it is a submission of format {shortened(str(facts['format']))}; expected {FORMAT}")
         return set(map(str, facts["runs"]))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise Refused(f"{SUBMISSION} cannot be read: {shortened(str(error))}") from error
 
 
@@ -159,14 +163,14 @@ def _alike(records: Sequence[Record], board: Board | None) -> list[Alike]:
     return [one for scored in mine for one in alike(scored, [*theirs, *mine], board)]
 
 
-def _cheapest(records: Sequence[Record], number: int) -> list[Record]:
-    """The cheapest runs, first one of each method and data set."""
-    by_cost = sorted(records, key=lambda record: (record.result.seconds.total, record.result.run_id))
-    first: dict[tuple[str, str], Record] = {}
-    for record in by_cost:
-        first.setdefault((record.result.spec.method.key, record.result.spec.data.key), record)
-    rest = [record for record in by_cost if record not in first.values()]
-    return [*first.values(), *rest][:number]
+def _drawn(records: Sequence[Record], identical: Collection[str], number: int) -> list[Record]:
+    """Runs to carry out again: at least ``number`` and one of each method, at random, and those of ``identical``."""
+    if not number:
+        return []
+    methods = {record.result.spec.method.key for record in records}
+    order = drawn(records, len(records), random.SystemRandom(), lambda record: record.result.spec.method.key)
+    least = max(number, len(methods))
+    return [one for place, one in enumerate(order) if place < least or one.result.run_id in identical]
 
 
 def _said(problem: RecordProblem, scratch: str) -> str:

@@ -54,7 +54,10 @@ def pack_records(
             )
         if not (record.folder / SCORES).exists():
             raise RequestError(f"{record.result.run_id} has no {SCORES} to check its measures by; run it again")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"{out} cannot be a folder ({error.strerror}); --out names another one") from error
     _, sha256 = pack(out / f"{name}.tar.gz", name, _members(name, records))
     return Submission(out / f"{name}.tar.gz", sha256, tuple(records))
 

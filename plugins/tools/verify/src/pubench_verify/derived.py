@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,14 +13,19 @@ import numpy.typing as npt
 from pubench_crossfit.plans import folds_of, refit_of
 
 from pubench_core.data.labeled import as_plain
-from pubench_core.errors import PubenchError, RequestError
-from pubench_core.records.files import SCORES, Arrays
+from pubench_core.data.table_reader import in_memory
+from pubench_core.errors import PubenchError, RequestError, shortened
+from pubench_core.metric import MetricPlugin
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import SCORES, Arrays, open_regular
 from pubench_core.records.scores import rows_and_labels
 from pubench_core.results import Code, Result
 from pubench_core.specs import is_one_sample, population_prior
-from pubench_core.specs.run import TEST
+from pubench_core.specs.run import TEST, run_id
 
 from .difference import differences
+from .folder import MOST_LISTED
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -28,23 +35,41 @@ Say = Callable[[str], None]
 _TEST = ("test_rows", "test_labels")
 
 
-def spec_here(result: Result, data_root: object, *, threads: int | None = None) -> dict[str, Any]:
-    """Its spec as plain values, with the data of a folder that the record does not choose."""
-    spec = result.spec.model_dump(mode="json")
-    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto", "threads": threads}
-    return spec
-
-
 def plan_here(result: Result, data_root: object) -> Plan:
     """Plan of its spec under the installed plugins, with the data of a folder that the record does not choose.
 
-    Raises RequestError, PluginError if it cannot be resolved.
+    Metrics that are not installed are left out. Raises RequestError, PluginError if it cannot be resolved.
     """
     from pubench_core.engine.layers import Layer
-    from pubench_core.engine.resolve import resolve
-    from pubench_core.plugins.registry import registry
+    from pubench_core.engine.resolve import resolve, stored_spec
 
-    return resolve([Layer(spec_here(result, data_root))], registry())
+    spec, _ = stored_spec(result, registry())
+    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto", "threads": None}
+    return resolve([Layer(spec)], registry())
+
+
+def absent_table(result: Result) -> str:
+    """Why the user's table that a record names is not here; empty if it is, and for a data set.
+
+    Nothing but a file of a table's size is read, and nothing of its content is said. Raises RequestError for a file
+    that is another table.
+    """
+    own = result.spec.data.own
+    for path, sha256 in () if own is None else ((own.path, own.sha256), (own.test, own.test_sha256)):
+        if path is None or in_memory(path):
+            continue
+        name = shortened(str(path))
+        try:
+            with open_regular(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                if not 0 < size <= MOST_LISTED:
+                    return f"{name} has {size:,} bytes; 1 to {MOST_LISTED:,} are read"
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    raise RequestError(f"{name} is not the table that the run read")
+        except OSError as error:
+            why = "is not here" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+            return f"{name} {why} (a relative path counts from the current folder)"
+    return ""
 
 
 def other_code(plan: Plan, result: Result, plain: Mapping[str, Any], digest: str | None) -> Iterator[str]:
@@ -60,24 +85,51 @@ def other_code(plan: Plan, result: Result, plain: Mapping[str, Any], digest: str
         yield f"it is of other code than is installed (changed: {', '.join(changed)})"
 
 
-def other_claims(plan: Plan, result: Result, plain: Mapping[str, Any]) -> Iterator[str]:
-    """Fields that are not what spec, plugins, prior and counts give."""
-    known = {name for name in result.criteria if name in ("native", "last") or name in plan.metrics}
+@cache
+def installed_metrics(named: frozenset[str]) -> Mapping[str, MetricPlugin]:
+    """Installed metrics, with those of the named ones that take a number."""
+    from pubench_core.engine.criteria import Installed
+
+    return Installed.of(registry(), named).usable
+
+
+def other_claims(
+    metrics: Mapping[str, MetricPlugin], plan: Plan | None, result: Result, plain: Mapping[str, Any]
+) -> Iterator[str]:
+    """Fields that are not what spec, plugins, prior and counts give. ``plan``: None if its table is not here."""
+    known = {name for name in result.criteria if name in ("native", "last") or name in metrics}
     yield from (f"criterion {name} is not installed" for name in result.criteria if name not in known)
-    for name in {*result.metrics, *result.spec.evaluation.metrics} - plan.metrics.keys():
-        yield f"metric {name} is not installed, so its values cannot be derived again"
     if result.selected not in result.criteria:
         yield f"selected is {result.selected!r}, a criterion that it did not track"
-    yield from map(str, differences(plain, _by_spec(plan, result), "its spec gives"))
-    installed: dict[str, Any] = {"oracle": "truth" in plan.method.requires or plan.spec.prior == TEST}
+    given: dict[str, Any] = {
+        "selected": result.spec.selection.criterion,
+        "decision": None if result.spec.decision.rule == "zero" else result.spec.decision.rule,
+        **(_by_method(result) if plan is None else _by_spec(plan, result)),
+    }
+    yield from map(str, differences(plain, {k: v for k, v in given.items() if k != "oracle"}, "its spec gives"))
+    installed: dict[str, Any] = {"oracle": given["oracle"]}
     for name in known:
-        plugin = plan.metrics.get(name)
+        plugin = metrics.get(name)
         installed[f"criteria.{name}.oracle"] = plugin is not None and plugin.info.oracle
-        installed[f"criteria.{name}.code"] = plan.criterion_code(name) or None
-    for name in {*result.metrics, *result.spec.evaluation.metrics} & plan.metrics.keys():
-        installed[f"metrics.{name}"] = plan.metrics[name].code
+        installed[f"criteria.{name}.code"] = None if plugin is None else plugin.code
+    for name in {*result.metrics, *result.spec.evaluation.metrics} & metrics.keys():
+        installed[f"metrics.{name}"] = metrics[name].code
     yield from map(str, differences(plain, installed, "the installed plugins give"))
-    yield from map(str, differences(plain, _by_counts(plan, result), "its prior and counts give"))
+    if plan is not None:
+        yield from map(str, differences(plain, _by_counts(plan, result), "its prior and counts give"))
+
+
+def _by_method(result: Result) -> dict[str, Any]:
+    """What a spec gives without its data. Raises RequestError, PluginError, ValidationError for a false method."""
+    from pubench_core.engine.resolve_method import method_class
+
+    spec = result.spec
+    method = method_class(registry().find(MethodInfo, spec.method.key))
+    config = method.Config.model_validate(spec.method.config)
+    return {
+        "run_id": run_id(spec, config),
+        "oracle": "truth" in method.requires(config) or spec.prior == TEST,
+    }
 
 
 def _by_spec(plan: Plan, result: Result) -> dict[str, Any]:
@@ -86,8 +138,7 @@ def _by_spec(plan: Plan, result: Result) -> dict[str, Any]:
     refit = refit_of(plan)
     found: dict[str, Any] = {
         "run_id": plan.run_id,
-        "selected": result.spec.selection.criterion,
-        "decision": None if result.spec.decision.rule == "zero" else result.spec.decision.rule,
+        "oracle": "truth" in plan.method.requires or plan.spec.prior == TEST,
         "folds": [fold.run_id for fold in folds_of(plan)] or None,
         "refit": None if refit is None else refit.run_id,
         "data.calibrated": calibration_of(plan).calibrated,

@@ -19,6 +19,7 @@ from pubench.field_names import InvalidRequest
 from pubench_core.errors import PubenchError, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
+    MEASURES,
     MODEL,
     MOST_BYTES,
     RESULT,
@@ -27,6 +28,7 @@ from pubench_core.records.files import (
     TRAINING_SCORES,
     fold_model,
     open_regular,
+    predictions_by,
     read_small,
     scores_digest,
     yaml_text,
@@ -37,10 +39,12 @@ from pubench_core.specs import RunSpec
 from .difference import differences
 from .result import RecordProblem
 
-_RUN_ID = re.compile(r"[0-9a-f]{16}")
+RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
 #: Most bytes of a file whose checksum is compared: an archive of arrays, unpacked, has at most a quarter.
 MOST_LISTED = 4 * MOST_BYTES
+#: Most lines of a list of checksums that are read, and most problems of one that are told one by one.
+MOST_SUMS, MOST_TOLD = 100_000, 20
 
 
 def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
@@ -57,7 +61,7 @@ def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
     problems = [
         RecordProblem(path.name, f"{RESULT} is missing")
         for path in inside
-        if _RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
+        if RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
     ]
     if not found and not problems:
         elsewhere = "; the records of a site are in its folder records" if isdir(place / "records") else ""
@@ -74,6 +78,8 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[RecordProble
         lines = read_small(path).decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         return None, [RecordProblem(SUMS, f"it cannot be read: {error}")]
+    if len(lines) > MOST_SUMS:
+        return None, [RecordProblem(SUMS, f"it has {len(lines):,} lines; at most {MOST_SUMS:,} are read")]
     found: dict[str, str] = {}
     problems: list[RecordProblem] = []
     for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
@@ -85,6 +91,9 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[RecordProble
         found[str(inside)] = entry["sum"]
         if (wrong := _other_file(place, inside, entry["sum"])) is not None:
             problems.append(wrong)
+    if len(problems) > MOST_TOLD:
+        more = RecordProblem(SUMS, f"and {len(problems) - MOST_TOLD:,} more lines are wrong")
+        problems = [*problems[:MOST_TOLD], more]
     return found, problems
 
 
@@ -104,11 +113,14 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> RecordProble
 
 
 def wrong_files(
-    folder: Path, result: Result, plain: Mapping[str, Any], sums: Mapping[str, str] | None
+    folder: Path, result: Result, plain: Mapping[str, Any], sums: Mapping[str, str] | None, *, models: bool = True
 ) -> Iterator[str]:
-    """Files of a record that are missing, links, of another run, or unknown to the list of checksums."""
+    """Files of a record that are missing, links, of another run, or unknown to the list of checksums.
+
+    ``models``: whether a saved model must be there.
+    """
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
-    model = () if result.model is None else (fold_model(1) if result.model_is_mean else MODEL,)
+    model = () if result.model is None or not models else (fold_model(1) if result.model_is_mean else MODEL,)
     for name in (SPEC, ENVIRONMENT, SCORES, *training, *model):
         if not isfile(folder / name):
             yield f"{name} is missing"
@@ -117,15 +129,35 @@ def wrong_files(
     for path in sorted(folder.iterdir()):
         if path.is_symlink():
             yield f"{path.name} is a link to a file elsewhere"
-        if sums is not None and f"{folder.name}/{path.name}" not in sums:
+        derived = path.name == MEASURES or path.match(predictions_by("*"))  # later, of what is listed
+        if sums is not None and not derived and f"{folder.name}/{path.name}" not in sums:
             yield f"{path.name} is not listed in {SUMS}"
     read_by = {SPEC: _by_spec_file, ENVIRONMENT: _by_environment, **({SCORES: _by_scores} if result.scores else {})}
+    for name in (RESULT, ENVIRONMENT, MEASURES):
+        if isfile(folder / name):
+            try:
+                read_once(folder / name)
+            except (OSError, ValueError, RecursionError) as error:
+                yield f"{name} cannot be read: {shortened(str(error))}"
     for name, read in read_by.items():
         if isfile(folder / name):
             try:
                 yield from map(str, differences(plain, read(folder, result), f"{name} has"))
             except (OSError, UnicodeError, PubenchError, ValidationError, RecursionError) as error:
                 yield f"{name} cannot be read: {shortened(' '.join(str(error).split()))}"
+
+
+def read_once(path: Path) -> Any:
+    """The content of a file of JSON. Raises OSError, or ValueError for a key that is there twice: readers differ."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+        return found
+
+    return json.loads(read_small(path), object_pairs_hook=once)
 
 
 def _by_spec_file(folder: Path, result: Result) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from pubench_report.suspicion import MEASURES
+
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
@@ -26,15 +28,14 @@ DROP = 0.25
 
 
 def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.Random) -> Fresh | RecordProblem | None:
-    """The method and the oracle on a fresh problem and on the record's; None for what has no test accuracy of its own
+    """The method and the oracle on a fresh problem and on the record's; None for what has no test measures of its own
     or no other classes: an oracle, data that bring their labels.
 
     A problem, if the method falls further behind the oracle than :data:`DROP`. ``root``: folder of data files.
     ``draws``: chooses seed and classes.
     """
     result = record.result
-    recorded = result.test.get("accuracy")
-    if result.oracle or result.spec.mechanism.key == GIVEN or recorded is None:
+    if result.oracle or result.spec.mechanism.key == GIVEN or result.test.get("accuracy") is None:
         return None
     try:
         seed, positive, negative = draws.randrange(1 << 31), *_other_classes(result.spec, draws)
@@ -47,10 +48,10 @@ def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.
                 run_id=result.run_id,
                 method=result.spec.method.key,
                 data=result.spec.data.key,
-                recorded=recorded,
-                oracle_recorded=_accuracy(result, Path(place), root, {}, oracle=True),
-                accuracy=_accuracy(result, Path(place), root, here),
-                oracle=_accuracy(result, Path(place), root, here, oracle=True),
+                recorded={name: value for name in MEASURES if (value := result.test.get(name)) is not None},
+                oracle_recorded=_measures(result, Path(place), root, {}, oracle=True),
+                now=_measures(result, Path(place), root, here),
+                oracle=_measures(result, Path(place), root, here, oracle=True),
                 seed=seed,
                 positive=positive,
             )
@@ -74,13 +75,15 @@ def _other_classes(spec: RunSpec, draws: random.Random) -> tuple[tuple[int, ...]
             return positive, tuple(sorted(set(drawn) - set(positive)))
 
 
-def _accuracy(result: Result, place: Path, root: Path, changed: dict[str, object], *, oracle: bool = False) -> float:
-    """Test accuracy of the record's method, or of the oracle, on its problem with some fields changed."""
+def _measures(
+    result: Result, place: Path, root: Path, changed: dict[str, object], *, oracle: bool = False
+) -> dict[str, float]:
+    """Test measures of the record's method, or of the oracle, on its problem with some fields changed."""
     from pubench_core.engine.execute import execute
     from pubench_core.engine.layers import Layer
-    from pubench_core.engine.resolve import resolve
+    from pubench_core.engine.resolve import resolve, stored_spec
 
-    spec = result.spec.model_dump(mode="json")
+    spec, _ = stored_spec(result, registry())
     spec["execution"] |= {"results": str(place), "data_root": str(root), "device": "auto", "tracking": False}
     spec["execution"] |= {"save_model": False, "artifacts": [], "threads": result.threads}
     spec["prior"] = "true"
@@ -91,4 +94,4 @@ def _accuracy(result: Result, place: Path, root: Path, changed: dict[str, object
         spec["method"] = {"key": ORACLE}
         spec["selection"] = {}
     done = execute(resolve([Layer(spec)], registry()))
-    return done.result.test["accuracy"] or 0.0
+    return {name: done.result.test.get(name) or 0.0 for name in MEASURES if name in done.result.test}

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from pubench_core.errors import PluginError, RecordError, RequestError, counted, shortened
 from pubench_core.records.files import SCORES, TRAINING_SCORES, read_scores
 from pubench_core.records.record import Record
 from pubench_core.results import Result
 
-from .derived import DataHere, other_claims, other_code, plan_here
-from .folder import wrong_files
+from .derived import DataHere, absent_table, installed_metrics, other_claims, other_code, plan_here
+from .folder import RUN_ID, wrong_files
 from .result import RecordProblem
 from .score_checks import STATE, other_measures
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
+#: When a run finished, as the engine writes it.
+_TIME = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.ASCII)
+#: Most seconds of a run, and most bytes that one takes: ten years, and a pebibyte.
+_LONGEST, _LARGEST = 10 * 365 * 86_400.0, 1 << 50
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
 
@@ -27,14 +34,17 @@ _UNSCORED = ("last", "native")
 class RecordChecker:
     """Looks at one record after the other, and keeps what is looked up once for all.
 
-    ``data_root``: folder of data files; ``sums``: path -> checksum, if there is a list.
+    ``data_root``: folder of data files; ``sums``: path -> checksum, if there is a list. ``submitted``: the records are
+    a submission, which has no models and may name no table.
 
     ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know besides
     the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
     """
 
-    def __init__(self, data_root: Path, sums: Mapping[str, str] | None, say: Callable[[str], None]) -> None:
-        self._data_root, self._sums = data_root, sums
+    def __init__(
+        self, data_root: Path, sums: Mapping[str, str] | None, say: Callable[[str], None], *, submitted: bool = False
+    ) -> None:
+        self._data_root, self._sums, self._submitted = data_root, sums, submitted
         self.derived, self.missing = 0, dict[str, str]()
         self.notes: dict[str, None] = {}
         self._data = DataHere(say, self.notes.setdefault)
@@ -48,26 +58,30 @@ class RecordChecker:
     def _wrong(self, record: Record) -> Iterator[str]:
         result, folder = record.result, record.folder
         plain = result.model_dump(mode="json", exclude={"criteria": {"__all__": {"measures", "at_prior"}}})
-        if folder.resolve().name != result.run_id:
-            yield f"its folder is called {shortened(folder.resolve().name)}"
-        yield from wrong_files(folder, result, plain, self._sums)
+        if (name := folder.resolve().name) != result.run_id:
+            if RUN_ID.fullmatch(name):
+                yield f"its folder is called {name}"
+            else:  # a copy that somebody keeps, as `advise` does
+                self.notes.setdefault(f"{result.run_id}: its folder is called {shortened(name)}; reports leave it out")
+        yield from wrong_files(folder, result, plain, self._sums, models=not self._submitted)
+        yield from _impossible_facts(result)
         yield from _impossible_states(result)
+        named = {*result.metrics, *result.spec.evaluation.metrics}
+        metrics = installed_metrics(frozenset(named | result.criteria.keys()))
+        for name in sorted(named - metrics.keys()):
+            self.notes.setdefault(f"metric {shortened(name)} is not installed, so its values cannot be derived again")
+        plan, changed = None, [""]
         try:
-            plan = plan_here(result, self._data_root)
-            self._refuse_replaced(plan)
-        except (RequestError, PluginError) as error:
-            own = result.spec.data.own
-            if own is not None and not isfile(own.path):
-                self.missing[result.run_id] = f"{own.path} is not here (a relative path counts from the current folder)"
-            else:
-                yield f"its spec does not resolve here: {error}"
-            return
-        digest = self._data.digest(plan)
-        if digest is None:
-            self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
-        changed = list(other_code(plan, result, plain, digest))
-        yield from changed
-        yield from other_claims(plan, result, plain)
+            plan = self._plan(result)
+            digest = None if plan is None else self._data.digest(plan)
+            if plan is not None:
+                if digest is None:
+                    self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
+                changed = list(other_code(plan, result, plain, digest))
+                yield from changed
+            yield from other_claims(metrics, plan, result, plain)
+        except (RequestError, PluginError, ValidationError) as error:
+            yield f"its spec does not resolve here: {shortened(str(error), 300)}"
         if not isfile(folder / SCORES):
             return
         try:
@@ -77,9 +91,20 @@ class RecordChecker:
             yield str(error)
             return
         self.derived += 1
-        yield from other_measures(plan, result, plain, arrays, training)
-        if digest is not None and not changed:
+        yield from other_measures(metrics, plan, result, arrays, training)
+        if plan is not None and result.run_id not in self.missing and not changed:
             yield from self._data.other_rows(plan, plain, arrays)
+
+    def _plan(self, result: Result) -> Plan | None:
+        """Plan of a record; None, and a line in ``missing``, if its table is not here. Raises RequestError."""
+        own = self._submitted and result.spec.data.own is not None
+        absent = "it is of a user table" if own else absent_table(result)
+        if absent:
+            self.missing[result.run_id] = absent
+            return None
+        plan = plan_here(result, self._data_root)
+        self._refuse_replaced(plan)
+        return plan
 
     def _refuse_replaced(self, plan: Plan) -> None:
         """Raises PluginError if a plugin has replaced a function that a plan calls."""
@@ -90,6 +115,21 @@ class RecordChecker:
         if packages not in self._own_functions:
             refuse_replaced(packages)
             self._own_functions.add(packages)
+
+
+def _impossible_facts(result: Result) -> Iterator[str]:
+    """Times, memory and counts that no run has."""
+    seconds = result.seconds.model_dump().items()
+    most = {f"seconds.{name}": (value, 0, _LONGEST) for name, value in seconds}
+    most["peak_memory.bytes"] = (result.peak_memory.bytes, 0, _LARGEST)
+    most |= {"threads": (result.threads, 1, 1 << 20), "epochs": (result.epochs, 0, 1 << 40)}
+    if result.at_once is not None:
+        most["at_once"] = (result.at_once, 1, 1 << 20)
+    for name, (value, low, high) in most.items():
+        if not low <= value <= high:
+            yield f"{name} must be in [{low}, {high:g}], got {value:g}"
+    if not _TIME.fullmatch(result.finished_at):
+        yield f"finished_at must be a time like 2026-11-26T12:00:00Z, got {shortened(result.finished_at)!r}"
 
 
 def _impossible_states(result: Result) -> Iterator[str]:

@@ -18,12 +18,14 @@ from pubench.field_names import said
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.table_reader import in_memory
 from pubench_core.errors import RecordError, RequestError, counted, shortened
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
 
 from .difference import Apart, alike, with_metrics
+from .training import trained
 
 if TYPE_CHECKING:
     from pubench import PUTable, RunResult
@@ -262,6 +264,7 @@ def reproduce(
     display: Any = None,
     say: Callable[[str], None] = lambda text: None,
     progress: Progress = silent,
+    alone: bool = False,
 ) -> Reproduction:
     """Carries out the run of a record again, in a folder that is removed afterwards, and compares. The record stays as
     it is, and no tracker hears of the run.
@@ -269,6 +272,7 @@ def reproduce(
     ``table``, ``test``: where the files of a run on a user table are now; None means where they were. Their
     content must be what it was. ``data_root``: folder of data files; None means the record's, where it is here.
     ``device``, ``threads``: None means those of the record, as another number of threads rounds otherwise.
+    ``alone``: in a process of its own, that of ``--blind``, unless its table is in memory.
 
     Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
     be carried out here, RunFailed if it fails.
@@ -276,29 +280,50 @@ def reproduce(
     from pubench_core.engine.execute import execute
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.resolve import resolve
-    from pubench_core.plugins.registry import registry
 
     record = read_record(folder)
-    result, before = record.result, read_scores(folder) if (folder / SCORES).exists() else {}
-    spec, recorded_root = result.spec.model_dump(mode="json"), result.spec.execution.data_root
-    _put_tables(spec["data"], table, test)
+    before = read_scores(folder) if (folder / SCORES).exists() else {}
+    recorded_root = record.result.spec.execution.data_root
     root = data_root or (recorded_root if recorded_root is not None and recorded_root.is_dir() else None)
+    spec = spec_again(record.result, root, table=table, test=test, device=device, threads=threads, say=say)
+    if alone and not in_memory(Path((spec["data"]["own"] or {}).get("path", "."))):
+        with trained(spec, folder.parent) as (again, _):
+            return compared(record, read_record(again), before, read_scores(again) if before else {})
     with tempfile.TemporaryDirectory(prefix="pubench-reproduce-") as place:
-        spec["execution"] |= {
-            "results": place,
-            "data_root": None if root is None else str(root),
-            "device": device or _device_of(result, say),
-            "threads": threads or result.threads,
-            "artifacts": ["scores"],
-            "save_model": False,
-            "tracking": False,
-        }
+        spec["execution"]["results"] = place
         plan = resolve([Layer(spec)], registry(), warn=say)
-        if plan.run_id != result.run_id:
-            say(f"the spec of {result.run_id} now has run id {plan.run_id}: a field changed its meaning")
+        if plan.run_id != record.result.run_id:
+            say(f"the spec of {record.result.run_id} now has run id {plan.run_id}: a field changed its meaning")
         done = execute(plan, display=display, force=True, say=say, progress=progress)
-        after = read_scores(done.folder) if before else {}
-        return compared(record, Record(done.folder, done.result), before, after)
+        return compared(record, Record(done.folder, done.result), before, read_scores(done.folder) if before else {})
+
+
+def spec_again(
+    result: Result,
+    root: Path | None,
+    *,
+    table: Path | None = None,
+    test: Path | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
+    from pubench_core.engine.resolve import stored_spec
+
+    spec, absent = stored_spec(result, registry())
+    if absent:
+        say(f"not installed, so not measured again: {', '.join(map(shortened, absent))}")
+    _put_tables(spec["data"], table, test)
+    spec["execution"] |= {
+        "data_root": None if root is None else str(root),
+        "device": device or _device_of(result, say),
+        "threads": threads or result.threads,
+        "artifacts": ["scores"],
+        "save_model": False,
+        "tracking": False,
+    }
+    return spec
 
 
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
@@ -391,15 +416,15 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
 ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 
 
-def computed_elsewhere(record: Record, here: Environment) -> bool:
+def computed_elsewhere(record: Record, here: Environment | None) -> bool:
     """Whether processor, versions, threads or what else decides rounding was otherwise when a record was made."""
-    old, new = (_things(record.result, environment) for environment in (_environment(record.folder), here))
+    old, new = (_things(record.result, environment) for environment in (environment_of(record.folder), here))
     return any(old.get(thing) != new.get(thing) for thing in {*old, *new} if thing[0] in ROUNDING)
 
 
 def _changed(record: Record, again: Record) -> Iterator[Changed]:
     """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""
-    surroundings = [_environment(one.folder) for one in (record, again)]
+    surroundings = [environment_of(one.folder) for one in (record, again)]
     known = None not in surroundings
     old, new = (
         _things(one.result, environment if known else None)
@@ -426,7 +451,7 @@ def _things(result: Result, environment: Environment | None) -> dict[tuple[str, 
     return found | {thing: str(value) for thing, value in facts.items() if value is not None}
 
 
-def _environment(folder: Path) -> Environment | None:
+def environment_of(folder: Path) -> Environment | None:
     """Environment of a record; None if it has none."""
     path = folder / ENVIRONMENT
     try:

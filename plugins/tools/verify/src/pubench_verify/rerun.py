@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+from pubench_report.suspicion import MEASURES
 
 from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
+from pubench_core.results.result import AT_PRIOR
 
 from .reproduction import ROUNDING, Reproduction, reproduce
 from .result import Again, RecordProblem
+
+Drawn = TypeVar("Drawn")
 
 #: Measures by which a run carried out again is compared on another machine.
 _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
@@ -27,50 +35,72 @@ def carried_out_again(
     """
     run_id = record.result.run_id
     say(f"carrying {run_id} out again ({record.result.seconds.total:.0f} s recorded)")
+    started = time.monotonic()
     try:
-        found = reproduce(record.folder, data_root=root, say=say)
+        found = reproduce(record.folder, data_root=root, say=say, alone=True)
     except RunFailed as error:
         return RecordProblem(run_id, f"carried out again, it fails: {error}", again=True)
     except PubenchError as error:
         return RecordProblem(run_id, f"it cannot be carried out again here: {error}")
-    criteria = _compared(found)
+    seconds, criteria = time.monotonic() - started, _compared(found)
     largest = _largest(found, criteria)
     if found.identical:
         if found.fields:
             return RecordProblem(
                 run_id, f"carried out again, it gives the same scores, and {found.fields[0]}", again=True
             )
-        return Again(run_id, True, largest, found.now.seconds.total)
+        return Again(run_id, True, largest, seconds)
     if found.other_rows:
         return RecordProblem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
     elsewhere = sorted({change.kind for change in found.changed if change.kind in ROUNDING})
     if elsewhere and largest <= tolerance:
         left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
-        return Again(run_id, False, largest, found.now.seconds.total, left_out, _recorded_better(found))
+        return Again(run_id, False, largest, seconds, left_out, _recorded_better(found))
     why = f"though {', '.join(elsewhere)} are others" if elsewhere else "on the same machine with the same versions"
     what = f"{len(found.apart)} of {found.arrays} arrays" if found.kept_scores else "its measures"
     return RecordProblem(run_id, f"carried out again, {what} differ, a measure by {largest:.4g}, {why}", again=True)
 
 
+def drawn(records: Sequence[Drawn], number: int, draws: random.Random, method: Callable[[Drawn], str]) -> list[Drawn]:
+    """``number`` of the records, at random; one of each method comes before a second of any.
+
+    Nothing that a record says of itself but its method steers which.
+    """
+    order = draws.sample(records, len(records))
+    first = {method(record): record for record in reversed(order)}
+    return [
+        *(one for one in order if one is first[method(one)]),
+        *(one for one in order if one is not first[method(one)]),
+    ][:number]
+
+
 def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:
     """How many records were better than their rerun with other bits, in words, and how probable that is by chance.
 
-    The probability is that of a sign test (two-sided) over runs whose test accuracy differs; None if there is none.
+    The probability is that of a sign test (two-sided) over runs whose measure differs, of the measure with the lowest;
+    None if there is none.
     """
-    signs = [one.recorded_better for one in again if one.recorded_better is not None]
-    if not signs:
-        return None
-    from scipy.stats import binomtest  # a second that most calls do not need
+    found = []
+    for metric in MEASURES:
+        signs = [one.recorded_better[metric] for one in again if metric in one.recorded_better]
+        if signs:
+            from scipy.stats import binomtest  # a second that most calls do not need
 
-    better = sum(signs)
-    chance = float(binomtest(better, len(signs)).pvalue)
-    return f"{better} of {len(signs)} records have a higher test accuracy than their rerun (p = {chance:.2g})", chance
+            better, chance = sum(signs), float(binomtest(sum(signs), len(signs)).pvalue)
+            words = f"{better} of {len(signs)} records have a higher test {metric} than their rerun (p = {chance:.2g})"
+            found.append((words, chance))
+    return min(found, key=lambda one: one[1], default=None)
 
 
-def _recorded_better(found: Reproduction) -> bool | None:
-    """Whether the record has the higher test accuracy; None if both have the same, or none."""
-    old, new = (result.test.get("accuracy") for result in (found.recorded, found.now))
-    return None if old is None or new is None or old == new else old > new
+def _recorded_better(found: Reproduction) -> dict[str, bool]:
+    """Measure -> whether the record has the higher one on test rows, of those that differ."""
+    old, new = found.recorded.test, found.now.test
+    values = {name: (old.get(name), new.get(name)) for name in MEASURES}
+    return {
+        name: one > other
+        for name, (one, other) in values.items()
+        if one is not None and other is not None and one != other
+    }
 
 
 def _compared(found: Reproduction) -> set[str]:
@@ -90,9 +120,11 @@ def _largest(found: Reproduction, criteria: Container[str]) -> float:
         if name not in criteria:
             continue
         now = found.now.criteria.get(name)
-        for part, measures in criterion.measures.items():
-            again = now.measures.get(part, {}) if now is not None else {}
-            for metric in measures.keys() & set(_COMPARED) & found.now.metrics.keys():
+        for part in criterion.measures:
+            measures, again = criterion.measured(part), now.measured(part) if now is not None else {}
+            for metric in measures:
+                if (base := metric.removesuffix(AT_PRIOR)) not in _COMPARED or base not in found.now.metrics:
+                    continue
                 old, new = measures[metric].value, again[metric].value if metric in again else None
                 apart = 0.0 if old is None or new is None else abs(new - old)
                 largest = max(largest, 1.0 if (old is None) != (new is None) else apart)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ class Again:
     """A run carried out again without a problem.
 
     ``identical``: every score is the same bits; ``largest``: difference of a measure; ``other_epochs``: criteria that
-    chose another epoch now, whose measures were not compared; ``recorded_better``: whether the record has the higher
-    test accuracy, None if both have the same.
+    chose another epoch now, whose measures were not compared; ``recorded_better``: measure -> whether the record has
+    the higher one on test rows, of those that differ. ``seconds``: that it took here.
     """
 
     run_id: str
@@ -37,7 +37,7 @@ class Again:
     largest: float
     seconds: float
     other_epochs: tuple[str, ...] = ()
-    recorded_better: bool | None = None
+    recorded_better: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Blind:
 
 @dataclass(frozen=True)
 class Fresh:
-    """Test accuracy of a method and of the oracle, in the record and on a fresh problem; None if unknown.
+    """Test measures of a method and of the oracle, in the record and on a fresh problem: measure -> value.
 
     ``oracle_recorded``: of the oracle on the record's own split. ``positive``: classes that were positive.
     """
@@ -66,23 +66,34 @@ class Fresh:
     run_id: str
     method: str
     data: str
-    recorded: float
-    oracle_recorded: float
-    accuracy: float
-    oracle: float
+    recorded: Mapping[str, float]
+    oracle_recorded: Mapping[str, float]
+    now: Mapping[str, float]
+    oracle: Mapping[str, float]
     seed: int
     positive: tuple[int, ...]
 
     @property
+    def worst(self) -> str:
+        """Measure by which the method falls furthest below the oracle on the fresh problem."""
+        return max((name for name in self.recorded if name in self.now and name in self.oracle), key=self.drop_of)
+
+    @property
     def drop(self) -> float:
         """How much further below the oracle the method is on the fresh problem than in its record."""
-        return (self.oracle - self.accuracy) - (self.oracle_recorded - self.recorded)
+        return self.drop_of(self.worst)
+
+    def drop_of(self, measure: str) -> float:
+        """The same by one measure."""
+        here = self.oracle[measure] - self.now[measure]
+        return here - (self.oracle_recorded[measure] - self.recorded[measure])
 
     def __str__(self) -> str:
+        by = self.worst
         return (
-            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: accuracy "
-            f"{self.accuracy:.4f} ({ORACLE} {self.oracle:.4f}); in the record {self.recorded:.4f} ({ORACLE} "
-            f"{self.oracle_recorded:.4f})"
+            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: {by} {self.now[by]:.4f} "
+            f"({ORACLE} {self.oracle[by]:.4f}); in the record {self.recorded[by]:.4f} ({ORACLE} "
+            f"{self.oracle_recorded[by]:.4f})"
         )
 
 

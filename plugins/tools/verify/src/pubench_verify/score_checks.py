@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pubench_crossfit.measures import parts_of_folds, value_over_folds
 
-from pubench_core.metric import Knowledge, Measurer, Scored
+from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.scores import (
-    MEASURED,
-    Measures,
-    measures_at,
-    measures_of,
-    scores_name,
-    scores_of,
-    threshold_in,
-)
+from pubench_core.records.scores import MEASURED, Decided, scores_name, scores_of, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
-from .difference import Apart, alike, differences
+from .difference import alike, differences
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -47,66 +40,86 @@ _KINDS = {
 
 
 def other_measures(
-    plan: Plan, result: Result, plain: Mapping[str, Any], arrays: Arrays, training: Arrays
+    metrics: Mapping[str, MetricPlugin], plan: Plan | None, result: Result, arrays: Arrays, training: Arrays
 ) -> Iterator[str]:
     """Arrays that do not fit; measures, values of criteria and warnings of a record that they do not give.
 
+    ``metrics``: that are installed. ``plan``: of the record; None if its table is not here, which decides no measure.
     ``training``: scores of the training part, empty if the record has none.
     """
+    from pubench_core.engine.coverage import recomputed
+
     shapes = list(_shapes(result, arrays))
     yield from shapes
     if shapes:
         return
-    derived = _Derived.of(plan, result, arrays, training)
+    measurer = Measurer(metrics)
+    names = tuple(name for name in result.metrics if name in metrics)
+    found = recomputed(result, arrays | training, names, measurer)
+    states = {result.criteria[name].snapshot: one for name, one in found.items()}
+    derived = _Choices(metrics, result, arrays, measurer, states)
     for name, criterion in result.criteria.items():
         reason = derived.undefined(name, criterion)
-        if reason is not None:
-            yield from map(str, differences(plain, {f"criteria.{name}.undefined": reason or None}, GIVE))
-        if criterion.undefined:
-            continue
-        if not criterion.snapshot or not scores_of(arrays, criterion.snapshot):
-            yield f"{SCORES} has no scores of the epoch that {name} chose"
-            continue
-        yield from map(str, derived.other_measures(name, criterion))
-        fields = {f"criteria.{name}.{field}": value for field, value in derived.fields(name, criterion).items()}
-        yield from map(str, differences(plain, fields, GIVE))
-        yield from derived.unsaid(name, criterion)
-        yield from derived.better_states(name, criterion)
-    if silent := [line for line in derived.measurer.failed.values() if line not in result.warnings]:
+        now: dict[str, Any] = {} if reason is None else {"undefined": reason}
+        if not criterion.undefined:
+            if not scores_of(arrays, criterion.snapshot):
+                yield f"{SCORES} has no scores of the epoch that {name} chose"
+                continue
+            now |= {"measures": found[name].measures, "at_prior": found[name].at_prior}
+            if threshold_in(arrays | training, criterion.snapshot, result.data, result.spec) is not None:
+                now["threshold"] = found[name].threshold
+            if name in metrics or name == "last":
+                now["value"] = derived.value(name, criterion.snapshot) if name in metrics else None
+            if plan is not None and result.code.versions == plan.code.versions:
+                now["warnings"] = _warnings(plan, result, name, scores_of(arrays, criterion.snapshot))
+        yield from map(str, _apart(name, criterion, now, names))
+        if not criterion.undefined:
+            if "warnings" not in now:  # another version may say it in other words
+                yield from derived.unsaid(name, criterion)
+            yield from derived.better_states(name, criterion)
+    if silent := [line for line in measurer.failed.values() if line not in result.warnings]:
         yield f"it does not say that {silent[0]}"
 
 
+def _apart(name: str, criterion: CriterionResult, now: dict[str, Any], metrics: tuple[str, ...]) -> Iterator[object]:
+    """Fields of a criterion that are otherwise. Measures of other metrics are not looked at."""
+    kept = {
+        field: {part: {key: one[key] for key in metrics if key in one} for part, one in measures.items()}
+        for field, measures in (("measures", criterion.measures), ("at_prior", criterion.at_prior))
+    }
+    stored = criterion.model_copy(update=kept)
+    again = stored.model_copy(update=now)
+    if stored != again:  # dumped only then: a record has 300 measures
+        before, after = stored.model_dump(mode="json"), again.model_dump(mode="json")
+        fields = {f"criteria.{name}.{field}": after.get(field) for field in now}
+        yield from differences({"criteria": {name: before}}, fields, GIVE)
+
+
+def _warnings(plan: Plan, result: Result, name: str, scores: Mapping[str, Any]) -> tuple[str, ...]:
+    from pubench_core.engine.decision_warnings import warnings_of
+    from pubench_core.engine.score import State
+
+    table = plan.data.table
+    labeled = None if table is None else table.labeled
+    return warnings_of(plan, State(name, dict(scores)), prior=result.data.prior.given, labeled=labeled)
+
+
 @dataclass(frozen=True)
-class _Derived:
-    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures.
+class _Choices:
+    """Choices of criteria among the stored states. ``states``: state -> what its scores give."""
 
-    ``at_prior``: (state, threshold) -> measures by the decision there. ``thresholds``: state -> threshold at the prior;
-    None if the scores of U are not stored.
-    """
-
-    plan: Plan
+    metrics: Mapping[str, MetricPlugin]
     result: Result
     arrays: Arrays
-    knowledge: Mapping[str, Knowledge]
     measurer: Measurer
-    names: tuple[str, ...]
-    states: Mapping[str, Measures]
-    at_prior: Mapping[tuple[str, float | None], Measures]
-    thresholds: Mapping[str, float | None]
+    states: Mapping[str, Decided]
 
-    @classmethod
-    def of(cls, plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> _Derived:
-        """Measures every state that a criterion names."""
+    @cached_property
+    def validation(self) -> Knowledge:
+        """Knowledge of the validation rows."""
         from pubench_core.engine.coverage import knowledge_in
 
-        knowledge, measurer = knowledge_in(arrays, result), Measurer(plan.metrics)
-        names = tuple(name for name in result.metrics if name in plan.metrics)
-        scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
-        states = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
-        chosen = {(one.snapshot, one.threshold) for one in result.criteria.values() if one.snapshot}
-        at = {(state, cut): measures_at(cut, scores[state], knowledge, names, measurer) for state, cut in chosen}
-        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in scores}
-        return cls(plan, result, arrays, knowledge, measurer, names, states, at, of_u)
+        return knowledge_in(self.arrays, self.result)["validation"]
 
     def undefined(self, name: str, criterion: CriterionResult) -> str | None:
         """Reason why a criterion has no value, as the engine finds it; None if that cannot be derived."""
@@ -117,70 +130,36 @@ class _Derived:
             return "there is no validation part"
         if name == "native":
             return "" if self.arrays["validation_labeled"].any() else "no labeled validation positive"
-        if name not in self.plan.metrics:
+        if name not in self.metrics:
             return None
         constant = np.zeros(len(self.arrays["validation_rows"]))
-        reason = self.measurer.measure(name, Scored.of(constant, self.knowledge["validation"])).undefined
+        reason = self.measurer.measure(name, Scored.of(constant, self.validation)).undefined
         if reason or not criterion.undefined:
             return reason
-        return "" if any(self._value(name, state) is not None for state in self._selectable()) else NEVER
+        return "" if any(self.value(name, state) is not None for state in self._selectable()) else NEVER
 
     def _selectable(self) -> list[str]:
         """States that a criterion chose by its value."""
         return [state for state in self.states if STATE.match(state) and scores_of(self.arrays, state)]
 
-    def _value(self, name: str, state: str) -> float | None:
+    def value(self, name: str, state: str) -> float | None:
         """Value of a criterion in a state."""
-        measured = self.states[state].get("validation", {})
+        measured = self.states[state].measures.get("validation", {})
         if name in measured and "validation_fold" not in self.arrays:
             return measured[name].value
         scores = scores_of(self.arrays, state).get("validation")
         if scores is None:
             return None
         if "validation_fold" in self.arrays:
-            parts = parts_of_folds(self.knowledge["validation"], self.arrays["validation_fold"])
+            parts = parts_of_folds(self.validation, self.arrays["validation_fold"])
             return value_over_folds(name, scores, parts, self.measurer)
-        return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
-
-    def other_measures(self, name: str, criterion: CriterionResult) -> Iterator[Apart]:
-        """Measures of installed metrics that are not those of the criterion's state."""
-        state = criterion.snapshot
-        at_prior = self.at_prior[state, criterion.threshold]
-        for field, recorded, now in (
-            ("measures", criterion.measures, self.states[state]),
-            ("at_prior", criterion.at_prior, at_prior),
-        ):
-            if recorded != now:  # dumped only then: a record has 300 measures
-                path = f"criteria.{name}.{field}"
-                stored = {part: {key: one[key] for key in self.names if key in one} for part, one in recorded.items()}
-                yield from differences({"criteria": {name: {field: _plain(stored)}}}, {path: _plain(now)}, GIVE)
-
-    def fields(self, name: str, criterion: CriterionResult) -> dict[str, Any]:
-        """Fields of a criterion, besides measures, that the scores of its state give."""
-        from pubench_core.engine.decision_warnings import warnings_of
-        from pubench_core.engine.score import State
-
-        state, threshold = criterion.snapshot, self.thresholds[criterion.snapshot]
-        scores = scores_of(self.arrays, state)
-        found: dict[str, Any] = {}
-        if criterion.threshold is not None and threshold is not None:
-            found["threshold"] = threshold
-        if name in self.plan.metrics:
-            found["value"] = self._value(name, state)
-        elif name == "last":
-            found["value"] = None
-        if self.result.code.versions == self.plan.code.versions:  # another version may say it in other words
-            table = self.plan.data.table
-            labeled, prior = None if table is None else table.labeled, self.result.data.prior.given
-            lines = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
-            found["warnings"] = list(lines) or None
-        return found
+        return self.measurer.measure(name, Scored.of(scores, self.validation)).value
 
     def unsaid(self, name: str, criterion: CriterionResult) -> Iterator[str]:
         """The warning of decisions that are all alike, if the record does not have it."""
         scores = scores_of(self.arrays, criterion.snapshot)
         part = next((part for part in ("test", "unlabeled") if len(scores.get(part, ()))), None)
-        if part is None or self.result.code.versions == self.plan.code.versions:
+        if part is None:
             return
         positive = scores[part] > 0
         begins = said_alike(part, positive=bool(positive.any()), rows=len(positive))
@@ -190,14 +169,14 @@ class _Derived:
 
     def better_states(self, name: str, criterion: CriterionResult) -> Iterator[str]:
         """Stored states that a criterion could have chosen and that have a better value."""
-        plugin = self.plan.metrics.get(name)
-        value = None if plugin is None else self._value(name, criterion.snapshot)
+        plugin = self.metrics.get(name)
+        value = None if plugin is None else self.value(name, criterion.snapshot)
         if plugin is None or value is None:
             return
         if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
             return  # chosen for its ranking if the state with the best value decides every row alike
         for state in self._selectable():
-            other = self._value(name, state)
+            other = self.value(name, state)
             if other is None or alike(other, value) or not self._could_choose(criterion, state):
                 continue
             if (other > value) == plugin.info.higher_is_better:
@@ -207,9 +186,8 @@ class _Derived:
         """Whether no stored state that could be chosen ranks the validation rows better than this one."""
         from pubench_core.engine.select import HeldOut
 
-        validation = self.knowledge["validation"]
         ranking = {
-            one: HeldOut.of(Scored.of(scores_of(self.arrays, one)["validation"], validation)).ranking
+            one: HeldOut.of(Scored.of(scores_of(self.arrays, one)["validation"], self.validation)).ranking
             for one in {*self._selectable(), state}
         }
         return ranking[state] >= max(ranking.values())
@@ -261,10 +239,3 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
         yield f"{SCORES} has {len(arrays['test_rows'])} test rows, its result {test.rows}"
     elif test is not None and test.positive is not None and int((arrays["test_labels"] == 1).sum()) != test.positive:
         yield f"{SCORES} has {int((arrays['test_labels'] == 1).sum())} positive test rows, its result {test.positive}"
-
-
-def _plain(measured: Measures) -> dict[str, Any]:
-    return {
-        part: {name: measure.model_dump(mode="json") for name, measure in measures.items()}
-        for part, measures in measured.items()
-    }

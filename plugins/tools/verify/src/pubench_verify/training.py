@@ -1,6 +1,7 @@
-"""A run trained in a process of its own, with its labels or with other hidden ones.
+"""A record's run carried out in a process of its own, with its labels or with other hidden ones.
 
-In a process that trains twice, a method can keep what it saw the first time.
+Both look the same to a method: the same module, arguments, environment and functions that call it. In a process that
+trains twice, a method can keep what it saw the first time.
 """
 
 from __future__ import annotations
@@ -10,90 +11,109 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pubench_core.errors import PubenchError, RunFailed
+from pubench_core.engine.execute import Work, execute
+from pubench_core.engine.finish import Finished
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.problem import Problem
+from pubench_core.errors import PubenchError, RequestError, RunFailed
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import Arrays
-from pubench_core.results import Environment
+
+#: What is done to a problem before it is trained on.
+Disguise = Callable[[Problem], Problem]
 
 
-@dataclass(frozen=True)
-class Training:
-    """``scores``: criterion/part -> scores. ``opened``: files that show true labels and were opened meanwhile."""
-
-    scores: Arrays
-    epochs: int
-    opened: tuple[str, ...]
-    environment: Environment
-
-
-def trained(spec: Mapping[str, Any], holding: Path, seed: int | None = None) -> Training:
-    """Trains a spec in a process of its own.
+@contextmanager
+def trained(spec: Mapping[str, Any], holding: Path, seed: int | None = None) -> Iterator[tuple[Path, list[str]]]:
+    """Carries out a spec: the folder of its record, which is removed after the block, and files that show true labels
+    and were opened meanwhile.
 
     ``holding``: folder that is not to be read meanwhile. ``seed``: permutes hidden labels, and the rows of the file; by
-    default they stay. Raises RunFailed with what the process wrote if it fails.
+    default they stay. Raises RunFailed, or RequestError if it cannot be carried out, with what the process wrote.
     """
-    with tempfile.TemporaryDirectory(prefix="pubench-blind-") as place:
+    with tempfile.TemporaryDirectory(prefix="pubench-verify-") as place:
         spec = {**spec, "execution": {**spec["execution"], "results": place}}
         info = registry().find(MethodInfo, spec["method"]["key"])
         modules = [registry().provider(info).module, info.load.split(":")[0]]
-        facts = {"spec": spec, "modules": modules, "place": place, "holding": str(holding.resolve()), "seed": seed}
+        facts = {"spec": spec, "modules": modules, "holding": str(holding.resolve()), "seed": seed}
         # -P: modules in the current folder, which may be a stranger's, are not imported
         command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
         done = subprocess.run(command, input=json.dumps(facts), capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RunFailed(next(iter(done.stderr.strip().splitlines()[-1:]), f"exit code {done.returncode}"))
-        facts = json.loads(Path(place, "facts.json").read_text())
-        with np.load(Path(place, "scores.npz")) as file:
-            scores = dict(file)
-        return Training(
-            scores, facts["epochs"], tuple(facts["opened"]), Environment.model_validate(facts["environment"])
-        )
+            why = next(iter(done.stderr.strip().splitlines()[-1:]), f"exit code {done.returncode}")
+            raise RequestError(why) if done.returncode == REFUSED else RunFailed(why)
+        told = json.loads(Path(place, FACTS).read_text())
+        yield Path(told["folder"]), told["opened"]
 
 
-def _train(spec: dict[str, Any], modules: list[str], place: str, holding: str, seed: int | None) -> None:
-    """Trains, and writes scores and facts to a folder. ``modules``: of the method; they are imported first."""
-    from pubench_testkit.disguise import other_labels, other_order
-    from pubench_testkit.opened import foreign, opening, showing_labels
+FACTS, REFUSED = "opened.json", 3
 
-    from pubench_core.engine.build import build_problem
+
+@dataclass(frozen=True)
+class _Watched(Work):
+    """Trains as a run does, on a problem in disguise. ``opened``: gets the files that are opened meanwhile."""
+
+    disguise: Disguise = field(default=lambda problem: problem)
+    opened: list[Any] = field(default_factory=list)
+
+    def finish(self, plan: Plan, parts: list[Any], ended: Callable[[], None], at_once: int | None) -> Finished:
+        """Result of the run."""
+        from pubench_testkit.opened import opening
+
+        from pubench_core.engine.build import build_problem
+        from pubench_core.engine.finish import finished
+        from pubench_core.engine.machine import computing
+        from pubench_core.engine.open import open_data
+        from pubench_core.engine.train import train
+        from pubench_core.isolation import staying
+
+        with computing(plan, self.device), staying():
+            problem = build_problem(plan, self.device, opened=open_data(plan, self.root), root=self.root)
+            problem = self.disguise(problem)  # other true labels are in no object from here on
+            with opening() as opened:
+                done = train(plan, problem)
+            self.opened.extend(opened)
+            return finished(plan, problem, done, self.environment)
+
+
+def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int | None) -> None:
+    """Writes a record and the files that were opened. ``modules``: of the method; they are imported first."""
+    from pubench_testkit.opened import Opened, foreign, opening, showing_labels
+
     from pubench_core.engine.layers import Layer
-    from pubench_core.engine.machine import capture, choose_device, computing
     from pubench_core.engine.resolve import resolve
-    from pubench_core.engine.train import train
 
     with opening() as imported:
         *_, implementation = map(importlib.import_module, modules)
-    plan = resolve([Layer(spec)], registry())
-    device = choose_device(plan)
-    with computing(plan, device):
-        problem = build_problem(plan, device)
-        if seed is not None:  # true labels are in no object from here on
-            rng = np.random.default_rng(seed)
-            problem = other_order(other_labels(problem, rng), rng)
-            plan = replace(plan, data=replace(plan.data, table=None))
-        with opening() as opened:
-            done = train(plan, problem)
-        environment = capture(device)
+    plan, opened = resolve([Layer(spec)], registry()), list[Opened]()
+    if plan.joined_by is None:
+        plan = replace(plan, joined_by=partial(_Watched, disguise=_disguise(seed), opened=opened))
+    done = execute(plan, force=True)
     own = Path(sys.modules[implementation.__name__.split(".")[0]].__file__ or "").resolve().parent
     read = [*showing_labels([*imported, *opened], plan.spec.execution, own, [Path(holding)]), *foreign(opened, own)]
-    arrays: dict[str, Any] = {
-        f"{name}/{part}": one for name, scores in done.scores.items() for part, one in scores.items()
-    }
-    np.savez(Path(place, "scores.npz"), **arrays)
-    facts = {"epochs": len(done.epochs), "opened": read, "environment": environment.model_dump(mode="json")}
-    Path(place, "facts.json").write_text(json.dumps(facts))
+    facts = {"folder": str(done.folder), "opened": read}
+    Path(spec["execution"]["results"], FACTS).write_text(json.dumps(facts))
+
+
+def _disguise(seed: int | None) -> Disguise:
+    from pubench_testkit.disguise import other_labels, other_order
+
+    rng = np.random.default_rng(seed)
+    return (lambda problem: problem) if seed is None else (lambda one: other_order(other_labels(one, rng), rng))
 
 
 if __name__ == "__main__":
     try:
-        _train(**json.load(sys.stdin))
+        _carry_out(**json.load(sys.stdin))
     except PubenchError as error:
-        sys.exit(" ".join(str(error).split()))
+        print(" ".join(str(error).split()), file=sys.stderr)
+        sys.exit(REFUSED if isinstance(error, RequestError) else 1)

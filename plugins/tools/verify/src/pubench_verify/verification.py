@@ -20,7 +20,7 @@ from .blind import blind as with_other_labels
 from .folder import compared_sums, records_in
 from .fresh import fresh as on_fresh_problem
 from .record import RecordChecker
-from .rerun import SIGNIFICANT, carried_out_again, one_sided
+from .rerun import SIGNIFICANT, carried_out_again, drawn, one_sided
 from .result import Again, Blind, Fresh, RecordProblem, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
@@ -37,6 +37,7 @@ def verify(
     data_root: str | Path | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] | None = None,
+    submitted: bool = False,
 ) -> Verification:
     """Checks every record of a folder, and carries some of the runs out again. The folder stays as it is.
 
@@ -44,10 +45,11 @@ def verify(
     files must be whole, its own, and those that ``SHA256SUMS`` lists, if that is there. Times, memory and what else
     only the author knows are not checked: the page *What verify proves* lists them.
 
-    ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
-    a problem. Their scores must be the same bits and every other field that can be repeated the same; or, if processor,
-    versions or threads are others, no measure may differ by more than ``tolerance``, nor may the records be better than
-    their reruns more often than chance explains.
+    ``rerun``: how many runs are carried out again, each in a process of its own, chosen at random (by ``seed``, if one
+    is given) among those without a problem, one of each method first. Their scores must be the same bits and every
+    other field that can be repeated the same; or, if processor, versions or threads are others, no measure by either
+    decision may differ by more than ``tolerance``, nor may records be better than their reruns more often than chance
+    explains.
 
     ``fresh``: how many records' methods are tried on another split with other positive classes, which nobody can know.
     They are compared with the oracle ``pn`` on both problems; one that carries the data with their labels falls behind.
@@ -57,6 +59,8 @@ def verify(
 
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
+
+    ``submitted``: the folder is an unpacked submission, which has no models and no runs on user tables.
 
     A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
 
@@ -78,7 +82,7 @@ def verify(
     say = (lambda text: progress(said(text))) if progress is not None else _silent
     sums, apart = compared_sums(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
-    look = RecordChecker(root, sums, say)
+    look = RecordChecker(root, sums, say, submitted=submitted)
     problems = [*problems, *apart]
     readable, tested = [], []
     for path in folders:  # one after the other: a record is not kept
@@ -89,13 +93,13 @@ def verify(
         else:
             wrong = look.at(record)
             problems += wrong
-            readable.append((record.result.run_id, path))
+            readable.append((record.result.run_id, record.result.spec.method.key, path))
             tested.append(None if wrong else ScoredRun.of(record.result))
     bad = {problem.of for problem in problems}
-    sound = [path for run_id, path in readable if run_id not in bad | look.missing.keys()]
-    drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
+    sound = {path: method for run_id, method, path in readable if run_id not in bad | look.missing.keys()}
+    draws = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     again = []
-    for path in drawn.sample(sound, min(rerun, len(sound))):
+    for path in drawn(list(sound), rerun, draws, sound.__getitem__):
         found = carried_out_again(read_record(path), tolerance, root, say)
         if isinstance(found, RecordProblem):
             problems.append(found)
@@ -103,7 +107,8 @@ def verify(
             again.append(found)
     tried: list[Fresh | Blind | RecordProblem] = []
     for try_, times in ((on_fresh_problem, fresh), (partial(with_other_labels, tolerance=tolerance), blind)):
-        done = (try_(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
+        order = drawn(list(sound), len(sound), draws, sound.__getitem__)
+        done = (try_(read_record(path), root, say, draws) for path in order)
         tried += islice((one for one in done if one is not None), times)
     problems += [one for one in tried if isinstance(one, RecordProblem)]
     notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]

@@ -54,7 +54,9 @@ def submit(
     board: Annotated[
         str | None, typer.Option("--with", metavar="BOARD", help="A board to compare with: board@2026.12, a folder.")
     ] = None,
-    rerun: Annotated[int, typer.Option(help="Number of the cheapest runs to repeat.", min=0)] = 1,
+    rerun: Annotated[
+        int, typer.Option(help="How many runs to repeat, drawn at random; at least one of each method.", min=0)
+    ] = 1,
     out: Annotated[Path, typer.Option(help="Folder that gets the files.", file_okay=False)] = Path("."),
     data_root: Root = None,
     format: PrintFormat = Format.table,

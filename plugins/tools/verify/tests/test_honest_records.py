@@ -1,0 +1,173 @@
+"""Every honest way to a record, and every check of it: none is refused.
+
+Records that were made or asked for in different ways stand in one folder each, so that a check reads all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from altered import edit_json
+from pubench_report.report.gather import gather
+from pubench_report.report.model import model_of
+from pubench_submit.checking import check
+from pubench_submit.packing import pack_records
+from pubench_verify.reproduction import reproduce
+
+import pubench
+
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
+
+Run = Callable[..., Any]
+SHORT: Any = {"config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False}
+#: Views: what may be asked of a run that is stored.
+VIEWS: dict[str, dict[str, Any]] = {
+    "criterion f1": {"criterion": "f1"},
+    "criterion last": {"criterion": "last"},
+    "criterion pauc": {"criterion": "pauc"},
+    "goal rank": {"goal": "rank"},
+    "goal decide": {"goal": "decide"},
+    "goal review": {"goal": "review:50"},
+    "decision prior": {"decision": "prior"},
+}
+SAVED: dict[str, Any] = {"save_model": True}
+FOLDS: dict[str, Any] = {"folds": 2}
+LAST, PRIOR = VIEWS["criterion last"], VIEWS["decision prior"]
+#: Chain of requests for one run; the seed of the next is another one.
+CHAINS: dict[str, list[dict[str, Any]]] = {
+    "plain": [{}],
+    "again": [{}, {}],
+    **{f"plain, then {name}": [{}, view] for name, view in VIEWS.items()},
+    **{f"{name}, then plain": [view, {}] for name, view in VIEWS.items()},
+    "all views": [{}, *VIEWS.values(), {}],
+    "saved model": [SAVED],
+    "saved model, then last": [SAVED, LAST],
+    "plain, then saved model": [{}, SAVED],
+    "saved model of another epoch": [SAVED, SAVED | LAST],
+    "folds": [FOLDS],
+    "folds, then last": [FOLDS, FOLDS | LAST],
+    "folds, then decision prior": [FOLDS, FOLDS | PRIOR],
+    "folds, saved model": [FOLDS | SAVED],
+    "folds, refit, saved model": [FOLDS | SAVED | {"refit": "all"}],
+    "training scores": [{"artifacts": ["scores", "trace", "training-scores"]}],
+}
+#: Of a table without true labels, oracle criteria are not tracked.
+OF_TABLES = {name: chain for name, chain in CHAINS.items() if "f1" not in name and "all views" not in name}
+METRIC = """
+from pubench_core import MetricInfo, hookimpl
+
+@hookimpl
+def pubench_metrics():
+    return [MetricInfo(key="own-metric", name="own", summary="share", load="own_metric:share", needs=frozenset())]
+
+def share(view):
+    return float((view.scores > 0).mean())
+"""
+STUDY = """
+name: {name}
+methods: [upu, pusb]
+data: [digits]
+seeds: [200, 201]
+settings: {{method: {{config: {{epochs: 2}}}}, selection: {{criterion: {criterion}}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(
+    tmp_path_factory: pytest.TempPathFactory, pubench_in: Callable[[Path], Run], make_distribution: Callable[..., Path]
+) -> Path:
+    """``digits``, ``tables``: folders of records, of all chains. ``advice``: of the table."""
+    place = tmp_path_factory.mktemp("honest")
+    run = pubench_in(place)
+
+    def do(*words: Any, **options: Any) -> None:
+        done = run(*words, **options)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(240, 3)).round(3)
+    labeled = np.where((x[:, 0] > 0.2) & (rng.random(240) < 0.6), 1, 0)
+    np.savetxt(place / "own.csv", np.column_stack([x, labeled]), "%g", ",", header="a,b,c,label", comments="")
+    own = pubench.data(place / "own.csv", labeled="label")
+    for seed, chain in enumerate(CHAINS.values(), 1):
+        for request in chain:
+            pubench.run("upu", "digits", seed=seed, results=place / "digits", **{**SHORT, **request})
+    for seed, chain in enumerate(OF_TABLES.values(), 1):
+        for request in chain:
+            pubench.run("upu", own, prior=0.4, seed=seed, results=place / "tables", **{**SHORT, **request})
+    for view in ({}, LAST):
+        pubench.compare(["upu", "pusb"], data="digits", seeds=[100, 101], results=place / "digits", **{**SHORT, **view})
+    pubench.tune("upu", "digits", trials=2, seed=103, results=place / "digits", **SHORT)
+    site = place / "site"
+    site.mkdir()
+    make_distribution(site, "own-metric", {"own_metric": METRIC})
+    words = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=2", "--set", "lr=0.01", "--threads", "1")
+    for seed in (1, 102):  # measured from stored scores, and by the run
+        do(*words, "--no-tracking", "--seed", seed, "--results", "digits", env={"PYTHONPATH": str(site)})
+    for name, criterion in (("first", "pa"), ("second", "last")):
+        (place / f"{name}.yaml").write_text(STUDY.format(name=name, criterion=criterion))
+        do("study", "run", f"{name}.yaml", "--threads", "1", "--results", "digits")
+    pubench.advise(place / "own.csv", label="label", prior=0.4, out=place / "advice", threads=1)
+    older(place / "digits")
+    (place / "digits").rename(place / "moved")  # as somebody who tidies up
+    return place
+
+
+def older(results: Path) -> None:
+    """Makes a record what versions before decisions at the prior wrote."""
+
+    def earlier(content: dict[str, Any]) -> None:
+        for criterion in content["criteria"].values():
+            criterion.pop("threshold", None)
+            criterion.pop("at_prior", None)
+        content["data"]["prior"].pop("given_unlabeled", None)
+
+    done = next(p.parent for p in sorted(results.glob("*/result.json")) if '"seed": 102' in p.read_text())
+    edit_json(done / "result.json", earlier)
+
+
+def records(results: Path) -> list[Path]:
+    return sorted(path.parent for path in results.glob("*/result.json"))
+
+
+# -------------------------------------------------------------------- the checks, each of all records
+
+
+@pytest.mark.parametrize("results", ["moved", "tables", "advice"])
+def test_verify_has_nothing_against_them(place: Path, results: str) -> None:
+    found = pubench.verify(place / results, rerun=0)
+    assert (found.problems, found.unchecked) == ((), {})
+    assert found.records - found.without_scores == found.records == len(records(place / results))
+    own_metric = "metric own-metric is not installed, so its values cannot be derived again"
+    named = [note for note in found.notes if note == own_metric or "its folder is called model" in note]
+    assert named == {"moved": [own_metric], "tables": [], "advice": list(found.notes)}[results]
+
+
+@pytest.mark.parametrize("results", ["moved", "tables"])
+def test_reproduce_gives_the_same_bits(place: Path, results: str) -> None:
+    for folder in records(place / results):
+        found = reproduce(folder)
+        assert found.confirmed, (folder, str(found))
+
+
+def test_a_board_takes_them(place: Path) -> None:
+    made = pack_records(place / "moved", "mine", place)
+    found = check(made.archive, rerun=1)
+    assert (found.reasons, found.records) == ((), len(made.records))
+    assert {one.run_id for one in found.again} <= {record.result.run_id for record in made.records}
+    methods = {record.result.spec.method.key for record in made.records}
+    assert len(found.again) >= len(methods) == 2
+
+
+def test_sites_and_reports_show_them(place: Path) -> None:
+    assert pubench.site(place / "moved", place / "site-of-all").exists()
+    for name, criterion in (("first", "pa"), ("second", "last")):  # each its own criterion of the same records
+        model = model_of(gather(None, place / "moved", name), "accuracy", None)
+        assert (model.criterion, len(model.gathered.done)) == (criterion, 4)
+    for results in ("moved", "tables"):
+        loaded = pubench.load_results(place / results)
+        assert len(loaded) > 20
