@@ -18,8 +18,6 @@ from pubench_cli.messages import said
 from pubench_cli.process import Over
 from pubench_cli.progress import data_progress, display
 from pubench_cli.recorded_run import folder_of_run
-from pubench_cli.results import headline
-from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 
 if TYPE_CHECKING:
@@ -127,11 +125,10 @@ def _or_other_rows(value: float | None) -> str:
 
 def _print_measures(found: Reproduction) -> None:
     """Test measures under the criterion that names the result; of the others, ``--format json`` has them."""
-    infos = {info.key: info for info in registry().infos(MetricInfo)}
-    first = headline(found.recorded, infos)
     mine = {one.metric: one for one in found.measures if one.criterion == found.recorded.selected}
     if not mine:
         return
+    first = [metric for metric in registry().headline() if metric in mine]
     columns = [
         PrintedColumn(f"test measure, selected by {found.recorded.selected}", wraps=True),
         *(PrintedColumn(name, right=True) for name in ("recorded", "now", "difference")),
