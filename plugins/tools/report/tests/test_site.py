@@ -327,6 +327,28 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     ]
 
 
+def test_rows_of_a_plan_that_are_called_as_other_methods_are_shown_with_their_own(tmp_path: Path) -> None:
+    """Somebody swapped the names of two methods; a name that is no method's key stays."""
+    results, file = tmp_path / "results", tmp_path / "swapped.yaml"
+    file.write_text(
+        "{name: swapped, methods: [nnpu, upu, {key: vpu, name: mine}], data: [digits], mechanisms: [scar], c: [0.1], "
+        "seeds: [2], settings: {selection: {criterion: pauc}}}"
+    )
+    study = read_study(file)
+    plan, _ = freeze(study, registry(), data_root(ExecutionSpec()))
+    write_plan(StudyFolder(results, plan.name), study, plan)
+    stored(results, [made_draw(run.run_id, run.spec, 1.0, 0.5) for run in plan.runs])
+    place = StudyFolder(results, plan.name).plan
+    text = place.read_text()
+    swapped = re.sub(r'"row": "(nnpu|upu)"', lambda m: f'"row": "{"upu" if m[1] == "nnpu" else "nnpu"}"', text)
+    assert swapped != text
+    place.write_text(swapped)
+    shown = {"nnpu (called upu)", "upu (called nnpu)", "mine"}
+    assert set(pubench.load_results(results, study="swapped").methods) == shown
+    assert {name for name, _ in gather(None, results, "swapped").runs} == shown
+    assert {run.result.selected for run in pubench.load_results(results, study="swapped")} == {"pauc"}
+
+
 def test_a_run_that_failed_once_and_finished_later_has_its_result(drawn: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(drawn, tmp_path / "results"))
     run = gather(str(copy), copy, "three-draws").done[0]

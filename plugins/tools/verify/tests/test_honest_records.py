@@ -101,7 +101,7 @@ def place(
             pubench.run("upu", own, prior=0.4, seed=seed, results=place / "tables", **{**SHORT, **request})
     for view in ({}, LAST):
         pubench.compare(["upu", "pusb"], data="digits", seeds=[100, 101], results=place / "digits", **{**SHORT, **view})
-    pubench.tune("upu", "digits", trials=2, seed=103, results=place / "digits", **SHORT)
+    pubench.tune("upu", "digits", trials=2, results=place / "digits", config=SHORT["config"], threads=1)
     site = place / "site"
     site.mkdir()
     make_distribution(site, "own-metric", {"own_metric": METRIC})

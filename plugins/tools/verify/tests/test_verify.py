@@ -459,6 +459,20 @@ def test_a_table_that_is_another_one_is_a_problem_and_nothing_of_it_is_printed(t
     assert said(folder) == [f"its spec does not resolve here: {what}"]
 
 
+def test_measures_of_a_metric_that_is_not_named_are_a_problem(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+
+    def unname(content: dict[str, Any]) -> None:
+        del content["metrics"]["auc"]
+        content["spec"]["evaluation"]["metrics"].remove("auc")
+        content["criteria"]["pa"]["measures"]["test"]["auc"]["value"] = 0.9987
+
+    edit(folder, unname)
+    spec = folder / "spec.yaml"
+    spec.write_text(spec.read_text().replace("  - auc\n", "", 1))
+    assert "it has measures of auc, a metric that it does not name" in said(folder)
+
+
 def test_a_key_that_is_there_twice_is_a_problem(copied: Callable[[str], Path]) -> None:
     """Two readers of such a file may see two results."""
     folder = copied(UPU)

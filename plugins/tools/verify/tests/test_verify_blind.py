@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from altered import edit_json, put
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
@@ -17,7 +19,7 @@ RUN = ("--data", "breast-cancer", "--threads", 1, "--no-tracking")
 def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[..., Path]) -> str:
     """A folder for PYTHONPATH in which thieves are installed."""
     folder = tmp_path_factory.mktemp("site")
-    for name in ("thieving", "scheming", "importing"):
+    for name in ("thieving", "scheming", "importing", "ordering"):
         modules = (f"pubench_{name}", "pubench_nonconforming")
         make_distribution(folder, name, {module: (DOUBLES / f"{module}.py").read_text() for module in modules})
     return str(folder)
@@ -70,7 +72,28 @@ def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(
     assert pubench(*words, env=left).returncode == 0
     blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
     assert blind.returncode == 1
-    assert "of the rows otherwise than its record" in blind.stdout
+    assert "carried out again, " in blind.stdout
+    assert blind.stdout.splitlines()[0].endswith("on the same machine with the same versions")
+
+
+@pytest.mark.parametrize("how", [("--rerun", 1), ("--rerun", 0, "--blind", 1)])
+def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
+    tmp_path: Path, pubench: Run, site: str, how: tuple[object, ...]
+) -> None:
+    """Decisions at 0 are honest; order and decisions at the prior are those of the true labels."""
+    env = {"PYTHONPATH": site}
+    words = ("run", "--method", "ordering", "--data", "digits", "--threads", 1, "--no-tracking", "--set", "epochs=1")
+    assert pubench(*words, env=env).returncode == 0
+    (folder,) = (path.parent for path in (tmp_path / "results").glob("*/result.json"))
+    measured = json.loads((folder / "result.json").read_text())["criteria"]["pa"]
+    assert measured["measures"]["test"]["auc"]["value"] == 1
+    assert measured["measures"]["test"]["accuracy"]["value"] < 0.6
+    edit_json(folder / "environment.json", put("cpu", "another processor"))
+    found = pubench("verify", "results", *how, env=env)
+    assert found.returncode == 1, found.stdout
+    assert "arrays differ, a measure by 0." in found.stdout
+    assert "though hardware are others" in found.stdout
+    assert "its test auc is 1 on 360 rows" in found.stderr
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "one-sample"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from pubench_core.errors import PubenchError
 from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.results import Result
 from pubench_core.specs import GIVEN
 
-from .reproduction import computed_elsewhere, environment_of, spec_again
+from .reproduction import compared, spec_again
+from .rerun import judged
 from .result import Blind, RecordProblem
 from .training import trained
 
@@ -32,9 +31,9 @@ def blind(
     whose truth is not known.
 
     What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere. If
-    another processor or version may round otherwise, a training with the true labels must give the same bits as the
-    one without, and ranks and both decisions of the record but for ``tolerance``; if it gives the bits of the record,
-    this was computed here, whatever it says. ``root``: folder of data files. ``draws``: permutes.
+    the record has other scores, a training with its own labels must give those of the one without, and be a sound rerun
+    of it (:func:`judged`); one that gives the record's bits shows that it was computed here, whatever it says.
+    ``root``: folder of data files. ``draws``: permutes.
     """
     result = record.result
     if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
@@ -55,21 +54,15 @@ def blind(
         say(f"{result.run_id}: other scores than its record has; training it with its own labels")
         with trained(spec, record.folder.parent) as (folder, _):
             again = read_record(folder)
-            seen, elsewhere = _scores(again), computed_elsewhere(record, environment_of(folder))
+            seen = _scores(again, last=epochs == again.result.epochs)
+            found = compared(record, again, read_scores(record.folder), read_scores(folder))
     except PubenchError as error:
         return RecordProblem(result.run_id, f"it cannot be trained with other hidden labels: {error}")
-    last = epochs == again.result.epochs == result.epochs
-    names = [name for name in recorded if name in seen and (last or not name.startswith("last/"))]
-    if apart := _apart({name: seen[name] for name in names}, unseen):
+    if apart := _apart(seen, unseen):
         what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
         return RecordProblem(result.run_id, what)
-    worst, how = max((_otherwise(result, name, recorded[name], seen[name]) for name in names), default=(1.0, "scores"))
-    if worst > tolerance or not elsewhere:
-        what = (
-            f"carried out again in a process of its own, {how} of {worst:.2%} of its rows are others than in its record"
-        )
-        return RecordProblem(result.run_id, what)
-    return Blind(result.run_id, sum(len(seen[name]) for name in names), as_recorded=False)
+    sound = judged(found, tolerance, again.result.seconds.total)
+    return sound if isinstance(sound, RecordProblem) else Blind(result.run_id, sum(map(len, seen.values())), False)
 
 
 def _scores(record: Record, *, last: bool = True) -> Arrays:
@@ -86,18 +79,3 @@ def _scores(record: Record, *, last: bool = True) -> Arrays:
 def _apart(scores: Arrays, others: Arrays) -> list[str]:
     """Names of scores that are not the same in both."""
     return [name for name, one in scores.items() if name not in others or not np.array_equal(one, others[name])]
-
-
-def _otherwise(result: Result, name: str, recorded: Any, now: Any) -> tuple[float, str]:
-    """The largest share of rows with other decisions, at 0 and at the prior, or another place in the order; which."""
-    if len(recorded) != len(now):
-        return 1.0, "scores"
-    threshold = result.criteria[name.split("/")[0]].threshold
-    above = float(np.mean(recorded > (0 if threshold is None else threshold)))
-    ranks = [np.argsort(np.argsort(scores, kind="stable"), kind="stable") for scores in (recorded, now)]
-    at_prior = [rank >= len(rank) * (1 - above) for rank in ranks]
-    return max(
-        (float(np.mean((recorded > 0) != (now > 0))), "decisions at 0"),
-        (float(np.mean(at_prior[0] != at_prior[1])), "decisions at the prior"),
-        (float(np.mean(np.abs(ranks[0] - ranks[1]))) / max(len(now), 1), "ranks"),
-    )

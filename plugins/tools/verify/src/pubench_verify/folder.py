@@ -75,14 +75,15 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[RecordProble
     if not isfile(path):
         return None, []
     try:
-        lines = read_small(path).decode().split("\n")
+        *lines, last = read_small(path).decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         return None, [RecordProblem(SUMS, f"it cannot be read: {error}")]
+    lines += [last] if last else []
     if len(lines) > MOST_SUMS:
         return None, [RecordProblem(SUMS, f"it has {len(lines):,} lines; at most {MOST_SUMS:,} are read")]
     found: dict[str, str] = {}
     problems: list[RecordProblem] = []
-    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
+    for number, line in enumerate(lines, 1):
         entry = _SUM.fullmatch(line)
         inside = PurePosixPath(entry["path"]) if entry is not None else PurePosixPath("/")
         if entry is None or inside.is_absolute() or ".." in inside.parts:

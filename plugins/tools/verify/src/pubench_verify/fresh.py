@@ -44,17 +44,18 @@ def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.
         )
         here = {"seed": seed, "data.positive": list(positive), "data.negative": list(negative)}
         with tempfile.TemporaryDirectory(prefix="pubench-fresh-") as place:
-            found = Fresh(
-                run_id=result.run_id,
-                method=result.spec.method.key,
-                data=result.spec.data.key,
-                recorded={name: value for name in MEASURES if (value := result.test.get(name)) is not None},
-                oracle_recorded=_measures(result, Path(place), root, {}, oracle=True),
-                now=_measures(result, Path(place), root, here),
-                oracle=_measures(result, Path(place), root, here, oracle=True),
-                seed=seed,
-                positive=positive,
+            before, now, oracle = (
+                _measures(result, Path(place), root, changed, oracle=oracle)
+                for changed, oracle in (({}, True), (here, False), (here, True))
             )
+        recorded = {name: value for name in MEASURES if (value := result.test.get(name)) is not None}
+        method, data = result.spec.method.key, result.spec.data.key
+        tried = [
+            Fresh(result.run_id, method, data, name, value, before[name], now[name], oracle[name], seed, positive)
+            for name, value in recorded.items()
+            if name in before and name in now and name in oracle
+        ]
+        found = max(tried, key=lambda one: one.drop)
     except PubenchError as error:
         return RecordProblem(result.run_id, f"its method cannot be carried out on a fresh problem: {error}")
     if found.drop > DROP:

@@ -266,13 +266,10 @@ def reproduce(
     progress: Progress = silent,
     alone: bool = False,
 ) -> Reproduction:
-    """Carries out the run of a record again, in a folder that is removed afterwards, and compares. The record stays as
-    it is, and no tracker hears of the run.
+    """Carries out the run of a record again, as :func:`reproduce_run` does; no tracker hears of it.
 
-    ``table``, ``test``: where the files of a run on a user table are now; None means where they were. Their
-    content must be what it was. ``data_root``: folder of data files; None means the record's, where it is here.
-    ``device``, ``threads``: None means those of the record, as another number of threads rounds otherwise.
-    ``alone``: in a process of its own, that of ``--blind``, unless its table is in memory.
+    ``data_root``: None means the record's, where it is here. ``alone``: in a process of its own, that of ``--blind``,
+    unless its table is in memory.
 
     Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
     be carried out here, RunFailed if it fails.
@@ -416,15 +413,9 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
 ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 
 
-def computed_elsewhere(record: Record, here: Environment | None) -> bool:
-    """Whether processor, versions, threads or what else decides rounding was otherwise when a record was made."""
-    old, new = (_things(record.result, environment) for environment in (environment_of(record.folder), here))
-    return any(old.get(thing) != new.get(thing) for thing in {*old, *new} if thing[0] in ROUNDING)
-
-
 def _changed(record: Record, again: Record) -> Iterator[Changed]:
     """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""
-    surroundings = [environment_of(one.folder) for one in (record, again)]
+    surroundings = [_environment(one.folder) for one in (record, again)]
     known = None not in surroundings
     old, new = (
         _things(one.result, environment if known else None)
@@ -451,7 +442,7 @@ def _things(result: Result, environment: Environment | None) -> dict[tuple[str, 
     return found | {thing: str(value) for thing, value in facts.items() if value is not None}
 
 
-def environment_of(folder: Path) -> Environment | None:
+def _environment(folder: Path) -> Environment | None:
     """Environment of a record; None if it has none."""
     path = folder / ENVIRONMENT
     try:

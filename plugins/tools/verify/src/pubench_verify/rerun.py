@@ -42,7 +42,12 @@ def carried_out_again(
         return RecordProblem(run_id, f"carried out again, it fails: {error}", again=True)
     except PubenchError as error:
         return RecordProblem(run_id, f"it cannot be carried out again here: {error}")
-    seconds, criteria = time.monotonic() - started, _compared(found)
+    return judged(found, tolerance, time.monotonic() - started)
+
+
+def judged(found: Reproduction, tolerance: float, seconds: float) -> Again | RecordProblem:
+    """Whether another run gives what a record has, the last digits apart if it was computed elsewhere."""
+    run_id, criteria = found.recorded.run_id, _compared(found)
     largest = _largest(found, criteria)
     if found.identical:
         if found.fields:
@@ -68,10 +73,7 @@ def drawn(records: Sequence[Drawn], number: int, draws: random.Random, method: C
     """
     order = draws.sample(records, len(records))
     first = {method(record): record for record in reversed(order)}
-    return [
-        *(one for one in order if one is first[method(one)]),
-        *(one for one in order if one is not first[method(one)]),
-    ][:number]
+    return sorted(order, key=lambda one: one is not first[method(one)])[:number]
 
 
 def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:

@@ -58,7 +58,7 @@ class Blind:
 
 @dataclass(frozen=True)
 class Fresh:
-    """Test measures of a method and of the oracle, in the record and on a fresh problem: measure -> value.
+    """A test measure of a method and of the oracle, in the record and on a fresh problem: the one that falls furthest.
 
     ``oracle_recorded``: of the oracle on the record's own split. ``positive``: classes that were positive.
     """
@@ -66,34 +66,24 @@ class Fresh:
     run_id: str
     method: str
     data: str
-    recorded: Mapping[str, float]
-    oracle_recorded: Mapping[str, float]
-    now: Mapping[str, float]
-    oracle: Mapping[str, float]
+    measure: str
+    recorded: float
+    oracle_recorded: float
+    now: float
+    oracle: float
     seed: int
     positive: tuple[int, ...]
 
     @property
-    def worst(self) -> str:
-        """Measure by which the method falls furthest below the oracle on the fresh problem."""
-        return max((name for name in self.recorded if name in self.now and name in self.oracle), key=self.drop_of)
-
-    @property
     def drop(self) -> float:
         """How much further below the oracle the method is on the fresh problem than in its record."""
-        return self.drop_of(self.worst)
-
-    def drop_of(self, measure: str) -> float:
-        """The same by one measure."""
-        here = self.oracle[measure] - self.now[measure]
-        return here - (self.oracle_recorded[measure] - self.recorded[measure])
+        return (self.oracle - self.now) - (self.oracle_recorded - self.recorded)
 
     def __str__(self) -> str:
-        by = self.worst
         return (
-            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: {by} {self.now[by]:.4f} "
-            f"({ORACLE} {self.oracle[by]:.4f}); in the record {self.recorded[by]:.4f} ({ORACLE} "
-            f"{self.oracle_recorded[by]:.4f})"
+            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: {self.measure} "
+            f"{self.now:.4f} ({ORACLE} {self.oracle:.4f}); in the record {self.recorded:.4f} ({ORACLE} "
+            f"{self.oracle_recorded:.4f})"
         )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pubench_crossfit.measures import parts_of_folds, value_over_folds
 
+from pubench_core.errors import shortened
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import MEASURED, Decided, scores_name, scores_of, threshold_in
@@ -53,6 +54,9 @@ def other_measures(
     yield from shapes
     if shapes:
         return
+    parts = [part for one in result.criteria.values() for by in (one.measures, one.at_prior) for part in by.values()]
+    for name in sorted({name for part in parts for name in part} - result.metrics.keys()):
+        yield f"it has measures of {shortened(name)}, a metric that it does not name"
     measurer = Measurer(metrics)
     names = tuple(name for name in result.metrics if name in metrics)
     found = recomputed(result, arrays | training, names, measurer)

@@ -87,6 +87,7 @@ class _Watched(Work):
 
 def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int | None) -> None:
     """Writes a record and the files that were opened. ``modules``: of the method; they are imported first."""
+    from pubench_testkit.disguise import other_labels, other_order
     from pubench_testkit.opened import Opened, foreign, opening, showing_labels
 
     from pubench_core.engine.layers import Layer
@@ -94,21 +95,15 @@ def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int
 
     with opening() as imported:
         *_, implementation = map(importlib.import_module, modules)
-    plan, opened = resolve([Layer(spec)], registry()), list[Opened]()
+    plan, opened, rng = resolve([Layer(spec)], registry()), list[Opened](), np.random.default_rng(seed)
+    disguises = [lambda one: one, lambda one: other_order(other_labels(one, rng), rng)]
     if plan.joined_by is None:
-        plan = replace(plan, joined_by=partial(_Watched, disguise=_disguise(seed), opened=opened))
+        plan = replace(plan, joined_by=partial(_Watched, disguise=disguises[seed is not None], opened=opened))
     done = execute(plan, force=True)
     own = Path(sys.modules[implementation.__name__.split(".")[0]].__file__ or "").resolve().parent
     read = [*showing_labels([*imported, *opened], plan.spec.execution, own, [Path(holding)]), *foreign(opened, own)]
     facts = {"folder": str(done.folder), "opened": read}
     Path(spec["execution"]["results"], FACTS).write_text(json.dumps(facts))
-
-
-def _disguise(seed: int | None) -> Disguise:
-    from pubench_testkit.disguise import other_labels, other_order
-
-    rng = np.random.default_rng(seed)
-    return (lambda problem: problem) if seed is None else (lambda one: other_order(other_labels(one, rng), rng))
 
 
 if __name__ == "__main__":
