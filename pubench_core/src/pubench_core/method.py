@@ -70,6 +70,11 @@ class Method(ABC, Generic[ConfigT]):
         """
         return False
 
+    @classmethod
+    def takes_weights(cls, config: ConfigT) -> bool:
+        """Whether ``fit`` heeds ``data.weight``. If not, a table whose rows weigh differently is refused."""
+        return False
+
     def assemble(self, build: NetworkBuilder) -> None:
         """Sets the attributes that ``scored_by`` names, untrained, before a saved model is put back.
 
@@ -120,6 +125,10 @@ class Method(ABC, Generic[ConfigT]):
 
         It reads only what ``scored_by`` names.
         """
+        return None
+
+    def coefficients(self) -> npt.NDArray[np.float64] | None:
+        """(d,) weights of the features if the scores rise with a weighted sum of them; else None."""
         return None
 
     def samples(self, n: int, run: Run[ConfigT]) -> dict[str, Tensor]:

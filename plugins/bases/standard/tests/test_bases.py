@@ -73,6 +73,27 @@ def test_arrays_score_as_scikit_learn_does(name: str, gaps: bool) -> None:
     np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", ["trees", "forest"])
+def test_importances_are_those_of_scikit_learn(name: str) -> None:
+    x, y = table()
+    model = fitted(base_of(name, {}))
+    np.testing.assert_allclose(model.importances(), of_sklearn(name, x, y, balanced(y)).feature_importances_, atol=1e-5)
+    state = {key: value for key, value in model.state_dict().items() if key != "gain"}
+    older = type(model).empty()
+    older.load_state_dict(state)  # a model of before importances were kept
+    assert not older.importances().any()
+    np.testing.assert_array_equal(older.probability(x), model.probability(x))
+
+
+def test_a_category_has_the_importance_of_all_its_values() -> None:
+    model = fitted(base_of("boosting", {}), categories=((3, 6),))
+    found = model.importances()
+    assert found.sum() == pytest.approx(1)
+    assert found[3] > 0.05
+    assert not found[4:].any()
+    assert (found[:2] > found[2]).all()
+
+
 def test_boosting_splits_categories_as_scikit_learn_does() -> None:
     x, y = table(gaps=True)
     other, _ = table(300, gaps=True, seed=1)
@@ -161,6 +182,27 @@ def test_a_scikit_learn_classifier_of_ones_own_is_a_base() -> None:
     other, _ = table(300, seed=1)
     np.testing.assert_array_equal(again.probability(other), model.probability(other))
     assert model.probability(other).std() > 0.1
+
+
+def test_a_pipeline_is_a_base_and_passes_weights_to_its_last_step() -> None:
+    logistic = {"class": "sklearn.linear_model:LogisticRegression", "C": 0.5}
+    steps = [["scale", {"class": "sklearn.preprocessing:StandardScaler"}], ["logistic", logistic]]
+    x, y = table()
+    weight = balanced(y)
+    model = base_of("sklearn.pipeline:Pipeline", {"steps": steps}).fit(x, y, weight, 0)
+    by_hand = make_pipeline(StandardScaler(), LogisticRegression(C=0.5)).fit(
+        x, y, logisticregression__sample_weight=weight
+    )
+    np.testing.assert_array_equal(model.probability(x), by_hand.predict_proba(x)[:, 1])
+    with pytest.raises(RequestError, match="LinearSVC has no predict_proba"):
+        base_of("sklearn.svm:LinearSVC", {}).fit(x, y, weight, 0)
+
+
+def test_weights_keep_both_classes_alike() -> None:
+    y, weight = np.array([1, 0, 0, 0]), np.array([2.0, 1, 1, 4])
+    found = balanced(y, weight)
+    assert found[y == 1].sum() == found[y == 0].sum() == 4
+    assert found[3] == 4 * found[1]
 
 
 def test_skops_loads_no_code_of_strangers() -> None:

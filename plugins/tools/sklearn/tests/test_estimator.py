@@ -11,10 +11,12 @@ import pytest
 from pubench_evaluate.scored_rows import scored_rows
 from pubench_sklearn.estimator import EXPECTED_FAILED_CHECKS
 from scipy.sparse import csr_array, hstack, random_array
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -196,6 +198,81 @@ class TestFrames:
         assert found["seen"] == found["patient_id"] == 0
         assert found["mean radius"] > found["noise"] > 0
         assert not hasattr(pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled), "feature_importances_")
+        bag = pubench.PUClassifier("pu-bagging", n_estimators=50).fit(frame, labeled)
+        found = dict(zip(frame.columns, bag.feature_importances_, strict=True))
+        assert found["seen"] == found["patient_id"] == 0
+        assert found["mean radius"] > found["noise"] > 0
+        assert not hasattr(bag, "coef_")
+
+    def test_coefficients_are_in_the_units_of_x(self, table):
+        x, labeled, _ = table
+        model = pubench.PUClassifier("naive", base="logistic").fit(x, labeled)
+        assert model.coef_.shape == (1, 30)
+        log_odds = logit(model.decision_function(x) + 0.5)
+        np.testing.assert_allclose(np.diff(log_odds), np.diff(x @ model.coef_[0]), rtol=1e-3, atol=1e-4)
+        assert not hasattr(pubench.PUClassifier("naive", base="logistic").fit(messy(x), labeled), "coef_")
+
+
+class TestWeights:
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_a_row_of_weight_0_is_absent(self, table, sparse):
+        x, labeled, _ = table
+        x = csr_array(x.to_numpy()) if sparse else x
+        there = np.arange(x.shape[0]) % 3 > 0
+        model = pubench.PUClassifier("naive", base="logistic", prior=PRIOR)
+        weighted = clone(model).fit(x, labeled, sample_weight=2.0 * there)
+        np.testing.assert_array_equal(
+            weighted.decision_function(x), model.fit(x[there], labeled[there]).decision_function(x)
+        )
+        folds = clone(model).set_params(cv=3).fit(x, labeled, sample_weight=there)
+        np.testing.assert_array_equal(np.isnan(folds.out_of_fold_scores_), ~there)
+
+    @pytest.mark.parametrize("method", ["naive", "pu-bagging"])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_heavy_rows_count_more(self, method, sparse):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(600, 2))
+        labeled = np.arange(600) < 200
+        x[:100, 0] += 3  # half of the labeled rows differ in one feature, half in the other
+        x[100:200, 1] += 3
+        weight = np.where(np.arange(600) < 100, 10.0, 1.0)
+        given = csr_array(x) if sparse else x
+        model = pubench.PUClassifier(method, base="logistic", **({"n_estimators": 5} if method != "naive" else {}))
+        even, odd = (clone(model).fit(given, labeled, sample_weight=w).coef_[0] for w in (None, weight))
+        assert abs(even[0] / even[1] - 1) < 0.3
+        assert odd[0] > 1.5 * odd[1]
+
+    @pytest.mark.parametrize(
+        ("method", "weight", "message"),
+        [
+            ("vpu", np.arange(569) + 1, "vpu takes no weights of rows, except 0"),
+            ("naive", -np.ones(569), "sample_weight must be finite numbers of at least 0, got -1.0 in row 0"),
+            ("naive", np.ones(3), r"sample_weight must have shape \(569,\), got \(3,\)"),
+        ],
+    )
+    def test_wrong_weights(self, table, method, weight, message):
+        x, labeled, _ = table
+        with pytest.raises(ValueError, match=message):
+            pubench.PUClassifier(method).fit(x, labeled, sample_weight=weight)
+
+
+class TestBase:
+    def test_an_estimator_is_a_base(self, table):
+        x, labeled, positive = table
+        base = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
+        model = pubench.PUClassifier("pu-bagging", base=base, n_estimators=5).fit(x, labeled)
+        assert model.score(x, positive) > 0.95
+        assert model.result_.spec.method.config["base"] == "sklearn.pipeline:Pipeline"
+        alone = clone(model).set_params(base=LogisticRegression(), base__C=0.2).fit(x, labeled)
+        assert alone.get_params()["base__C"] == 0.2
+        assert alone.result_.spec.method.config["base_config"] == {"C": 0.2}
+        assert alone.coef_.shape == (1, 30)
+
+    def test_what_cannot_be_written_down_is_refused(self, table):
+        x, labeled, _ = table
+        model = pubench.PUClassifier("naive", base=LogisticRegression(class_weight={0: 1.0, 1: 2.0}))
+        with pytest.raises(ValueError, match="is no number, text or estimator; take base='package"):
+            model.fit(x, labeled)
 
 
 #: Two topics that share words; a post of topic 1 is of the first with a chance of .4.

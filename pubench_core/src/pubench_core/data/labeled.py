@@ -106,13 +106,16 @@ class LabeledData:
         return short_hash([arrays, as_plain(self.columns)])
 
     def problem(self, key: str) -> PNDataset:
-        """The rows as a binary problem of that name."""
+        """The rows as a binary problem of that name; a row of weight 0 is absent."""
+        kept = np.ones(len(self.x), bool) if self.known_negative is None else ~self.known_negative
+        if self.weights is not None:
+            kept &= self.weights > 0
         return PNDataset(
             key=key,
             modality="tabular",
             x=cast("npt.NDArray[np.float32]", self.x),  # whoever does more than take rows asks which it is
             y=self.truth,
-            rows=np.arange(len(self.x)) if self.known_negative is None else np.flatnonzero(~self.known_negative),
+            rows=np.flatnonzero(kept),
             x_test=self.x_test,
             y_test=self.truth_test,
             rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,

@@ -46,7 +46,8 @@ class SparseRows:
         return len(self), self.width
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> SparseRows:
-        """The rows at these positions."""
+        """The rows at these positions, or where a mask is true."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         counts = np.diff(self.starts)[rows]
         starts = np.concatenate([[0], np.cumsum(counts)])
         at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], counts)

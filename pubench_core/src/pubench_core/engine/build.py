@@ -46,6 +46,14 @@ def build_problem(
     spec, root = plan.spec, root or data_root(plan.spec.execution)
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
+    if data.weights is not None and not plan.method.implementation.takes_weights(plan.method.config):
+        weights = data.weights[data.rows]
+        if (weights != weights[0]).any():
+            raise RequestError(
+                f"{plan.method.info.key} takes no weights of rows, except 0 for one that is absent; take a method "
+                "that does, or leave them out",
+                field="data.own.weights",
+            )
     calibration = calibration_of(plan)
     split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.

@@ -123,6 +123,10 @@ class Problem:
         """View of a method; its table is LP ‖ U."""
         instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
         v_instance, v_labeled, _ = self._table(self.split.validation, len(self.split.train.rows), None)
+        weights = self.data.weights
+        if weights is not None:
+            weights = weights[self.split.train.rows]
+            weights = None if (weights == weights[0]).all() else weights
         return PUData(
             self.features,
             instance,
@@ -134,6 +138,7 @@ class Problem:
             unlabeled_prior=self.unlabeled_prior,
             truth=truth if "truth" in granted else None,
             categories=tuple(_categories(self.opened.columns or ())),
+            weight=None if weights is None else torch.from_numpy(weights[instance.cpu().numpy()]).to(self.device),
         )
 
     def _table(self, part: Part, start: int, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:

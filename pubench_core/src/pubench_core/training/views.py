@@ -179,11 +179,14 @@ class PUData(PUPart):
         unlabeled_prior: float | None = None,
         truth: Tensor | None,
         categories: tuple[tuple[int, int], ...] = (),
+        weight: Tensor | None = None,
     ) -> None:
         """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
         #: (first, stop) of each run of features that are the one-hot values of one category: above 0 is the row's.
         self.categories = categories
+        #: (n,) weights of the rows, above 0; None if all weigh the same
+        self.weight = weight
         self.validation = validation
         believed = prior if unlabeled_prior is None else unlabeled_prior
         self._prior = prior if "prior" in granted else None

@@ -337,11 +337,23 @@ class OwnBase(Base):
             )
 
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
-        module, _, name = self.place.partition(":")
-        made = getattr(importlib.import_module(module), name)(**self.config.model_dump())
+        made = _made({"class": self.place, **self.config.model_dump()})
         if "random_state" in made.get_params():
             made.set_params(random_state=seed)
+        if not hasattr(made, "predict_proba"):
+            raise RequestError(f"base {self.place} has no predict_proba", field="method.config.base", value=self.place)
+        if hasattr(made, "steps"):  # a pipeline passes it on to its last step
+            return Skops(made.fit(x, y, **{f"{made.steps[-1][0]}__sample_weight": weight}))
         return Skops(made.fit(x, y, sample_weight=weight))
+
+
+def _made(value: Any) -> Any:
+    """The value with every ``{"class": "package.module:callable", ...}`` in it called with the rest as keywords."""
+    if isinstance(value, dict) and "class" in value:
+        module, _, name = value["class"].partition(":")
+        config = {key: _made(item) for key, item in value.items() if key != "class"}
+        return getattr(importlib.import_module(module), name)(**config)
+    return [_made(item) for item in value] if isinstance(value, list) else value
 
 
 BASES: dict[str, type[Base]] = {

@@ -115,10 +115,16 @@ def is_population(data: PUData) -> bool:
     return drawn or len(data.distinct_rows) == data.n_unlabeled  # U holds the labeled rows too
 
 
-def balanced(y: Array) -> Array:
-    """(n,) weights with which both classes weigh the same and the mean weight is 1."""
-    counts = np.bincount(y, minlength=2)
-    return np.asarray(len(y) / (2 * counts[y]))
+def weights_of(data: PUData) -> Array:
+    """(n,) weights of the rows of LP ‖ U; their mean is 1."""
+    return np.ones(len(data)) if data.weight is None else (data.weight / data.weight.mean()).numpy()
+
+
+def balanced(y: Array, weight: Array | None = None) -> Array:
+    """(n,) weights with which both classes weigh the same; their sum is that of ``weight``, by default 1 for a row."""
+    weight = np.ones(len(y)) if weight is None else weight
+    totals = np.bincount(y, weight, minlength=2)
+    return np.asarray(weight * (weight.sum() / (2 * totals[y])))
 
 
 def in_parallel(work: Callable[[Item], Found], items: Sequence[Item], threads: int) -> Iterator[Found]:
@@ -157,11 +163,15 @@ def out_of_fold(fit: Fit, x: Array, fold: Array, seeds: Array, threads: int = 1)
 # -------------------------------------------------------------------- thresholds
 
 
-def at_share(scores: Array, share: float) -> float:
-    """The threshold above which a share of the scores lies that is the nearest to ``share``; ties stay together."""
-    values, counts = np.unique(scores, return_counts=True)
-    above = len(scores) - np.cumsum(counts)
-    k = int(np.abs(above - share * len(scores)).argmin())
+def at_share(scores: Array, share: float, weight: Array | None = None) -> float:
+    """The threshold above which a share of the scores lies that is the nearest to ``share``; ties stay together.
+
+    ``weight``: (n,) of the scores, by default 1.
+    """
+    values, which = np.unique(scores, return_inverse=True)
+    counts = np.bincount(which, weight)
+    above = counts.sum() - np.cumsum(counts)
+    k = int(np.abs(above - share * counts.sum()).argmin())
     return float(values[k : k + 2].mean())
 
 
@@ -176,8 +186,9 @@ def at_posterior(scores: Array, labeled: Array, data: PUData) -> float:
     n_p, n_u, share = data.n_labeled, data.n_unlabeled, data.unlabeled_prior
     odds = 1 / (2 * share) if is_population(data) else n_u / (n_p + 2 * share * n_u)
     known = np.isfinite(scores)
+    weight = balanced(labeled[known], weights_of(data)[known])
     values = np.unique(scores[known])
-    fitted = IsotonicRegression(y_min=0, y_max=1).fit(scores[known], labeled[known], balanced(labeled[known]))
+    fitted = IsotonicRegression(y_min=0, y_max=1).fit(scores[known], labeled[known], weight)
     return first_above(values, fitted.predict(values) > odds / (1 + odds))
 
 
@@ -189,10 +200,11 @@ def first_above(values: Array, above: Array) -> float:
 
 def on_classes(base: Base, x: Array, classes: Array, data: PUData) -> Fit:
     """Function that fits a base on rows of known class, both weighing the same; ``classes``: (n,) 1 or 0, else -1."""
+    weight = weights_of(data)
 
     def fit(rows: Array, seed: int) -> Model:
         rows = rows[classes[rows] >= 0]
-        return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
+        return base.fit(x[rows], classes[rows], balanced(classes[rows], weight[rows]), seed, data.categories)
 
     return fit
 

@@ -28,6 +28,14 @@ class Model(ABC):
     def probability(self, x: Array) -> Array:
         """(n,) float64 in [0, 1] for (n, d) rows; a row's value does not depend on the others."""
 
+    def importances(self) -> Array | None:
+        """(d,) how much each feature mattered; None if the model cannot say."""
+        return None
+
+    def coefficients(self) -> Array | None:
+        """(d,) weights of the features in a linear model; None for another."""
+        return None
+
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """Arrays, numbers and texts that say all of it."""
@@ -50,6 +58,9 @@ class Forest(Model):
 
     def probability(self, x: Array) -> Array:
         return np.asarray(self.trees.sums(x) / len(self.trees))
+
+    def importances(self) -> Array | None:
+        return self.trees.importances()
 
     def state_dict(self) -> dict[str, Any]:
         return self.trees.state_dict()
@@ -87,6 +98,14 @@ class Categories:
         rest = np.delete(x, np.concatenate([np.arange(*run) for run in self.runs]), axis=1)
         return np.column_stack([*columns, rest]).astype(np.float32)
 
+    def spread(self, values: Array) -> Array:
+        """(d,) numbers of the features from those of :meth:`of`'s columns; a category's is at its first value."""
+        found = np.zeros(len(values) - len(self.runs) + len(self.codes))
+        found[self.runs[:, 0]] = values[: len(self.runs)]
+        rest = np.delete(np.arange(len(found)), np.concatenate([np.empty(0, int), *(np.arange(*r) for r in self.runs)]))
+        found[rest] = values[len(self.runs) :]
+        return found
+
 
 class Boosted(Model):
     """Logistic function of the sum of the leaves of boosted trees."""
@@ -100,6 +119,10 @@ class Boosted(Model):
 
     def probability(self, x: Array) -> Array:
         return np.asarray(expit(self.margin(x)))
+
+    def importances(self) -> Array | None:
+        found = self.trees.importances()
+        return self.categories.spread(found) if found.any() else None
 
     def state_dict(self) -> dict[str, Any]:
         own = {"start": self.start, "runs": self.categories.runs, "codes": self.categories.codes}
@@ -131,6 +154,9 @@ class Linear(Model):
 
     def probability(self, x: Array) -> Array:
         return np.asarray(expit(x.astype(np.float64) @ self.weights + self.bias))
+
+    def coefficients(self) -> Array | None:
+        return self.weights
 
     def state_dict(self) -> dict[str, Any]:
         return {"weights": self.weights, "bias": self.bias}
@@ -200,6 +226,13 @@ class Skops(Model):
     def probability(self, x: Array) -> Array:
         return np.asarray(self.fitted.predict_proba(x)[:, 1], np.float64)
 
+    def importances(self) -> Array | None:
+        return getattr(self.fitted, "feature_importances_", None)
+
+    def coefficients(self) -> Array | None:
+        found = getattr(self.fitted, "coef_", None)
+        return None if found is None else np.ravel(found)
+
     def state_dict(self) -> dict[str, Any]:
         return {"content": self.content}
 
@@ -219,6 +252,11 @@ class Skops(Model):
             ) from error
 
 
+def _mean(found: Sequence[Array | None]) -> Array | None:
+    known = [one for one in found if one is not None]
+    return np.mean(known, axis=0) if known else None
+
+
 class Mean(Model):
     """Mean over models of one kind."""
 
@@ -230,6 +268,12 @@ class Mean(Model):
         for member in self.members:
             total += member.probability(x)
         return total / len(self.members)
+
+    def importances(self) -> Array | None:
+        return _mean([member.importances() for member in self.members])
+
+    def coefficients(self) -> Array | None:
+        return _mean([member.coefficients() for member in self.members])
 
     def state_dict(self) -> dict[str, Any]:
         return {f"{k}.{n}": value for k, member in enumerate(self.members) for n, value in member.state_dict().items()}

@@ -76,6 +76,15 @@ class Trees:
         if not len(self.subsets):
             nodes["subset"] = nodes["subset"][:0]
         self.nodes: dict[str, Array] = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
+        self.gain: Array = np.concatenate([tree["gain"] for tree in trees]).astype(np.float32)
+
+    def importances(self) -> Array:
+        """(d,) share of each feature in what the splits of a tree gain, mean over the trees; zeros if not known."""
+        tree = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        gains = np.bincount(tree, self.gain)[tree]
+        share = np.divide(self.gain, gains, out=np.zeros(len(gains)), where=gains > 0)
+        inner = self.nodes["feature"] >= 0
+        return np.bincount(self.nodes["feature"][inner], share[inner], self.d) / len(self)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -100,7 +109,7 @@ class Trees:
 
     def state_dict(self) -> dict[str, Any]:
         """Plain arrays and the number of features."""
-        return {**self.nodes, "offsets": self.offsets, "subsets": self.subsets, "d": self.d}
+        return {**self.nodes, "gain": self.gain, "offsets": self.offsets, "subsets": self.subsets, "d": self.d}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes what :meth:`state_dict` gave. Raises ValueError for arrays that are no trees.
@@ -108,7 +117,9 @@ class Trees:
         A child comes after its parent and lies in the same tree, and a feature is one of d: compiled code that walks a
         tree ends, and reads nothing but the trees and the row.
         """
-        kinds: dict[str, Any] = {**FIELDS, "offsets": np.int64, "subsets": np.uint32}
+        gain = np.zeros(len(state["feature"]), np.float32) if "feature" in state else None
+        state = {"gain": gain, **state}  # older models do not have it
+        kinds: dict[str, Any] = {**FIELDS, "gain": np.float32, "offsets": np.int64, "subsets": np.uint32}
         if set(state) != {*kinds, "d"}:
             raise ValueError(f"trees have {', '.join(kinds)} and d; got {', '.join(sorted(state))}")
         for name, kind in kinds.items():
@@ -116,7 +127,12 @@ class Trees:
                 raise ValueError(f"{name} of trees is {state[name].dtype} {state[name].shape}")
         nodes, offsets, subsets, d = {n: state[n] for n in FIELDS}, state["offsets"], state["subsets"], int(state["d"])
         n = len(nodes["feature"])
-        if any(len(nodes[name]) != n for name in FIELDS if name != "subset") or len(nodes["subset"]) not in (0, n):
+        self.gain = state["gain"]
+        if (
+            len(self.gain) != n
+            or any(len(nodes[name]) != n for name in FIELDS if name != "subset")
+            or len(nodes["subset"]) not in (0, n)
+        ):
             raise ValueError("the fields of the trees' nodes differ in length")
         if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 1).any():
             raise ValueError("offsets do not cut the nodes into trees")
@@ -159,6 +175,7 @@ def of_decision_tree(fitted: Any) -> dict[str, Array]:
         tree.children_left,
         tree.children_right,
         tree.missing_go_to_left.astype(bool),
+        _gain(tree),
     )
 
 
@@ -168,7 +185,7 @@ def of_regression_tree(fitted: Any) -> dict[str, Array]:
     leaf = tree.children_left < 0
     gaps_left = tree.missing_go_to_left.astype(bool)
     children = tree.children_left, tree.children_right
-    return _nodes(leaf, tree.feature, tree.threshold, tree.value[:, 0, 0], *children, gaps_left)
+    return _nodes(leaf, tree.feature, tree.threshold, tree.value[:, 0, 0], *children, gaps_left, _gain(tree))
 
 
 def of_histogram_boosting(fitted: Any) -> tuple[list[dict[str, Array]], float]:
@@ -189,6 +206,7 @@ def of_histogram_boosting(fitted: Any) -> tuple[list[dict[str, Array]], float]:
                 n["left"].astype(np.int64),
                 n["right"].astype(np.int64),
                 n["missing_go_to_left"].astype(bool),
+                n["gain"],
             )
             categorical = n["is_categorical"].astype(bool) & ~leaf
             nodes["subset"] = np.where(categorical, n["bitset_idx"].astype(np.int64), -1)
@@ -204,8 +222,21 @@ def of_histogram_boosting(fitted: Any) -> tuple[list[dict[str, Array]], float]:
         ) from error
 
 
+def _gain(tree: Any) -> Array:
+    """(nodes,) by how much each split of a tree of scikit-learn lowers the impurity, times the weight of its rows."""
+    impurity = tree.impurity * tree.weighted_n_node_samples
+    return np.asarray(impurity - impurity[tree.children_left] - impurity[tree.children_right])
+
+
 def _nodes(
-    leaf: Array, feature: Array, threshold: Array, value: Array, left: Array, right: Array, gaps_left: Array
+    leaf: Array,
+    feature: Array,
+    threshold: Array,
+    value: Array,
+    left: Array,
+    right: Array,
+    gaps_left: Array,
+    gain: Array | None = None,
 ) -> dict[str, Array]:
     if (left[~leaf] != np.flatnonzero(~leaf) + 1).any():
         raise ValueError("the left child of a node is not the next node")
@@ -215,5 +246,6 @@ def _nodes(
         "right": np.where(leaf, 0, right),
         "gaps_left": gaps_left & ~leaf,
         "subset": np.full(len(leaf), -1),
+        "gain": np.where(leaf, 0, 0 if gain is None else np.maximum(gain, 0)),
         "subsets": np.empty((0, 8), np.uint32),
     }

@@ -192,6 +192,12 @@ class ElkanNoto(Method[Config]):
         """The base's own score above the threshold: calibration would make ties."""
         return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)
 
+    def feature_importances(self) -> Array | None:
+        return self.model.importances()
+
+    def coefficients(self) -> Array | None:
+        return self.model.coefficients()
+
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
         """``posterior``: p(y=1|x) in [0, 1]."""
         scores = self.model.probability(array_of(x))

@@ -22,6 +22,7 @@ from pubench_bases.fitting import (
     on_classes,
     out_of_fold,
     prepared,
+    weights_of,
 )
 from torch import Tensor
 
@@ -58,6 +59,10 @@ class Naive(Method[Config]):
     def takes_sparse(cls, config: Config) -> bool:
         return config.made.takes_sparse
 
+    @classmethod
+    def takes_weights(cls, config: Config) -> bool:
+        return True
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
 
@@ -72,15 +77,21 @@ class Naive(Method[Config]):
             seeds = run.numpy_rng.integers(2**31, size=c.folds + 1)
             fold = folds_of(data, c.folds, run.numpy_rng)
             self.model = fit(np.arange(len(labeled)), int(seeds[-1]))
-            self.threshold = 0.5
+            self.threshold, u = 0.5, data.n_labeled
             if c.threshold in ("prior", "posterior") or (c.threshold == "auto" and data.knows_prior):
                 #: (n,) scores of the table LP ‖ U, each by a model that did not see the row
                 self.out_of_fold = out_of_fold(fit, x, fold, seeds, run.threads)
                 self.threshold = (
                     at_posterior(self.out_of_fold, labeled, data)
                     if c.threshold == "posterior"
-                    else at_share(self.out_of_fold[data.n_labeled :], data.unlabeled_prior)
+                    else at_share(self.out_of_fold[u:], data.unlabeled_prior, weights_of(data)[u:])
                 )
 
     def decision_function(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)
+
+    def feature_importances(self) -> Array | None:
+        return self.model.importances()
+
+    def coefficients(self) -> Array | None:
+        return self.model.coefficients()

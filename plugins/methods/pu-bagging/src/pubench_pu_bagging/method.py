@@ -15,7 +15,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_bases.fitting import BaseConfig, array_of, at_posterior, at_share, balanced, check, in_parallel, prepared
+from pubench_bases.fitting import (
+    BaseConfig,
+    array_of,
+    at_posterior,
+    at_share,
+    balanced,
+    check,
+    in_parallel,
+    prepared,
+    weights_of,
+)
 from pubench_bases.models import Mean, Model
 from pydantic import model_validator
 from torch import Tensor
@@ -64,6 +74,10 @@ class PUBagging(Method[Config]):
     def takes_sparse(cls, config: Config) -> bool:
         return config.made.takes_sparse
 
+    @classmethod
+    def takes_weights(cls, config: Config) -> bool:
+        return True
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = Mean(self.config.made.model)
 
@@ -74,6 +88,7 @@ class PUBagging(Method[Config]):
         c, base = self.config, self.config.made.member
         x, labeled = prepared(data, self.config.made, run)
         instance, n_p, n_u = data.instance.numpy(), data.n_labeled, data.n_unlabeled
+        of_row = weights_of(data)
         size, half = c.sample_size or n_p, max(1, n_u // 2)
         if size >= n_u / 2:
             run.warn(
@@ -86,7 +101,7 @@ class PUBagging(Method[Config]):
             drawn = n_p + (rng.choice(n_u, half, replace=False) if size >= n_u / 2 else rng.integers(n_u, size=size))
             positive = rng.integers(n_p, size=n_p) if c.bootstrap_positives else np.arange(n_p)
             rows = np.concatenate([positive, drawn])
-            weight = balanced(labeled[rows])
+            weight = balanced(labeled[rows], of_row[rows])
             model = base.fit(x[rows], labeled[rows], weight, int(rng.integers(2**31)), data.categories)
             out = ~np.isin(instance, instance[rows if c.bootstrap_positives else drawn])
             return model, out, model.probability(x)
@@ -105,12 +120,12 @@ class PUBagging(Method[Config]):
             self.threshold = self._threshold(data)
 
     def _threshold(self, data: PUData) -> float:
-        of_unlabeled = self.out_of_bag[data.n_labeled :]
-        of_unlabeled = of_unlabeled[np.isfinite(of_unlabeled)]
+        of_unlabeled, weight = self.out_of_bag[data.n_labeled :], weights_of(data)[data.n_labeled :]
+        known = np.isfinite(of_unlabeled)
         if self.config.threshold == "posterior":
             return at_posterior(self.out_of_bag, data.labeled.numpy().astype(np.int64), data)
         if self.config.threshold == "prior" or (self.config.threshold == "auto" and data.knows_prior):
-            return at_share(of_unlabeled, data.unlabeled_prior)
+            return at_share(of_unlabeled[known], data.unlabeled_prior, weight[known])
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:
@@ -118,3 +133,9 @@ class PUBagging(Method[Config]):
 
     def out_of_bag_scores(self) -> Tensor:
         return torch.from_numpy(self.out_of_bag - self.threshold)
+
+    def feature_importances(self) -> Array | None:
+        return self.model.importances()
+
+    def coefficients(self) -> Array | None:
+        return self.model.coefficients()

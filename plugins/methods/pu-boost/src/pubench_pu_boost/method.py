@@ -204,3 +204,6 @@ class PUBoost(Method[Config]):
 
     def decision_function(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.model.margin(x.flatten(1).numpy()))
+
+    def feature_importances(self) -> Array | None:
+        return self.model.importances()

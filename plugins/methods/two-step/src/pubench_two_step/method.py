@@ -190,3 +190,9 @@ class TwoStep(Method[Config]):
 
     def decision_function(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.model.probability(array_of(x)) - self.threshold)
+
+    def feature_importances(self) -> Array | None:
+        return self.model.importances()
+
+    def coefficients(self) -> Array | None:
+        return self.model.coefficients()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pubench_predict.saved_model import SavedModel
 
+    from pubench_core.data.labeled import Column
+
 #: Field of the spec -> parameter of the estimator, for messages.
 _PARAMETERS: Mapping[str, str] = {
     "method.key": "method",
@@ -37,6 +40,7 @@ _PARAMETERS: Mapping[str, str] = {
     "data.own.path": "X",
     "data.own.label_col": "y",
     "data.own.features": "features",
+    "data.own.weights": "sample_weight",
     "data.scheme": "scheme",
     "prior": "prior",
     "validation.fraction": "validation",
@@ -54,20 +58,68 @@ _PARAMETERS: Mapping[str, str] = {
 _FEWEST = 10
 _WHICH = "two labels such as 1 and 2 do not say which means labeled positive; pos_label does"
 _LEAK = "a feature of its data says who is labeled, which is refused as a leak"
+_TWICE = "cv is a number and no list of folds; rows are drawn at random, and a row of weight 2 is drawn as one"
 #: Checks of ``sklearn.utils.estimator_checks`` that PUClassifier fails, and why.
 EXPECTED_FAILED_CHECKS: Mapping[str, str] = {
     "check_estimators_dtypes": _WHICH,
+    "check_sample_weights_pandas_series": _WHICH,
+    "check_sample_weights_not_an_array": _WHICH,
+    "check_sample_weights_shape": _WHICH,
+    "check_sample_weights_not_overwritten": _WHICH,
     "check_classifier_data_not_an_array": _WHICH,
     "check_classifiers_classes": _WHICH,
     "check_positive_only_tag_during_fit": _LEAK,
     "check_pipeline_consistency": _LEAK,
     "check_estimators_pickle": _LEAK,
     "check_fit2d_1feature": _LEAK,
+    "check_sample_weight_equivalence_on_dense_data": _TWICE,
+    "check_sample_weight_equivalence_on_sparse_data": _TWICE,
 }
 
 
 def _warn(text: str) -> None:
     warnings.warn(said(text, _PARAMETERS), PubenchWarning, stacklevel=4)
+
+
+def _weights(given: Any, n: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+    """(n,) True for rows that are there, and the weights of those; None if they are all the same."""
+    if given is None:
+        return np.ones(n, bool), None
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weights.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(f"sample_weight must be finite numbers of at least 0, got {weights[row]} in row {row}")
+    kept = weights[weights > 0]
+    if not len(kept):
+        raise ValueError("sample_weight must not be zero in every row")
+    return weights > 0, None if (kept == kept[0]).all() else kept
+
+
+def _as_texts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyper-parameters; an estimator as ``base`` becomes ``package.module:callable`` and what that is called with."""
+    if not hasattr(config.get("base"), "get_params"):
+        return dict(config)
+    given = _as_text(config["base"])
+    return {**config, "base": given.pop("class"), "base_config": given}
+
+
+def _as_text(value: Any) -> Any:
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        kind = type(value)
+        if kind.__module__ == "__main__":
+            raise InvalidRequest(
+                f"base: {kind.__name__} must be defined in a module that can be imported", field="base"
+            )
+        defaults = {name: p.default for name, p in signature(kind).parameters.items()}
+        params = {name: item for name, item in value.get_params(deep=False).items() if item is not defaults.get(name)}
+        return {"class": f"{kind.__module__}:{kind.__qualname__}", **{k: _as_text(v) for k, v in params.items()}}
+    if isinstance(value, (list, tuple)):
+        return [_as_text(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise InvalidRequest(f"base: {value!r:.60} is no number, text or estimator; take base='package.module:callable'")
 
 
 class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no annotations
@@ -85,12 +137,15 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     names none: fitting twice gives the same model.
 
     ``X`` is an array of shape (n, d) or a frame (pandas, polars); texts become one feature per value, missing values
-    are filled, numbers are standardized, all fitted on the training part alone.
+    are filled, numbers are standardized, all fitted on the training part alone. A sparse matrix stays sparse for
+    methods that take it so and keeps its scale; others get dense rows, a batch at a time. A missing label in ``y``
+    means unlabeled. ``base`` of a classic may be an estimator.
 
     ``cv``: a number of folds. A model is trained without each, and ``out_of_fold_scores_``, (n,), are the scores of the
     rows of ``X`` by the model that did not see them. ``refit``: ``mean``, a new row's score is the mean of all models;
     ``all``, it is that of one more model of all rows, in the epoch that the folds chose.
 
+    ``predict_proba`` needs the class prior; ``feature_importances_`` and ``coef_`` a method and base that have them.
     After ``fit``: ``classes_`` (unlabeled or negative, positive), ``n_features_in_``, ``feature_names_in_`` (frames),
     ``threshold_`` (scores above it are positive), ``result_`` (what a record of the run would hold), ``notes_`` (how
     the columns were read), ``n_iter_`` (epochs).
@@ -146,14 +201,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     # ---------------------------------------------------------------- parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters and the hyper-parameters that were given."""
-        return {**super().get_params(deep), **self._config}
+        """Parameters and the hyper-parameters that were given; those of a base as ``base__NAME``."""
+        found = {**super().get_params(deep), **self._config}
+        bases = {name: value for name, value in self._config.items() if deep and hasattr(value, "get_params")}
+        return found | {f"{name}__{k}": v for name, value in bases.items() for k, v in value.get_params().items()}
 
     def set_params(self, **params: Any) -> Self:
         """Sets parameters; any other name is a hyper-parameter of the method, checked when the model is fitted."""
         own = set(type(self)._get_param_names())
         super().set_params(**{name: value for name, value in params.items() if name in own})
-        self._config = {**self._config, **{name: value for name, value in params.items() if name not in own}}
+        for name, value in params.items():
+            base, _, inner = name.partition("__")
+            if inner and hasattr(self._config.get(base), "set_params"):
+                self._config[base].set_params(**{inner: value})
+            elif name not in own:
+                self._config = {**self._config, name: value}
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -167,10 +229,12 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
     # ---------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Trains on (n, d) rows ``X`` of which ``y``, (n,), says who is labeled.
 
-        ``groups``: (n,) values such as patients; rows of one group are in one fold, or in one part.
+        ``sample_weight``: (n,) at least 0. A row of weight 0 is absent; other weights that differ are for methods that
+        heed them (naive, pu-bagging). ``groups``: (n,) values such as patients; rows of one group are in one fold, or
+        in one part.
 
         Raises ValueError for what contradicts itself (InvalidRequest), RunFailed if training fails.
         """
@@ -180,8 +244,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         labeled, self.classes_ = read_labels(y, self.pos_label)
         if len(labeled) != len(rows):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labeled)]}")
+        there, weights = _weights(sample_weight, len(rows))
+        rows, labeled = (rows if there.all() else rows[there]), labeled[there]
+        if labeled.all() or not labeled.any():
+            raise ValueError("y has 1 class in the rows whose sample_weight is above 0; PU learning needs both")
         with in_words(_PARAMETERS):
-            table = self._table(rows, labeled, groups)
+            if groups is not None and not there.all():
+                groups = groups[there] if hasattr(groups, "iloc") else np.asarray(groups)[there]
+            table = self._table(rows, labeled, weights, groups)
             criterion = self.criterion
             fewest = min(int(labeled.sum()), int((~labeled).sum()))
             if criterion is None and self.cv is None and fewest * self.validation < 1:
@@ -191,7 +261,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             self.result_, self.notes_, self._model_bytes, scores = self._trained(
                 table, criterion, sparse=isinstance(rows, SparseRows)
             )
-        self.out_of_fold_scores_ = scores if self.cv is not None else None
+        self.out_of_fold_scores_ = None
+        if self.cv is not None:
+            self.out_of_fold_scores_ = np.full(len(there), np.nan)
+            self.out_of_fold_scores_[there] = scores
         self._posterior = self._calibrated(scores, labeled)
         self.n_iter_ = self.result_.chosen.epoch
         at_prior = self.result_.chosen.threshold
@@ -203,16 +276,23 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             warnings.warn(text, PubenchWarning, stacklevel=2)
         return self
 
-    def _table(self, rows: DataFrame | SparseRows, labeled: npt.NDArray[np.bool_], groups: Any) -> PUTable:
+    def _table(
+        self,
+        rows: DataFrame | SparseRows,
+        labeled: npt.NDArray[np.bool_],
+        weights: npt.NDArray[np.float64] | None,
+        groups: Any,
+    ) -> PUTable:
         """Columns of an array are features, whatever they look like; among those of a frame ids are left out."""
         if isinstance(rows, SparseRows):
             if self.features is not None:
                 raise InvalidRequest("features must be None: the columns of a sparse X have no names", field="features")
-            return sparse_data(rows, labeled, name="X", weights=None, groups=groups, scheme=self.scheme)
+            return sparse_data(rows, labeled, name="X", weights=weights, groups=groups, scheme=self.scheme)
         features = self.features
         if features is None:
             features = () if hasattr(self, "feature_names_in_") else [str(name) for name in rows.columns]
-        return data(rows, labeled, name="X", features=features, scheme=self.scheme, groups=groups)
+        given = {"weights": weights, "groups": groups}
+        return data(rows, labeled, name="X", features=features, scheme=self.scheme, **given)
 
     def _trained(
         self, table: PUTable, criterion: str | None, *, sparse: bool
@@ -241,7 +321,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
-            "config": self._config,
+            "config": _as_texts(self._config),
         }
         settings: dict[str, Any] = {"execution.save_model": True, "execution.artifacts": ["scores"]}
         if sparse:  # words have weights that mean something; rare ones would count most if they were standardized
@@ -342,10 +422,33 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         known = [importances for importances in of_each if importances is not None]
         if not known:
             raise AttributeError(f"{self.method} has no feature importances")
-        assert model.columns is not None
         found = np.mean(known, axis=0)
+        if model.columns is None:
+            return np.asarray(found)
+        return self._by_column(model.columns, found)
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """(1, d) weights of the columns of ``X``, mean over the models, for linear ones; 0 for a column left out.
+
+        AttributeError for other methods and bases, and if a column is a category, which has several.
+        """
+        check_is_fitted(self)
+        models = self._saved()
+        model, of_each = models[0], [one.method.coefficients() for one in models]
+        known = [weights for weights in of_each if weights is not None]
+        categories = [column.name for column in model.columns or () if column.kind == "category"]
+        if not known or categories:
+            why = f"'{categories[0]}' is a category" if categories else "it is not linear"
+            raise AttributeError(f"{self.method} has no coef_: {why}")
+        scale = model.preprocessing.deviation
+        found = np.mean(known, axis=0) / (1.0 if scale is None else scale)
+        return np.atleast_2d(found if model.columns is None else self._by_column(model.columns, found))
+
+    def _by_column(self, columns: Sequence[Column], found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(d,) sums over the features of each column of ``X``."""
         names = getattr(self, "feature_names_in_", [f"x_{k}" for k in range(self.n_features_in_)])
-        owners = [column.name for column in model.columns for _ in column.features]
+        owners = [column.name for column in columns for _ in column.features]
         totals = dict.fromkeys(map(str, names), 0.0)
         for owner, value in zip(owners, found, strict=True):
             totals[owner] += float(value)
@@ -380,6 +483,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
                 raise ValueError("Found array with 0 sample(s) (shape=(0, ...)) while a minimum of 1 is required.")
             return frame
         if issparse(X):
-            return SparseRows.of(validate_data(self, X, reset=reset, accept_sparse=True, dtype="numeric"))
+            return SparseRows.of(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return frame_of(array, "X")
