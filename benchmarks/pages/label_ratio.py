@@ -203,9 +203,9 @@ sets, three seeds, methods that take seconds. PU-Bench has 18 methods, eight dat
 S1 to S4 are the [mechanisms](data.md#who-is-labeled) `scar`, `sar-lbe-a`, `sar-lbe-b`, `sar-pusb`. Values are means
 over seeds 2, 25, 42 of test measures in percent. `pa` reads no true label; *oracle* takes the epoch of the highest F1
 on true labels. With c of .02 and .05 no labeled row of Spambase is held out: `pa` has no value there, and the last
-epoch counts. *At 0* is a method's own decision. *At the prior*, as many unlabeled rows are positive as the prior says, and
-[fewer new rows as c grows](numbers.md#from-scores-to-decisions); classics decide so by themselves. `-`: not run with three
-seeds, or scores were not kept."""
+epoch counts. *At 0* is a method's own decision. *At the prior*, as many unlabeled rows are positive as the prior says,
+and [fewer new rows as c grows](numbers.md#from-scores-to-decisions); classics decide so by themselves. `-`: not run
+with three seeds, or scores were not kept."""
     ]
     for data in labels:
         parts.append(f"## {DATA[data]}, by label frequency")
