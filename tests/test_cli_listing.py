@@ -21,7 +21,18 @@ INSTALLED = {
     "mechanisms": {"scar"},
     "metrics": {"accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision", "mcc"}
     | {"balanced-accuracy", "pa", "pauc", "oa"},
-    "priors": {"bbe", "alphamax", "alphamax-two-sided", "km2", "km1", "elkan-noto", "tice", "dedpul"},
+    "priors": {
+        "bbe",
+        "alphamax",
+        "alphamax-two-sided",
+        "km2",
+        "km1",
+        "elkan-noto",
+        "tice",
+        "dedpul",
+        "pulscar",
+        "pulsnar",
+    },
     "backbones": {"mlp", "mlp-wang", "linear", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "resnet32", "cnn"},
 }
 KINDS = list(INSTALLED)

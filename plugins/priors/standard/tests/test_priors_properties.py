@@ -67,8 +67,14 @@ def samples(key: str, share: float, n: int = 2000, seed: int = 0, purity: float 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("key", INFOS)
 def test_the_share_of_separate_gaussians_is_found(key: str, share: float) -> None:
-    """The search of KM ends at a width of .03 in 1 / (1 - α); TIcE's label frequency is a lower bound."""
+    """The search of KM ends at a width of .03 in 1 / (1 - α); TIcE's label frequency is a lower bound.
+
+    PULSCAR's densities are on few points above 1/2, and no balanced score exceeds 1 / (1 + α): it is too low.
+    """
     found = asked(key, *samples(key, share))
+    if key == "pulscar":
+        assert 0.65 * share < found.share < share
+        return
     tolerance = {"km1": 0.12, "km2": 0.12, "tice": 0.15}.get(key, 0.06)
     assert found.share == pytest.approx(share, abs=tolerance)
     assert found.share > share or key != "tice"

@@ -47,6 +47,14 @@ _DEDPUL = Reference(
     year=2020,
 )
 
+_PULSNAR = Reference(
+    authors="Kumar, Lambert",
+    title="PULSNAR: class proportion estimation without the selected completely at random assumption",
+    venue="PeerJ Computer Science",
+    year=2024,
+    url="https://arxiv.org/abs/2303.08269",
+)
+
 
 #: Estimator -> mean absolute error in ``benchmarks/results/prior-error.csv``; see :attr:`PriorInfo.error`.
 _ERRORS = {
@@ -100,4 +108,14 @@ def pubench_priors() -> list[PriorInfo]:
         _info("elkan-noto", "Elkan-Noto", "mean probability of labeled rows", "ElkanNoto", "scores", _ELKAN_NOTO),
         _info("tice", "TIcE", "lower bound of the label frequency from trees", "TIcE", "features", _TICE),
         _info("dedpul", "DEDPUL", "posteriors from a ratio of densities", "Dedpul", "scores", _DEDPUL),
+        _info("pulscar", "PULSCAR", "difference of two densities of scores", "Pulscar", "scores", _PULSNAR),
+        _info(
+            "pulsnar",
+            "PULSNAR",
+            "PULSCAR for each cluster of labeled rows, added up; labels may be biased",
+            "Pulsnar",
+            "features",
+            _PULSNAR,
+            slow=True,
+        ),
     ]

@@ -7,13 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimate, PriorEstimator, Samples
 
-from . import elkan_noto, kernel_means, tice
+from . import elkan_noto, kernel_means, pulscar, tice
 from .answers import Array, answer, as_rows, refused
+from .held_out import held_out_scores
 
 #: Rows of each kind that KM1 and KM2 read at most, and features: their cost is that of (n + m)³ steps, many times.
 MOST_ROWS, MOST_FEATURES = 2_000, 50
+#: Principal components that PULSNAR's clusters are of.
+MOST_COMPONENTS = 10
 #: Features above which a tree of quarters, each feature used once per path, finds hardly a pure part.
 MANY_FEATURES = 100
 
@@ -111,6 +114,51 @@ class TIcE(PriorEstimator):
         share = elkan_noto.unlabeled_share(found.frequency, len(p), len(u))
         why = "nothing: a repeated row would be in several folds, so there is no interval"
         return answer(share, facts, warnings, None, why)
+
+
+class Pulsnar(PriorEstimator):
+    """PULSNAR: clusters of P, a share of positives like each of them, and their sum.
+
+    Does not assume that labels are a random draw of the positives, only that they are one within each cluster. The
+    clusters are of standardized features, of which the first 10 principal components are read; the released code weighs
+    features by boosted trees and scores with them, logistic regression does here. Shares of clusters that overlap are
+    counted twice, so that the sum may exceed 1. There is no interval: clusters would change with every repeat.
+    """
+
+    key = "pulsnar"
+
+    def estimate(
+        self, positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
+    ) -> PriorEstimate:
+        """``positive``, ``unlabeled``: (n, ...) features; standardized here."""
+        p, u = (_flat(rows) for rows in as_rows(self.key, positive, unlabeled))
+        if len(p) < pulscar.FEWEST:
+            raise refused(self.key, f"{len(p)} labeled rows are too few, at least {pulscar.FEWEST} are needed")
+        both = np.concatenate([p, u])
+        if not np.ptp(both, axis=0).any():
+            raise refused(self.key, "all rows are the same")
+        instance = np.unique(both, axis=0, return_inverse=True)[1].ravel()  # a labeled row's copy in U is the same
+        scale = both.std(axis=0)
+        standardized = (p - both.mean(axis=0)) / np.where(scale > 0, scale, 1)
+        _, _, axes = np.linalg.svd(standardized - standardized.mean(axis=0), full_matrices=False)
+        cluster = pulscar.clusters_of(standardized @ axes[:MOST_COMPONENTS].T)
+
+        def scores(rows: npt.NDArray[np.int64], _: int) -> tuple[Array, Array]:
+            samples = Samples(p[rows], u, instance[: len(p)][rows], instance[len(p) :])
+            found = held_out_scores(samples, rng)
+            of_p, of_u = (pulscar.balanced(each, len(rows), len(u)) for each in found)
+            return of_p, of_u
+
+        try:
+            shares = pulscar.shares_of_clusters(cluster, scores)
+        except ValueError as error:
+            raise refused(self.key, str(error)) from None
+        sizes = np.bincount(cluster)
+        left = int(sum(size for k, size in enumerate(sizes) if k not in shares))
+        warnings = [f"{left} labeled rows are in clusters of fewer than {pulscar.FEWEST}, left out"] if left else []
+        facts = {"by_cluster": {str(k): {"rows": int(sizes[k]), "share": share} for k, share in shares.items()}}
+        why = "nothing: clusters would change with every repeat, so there is no interval"
+        return answer(sum(shares.values()), facts, warnings, None, why)
 
 
 def _flat(rows: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pubench_core.prior import PriorEstimate
 from pubench_formulas.bbe import best_bin
 
-from . import alphamax, dedpul, elkan_noto
+from . import alphamax, dedpul, elkan_noto, pulscar
 from .answers import Array, Unidentifiable, answer, as_scores, interval, refused, thinned
 from .held_out import ReadsScores
 
@@ -202,6 +202,33 @@ class Dedpul(ReadsScores):
             warnings.append(f"{len(p)} labeled rows are few: the density of their scores is rough")
         facts = {**_read(p, u), "simple": dedpul.simple_share(ratio), "converged": found.converged}
         return answer(found.share, facts, warnings, bounds, resampled)
+
+
+class Pulscar(ReadsScores):
+    """PULSCAR: the share at which the density of U's scores, minus that of P's, turns negative.
+
+    Assumes that labels are a random draw of the positives and that few negatives have the scores of P's best rows.
+    Densities are compared above a balanced score of 1/2, on few points: 4 to 16 for some hundred rows.
+    """
+
+    key = "pulscar"
+    repeats = 20
+
+    def estimate(
+        self, positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
+    ) -> PriorEstimate:
+        """``positive``, ``unlabeled``: (n,) held-out probabilities of being labeled, in [0, 1]."""
+        p, u = as_scores(self.key, positive, unlabeled, probabilities=True)
+        p, u = _at_most(p, u, MOST_DEDPUL, MOST_DEDPUL, rng, replace=False)
+        p, u = (pulscar.balanced(scores, len(positive), len(unlabeled)) for scores in (p, u))
+        try:
+            share = pulscar.share_of(p, u)
+        except ValueError as error:
+            raise refused(self.key, str(error)) from None
+        bounds, resampled = interval(pulscar.share_of, p, u, rng, self.repeats, MOST_REPEATED)
+        points = min(pulscar.MOST_BINS, int(pulscar.bins(np.concatenate([p, u]))))
+        warnings = [f"densities are compared at {points} points, which is few"] if points <= 8 else []
+        return answer(share, {**_read(p, u), "points": points}, warnings, bounds, resampled)
 
 
 def _at_most(
