@@ -4,7 +4,8 @@
 
 A row is one estimate on the training part of one split (case-control, SCAR) of one data set at one label frequency c,
 from one scorer. ``error`` is signed; ``covered`` says whether the interval has the true share, where there is one.
-What stands in the file is not estimated again. ``--summary`` prints mean absolute errors and coverage instead.
+What stands in the file is not estimated again. ``--summary`` prints mean absolute errors and coverage instead. Biased
+labels (``--mechanism sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) are in ``prior-error-biased.csv``.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ ESTIMATORS = ("bbe", "alphamax", "alphamax-two-sided", "elkan-noto", "dedpul", "
 FREQUENCIES = (0.05, 0.1, 0.5)
 
 
-def estimated(data: str, c: float, seed: int, key: str, scorer: str) -> dict[str, object]:
+def estimated(data: str, c: float, seed: int, key: str, scorer: str, mechanism: str = "scar") -> dict[str, object]:
     """One estimate next to the truth; the reason, where it was refused."""
     wanted = (f"data.key={data}", f"mechanism.c={c}", f"seed={seed}", "method.key=vpu", f"prior=estimated:{key}")
-    row: dict[str, object] = {"data": data, "c": c, "seed": seed, "scorer": scorer, "estimator": key}
+    wanted = (*wanted, f"mechanism.key={mechanism}")
+    row: dict[str, object] = {"mechanism": mechanism} if mechanism != "scar" else {}
+    row |= {"data": data, "c": c, "seed": seed, "scorer": scorer, "estimator": key}
     empty = dict.fromkeys(("labeled", "unlabeled", "true", "share", "raw", "error", "low", "high", "covered"), "")
     row |= {**empty, "seconds": "", "warnings": "", "refused": ""}
     try:
@@ -56,7 +59,7 @@ def summary(rows: list[dict[str, str]]) -> None:
     """Per estimator, scorer and c: estimates, mean absolute and mean signed error, share of intervals that cover."""
     groups = defaultdict(list)
     for row in rows:
-        groups[row["scorer"], row["estimator"], row["c"]].append(row)
+        groups[row.get("mechanism", "scar"), row["scorer"], row["estimator"], row["c"]].append(row)
     for key, group in sorted(groups.items()):
         errors = [float(row["error"]) for row in group if row["error"]]
         covered = [int(row["covered"]) for row in group if row["covered"]]
@@ -72,6 +75,8 @@ def main() -> None:
     parser.add_argument("--estimators", nargs="*", default=ESTIMATORS)
     parser.add_argument("--scorers", nargs="*", default=("logistic",))
     parser.add_argument("--seeds", type=int, nargs="*", default=(2, 25, 42))
+    parser.add_argument("--frequencies", type=float, nargs="*", default=FREQUENCIES)
+    parser.add_argument("--mechanism", default="scar", help="other than scar: in a file of its own")
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -79,15 +84,15 @@ def main() -> None:
     if options.summary:
         return summary(rows)
     names = ("data", "c", "seed", "scorer", "estimator")
-    done = {tuple(row[name] for name in names) for row in rows}
+    done = {(row.get("mechanism", "scar"), *(row[name] for name in names)) for row in rows}
     for seed in options.seeds:
         for data in options.data:
-            for c in FREQUENCIES:
+            for c in options.frequencies:
                 for scorer in options.scorers:
                     for key in options.estimators:
-                        if (data, str(c), str(seed), scorer, key) in done:
+                        if (options.mechanism, data, str(c), str(seed), scorer, key) in done:
                             continue
-                        row = estimated(data, c, seed, key, scorer)
+                        row = estimated(data, c, seed, key, scorer, options.mechanism)
                         raw_rows.append(options.out, row)
                         print(*row.values(), flush=True)
     return None
