@@ -185,7 +185,7 @@ class TestWithoutTruth:
             (("--set", "data.binarization=a"), ("data.binarization=a: my.csv comes with its own labels",)),
             (("--scheme", "case-control"), ("--scheme must be one-sample (all rows of", "two-sample (the unlabeled")),
             (("--label-col", "labelled"), ("(--label-col) 'labelled'", "did you mean 'labeled'?")),
-            (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, true and false, or two texts")),
+            (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, or true and false")),
             (("--test", "my.csv"), ("--test my.csv needs --truth-col",)),
         ],
         ids=lambda value: "-".join(value) if isinstance(value, tuple) and value[0].startswith("--") else "",

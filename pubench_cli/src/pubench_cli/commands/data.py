@@ -56,7 +56,7 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, .jsonl, .svmlight or .arff."
+            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."
         ),
     ],
     format: PrintFormat = Format.table,

@@ -385,9 +385,11 @@ def _numbers_but_for(values: Series[Any]) -> str:
         return f"row {strange.index[0]} is '{strange.iloc[0]}'; write plain numbers to have it read as numbers"
     if 2 * len(strange) > len(given):
         return ""
+    word = str(strange.iloc[0])
+    remedy = f"if that means missing: data.own.missing_values={word}" if re.fullmatch(r"[\w.#/*-]+", word) else ""
     return (
-        f"{len(given) - len(strange)} of {len(given)} values are numbers, row {strange.index[0]} is "
-        f"'{strange.iloc[0]}'; if that means missing: data.own.missing_values={strange.iloc[0]}"
+        f"{len(given) - len(strange)} of {len(given)} values are numbers, row {strange.index[0]} is '{word}'; "
+        f"{remedy or 'leave unknown cells empty to have it read as numbers'}"
     )
 
 
