@@ -32,7 +32,10 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions |
         return None
     decisions_of = provided("run.decisions", "decisions of a user table", "pubench-datasets-tables")
     try:
-        found: Decisions | None = decisions_of(result, read_scores(folder), int(plan.data.table.labeled.sum()))
+        table = plan.data.table
+        found: Decisions | None = decisions_of(
+            result, read_scores(folder), int(table.labeled.sum()), table.known_negative
+        )
         return found
     except RecordError:  # its scores were not to be kept
         return None
@@ -51,6 +54,8 @@ def print_decisions(plan: Plan, found: Decisions) -> None:
         if told is not None and told.rows:
             line += f", {_of(told.reached, found.held_out)} among the {told.rows} highest scores"
         console.print(line, markup=False)
+    if found.known_negative:
+        console.print(f"known negatives: {_of(found.mistaken, found.known_negative)} decided positive", markup=False)
     if found.top:
         rows = [_cells(top, found.held_out) for top in found.top]
         print_table(console, _COLUMNS, rows, surplus="below")

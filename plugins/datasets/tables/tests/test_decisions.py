@@ -65,6 +65,15 @@ def test_labeled_rows_of_one_sample_are_positives_missing_from_u() -> None:
     assert (lowest.share, lowest.rows, lowest.threshold, lowest.reached) == (0.0, 0, None, 0)
 
 
+def test_known_negatives_are_counted_apart() -> None:
+    """Of the rows with 5, -1 and -6, one is called positive though it is negative."""
+    known = np.isin(UNLABELED, [5.0, -1.0, -6.0])
+    there = {**arrays(), "unlabeled_rows": np.arange(10)}
+    found = decisions_of(Told(0.5), there, 0, known)  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.unlabeled, found.decided, found.known_negative, found.mistaken) == (7, 3, 3, 1)
+
+
 def test_without_a_prior_there_is_nothing_to_compare_with() -> None:
     found = decided(None)
     assert (found.top, found.told, found.decided, found.recalled) == ((), None, 4, 1)

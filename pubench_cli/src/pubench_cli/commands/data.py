@@ -55,9 +55,7 @@ def check(
     given: Given,
     file: Annotated[
         str,
-        typer.Argument(
-            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."
-        ),
+        typer.Argument(help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."),
     ],
     format: PrintFormat = Format.table,
 ) -> None:

@@ -116,8 +116,14 @@ class Problem:
 
     @property
     def unlabeled_rows(self) -> IntArray | None:
-        """Rows of a user's own table that carry no label, in its order; None for data sets."""
-        return None if self.opened.columns is None or self.data.labeled is None else np.flatnonzero(~self.data.labeled)
+        """Rows of a user's own table that carry no label, in its order; None for data sets.
+
+        Known negatives are among them, except in a joint record, where no fold held them out.
+        """
+        if self.opened.columns is None or self.data.labeled is None:
+            return None
+        rows = np.flatnonzero(~self.data.labeled)
+        return rows[np.isin(rows, self.data.rows)] if self.split.validation is self.split.train else rows
 
     def view(self, granted: frozenset[str]) -> PUData:
         """View of a method; its table is LP ‖ U."""

@@ -240,14 +240,15 @@ def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], eval
     rows = problem.unlabeled_rows
     assert rows is not None
     seen = np.isin(rows, problem.split.train.rows)
+    held_out = ~seen & np.isin(rows, problem.data.rows)  # known negatives are of no part
     for name, track in scored_as.items():
         scorer, place = _restored(track, evaluator)
         scores = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
         out_of_bag = _out_of_bag(evaluator)[rows[seen]]
         if np.isfinite(out_of_bag).all():
             scores[seen] = out_of_bag
-        if seen.any() and not seen.all():
-            scores[seen] = on_scale_of(scores[~seen], scores[seen])
+        if seen.any() and held_out.any():
+            scores[seen] = on_scale_of(scores[held_out], scores[seen])
         states[name].scores["unlabeled"] = scores
 
 

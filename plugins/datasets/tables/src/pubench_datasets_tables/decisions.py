@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pubench_core.data.labeled import BoolArray
 from pubench_core.metric import FloatArray
 from pubench_core.records.files import SCORES, Arrays, predictions_in, read_scores
 from pubench_core.records.scores import scores_of
@@ -47,7 +48,8 @@ class TopRows:
 @dataclass(frozen=True)
 class Decisions:
     """``unlabeled``: rows; ``decided``: those of them with a score above 0. ``held_out``: labeled positives of the
-    validation part; ``recalled``: those of them with a score above 0.
+    validation part; ``recalled``: those of them with a score above 0. ``known_negative``: rows that the labels say are
+    negative, which no method trained on; ``mistaken``: those of them with a score above 0.
 
     ``top``: for the given prior and for one a fifth lower and higher; empty where no prior is known.
     """
@@ -57,6 +59,8 @@ class Decisions:
     held_out: int
     recalled: int
     top: tuple[TopRows, ...]
+    known_negative: int = 0
+    mistaken: int = 0
 
     @property
     def told(self) -> TopRows | None:
@@ -64,15 +68,20 @@ class Decisions:
         return next((rows for rows in self.top if rows.factor == 1.0), None)
 
 
-def decisions_of(result: Result, arrays: Arrays, labeled: int) -> Decisions | None:
+def decisions_of(
+    result: Result, arrays: Arrays, labeled: int, known_negative: BoolArray | None = None
+) -> Decisions | None:
     """Decisions of a run on a user's table, in the selected state; None for another data set.
 
-    ``arrays``: its stored scores. ``labeled``: labeled rows of the whole table.
+    ``arrays``: its stored scores. ``labeled``: labeled rows of the whole table. ``known_negative``: (n,) of its rows.
     """
     scores = scores_of(arrays, result.chosen.snapshot)
     if "unlabeled" not in scores:
         return None
-    unlabeled = scores["unlabeled"]
+    unlabeled, negatives = scores["unlabeled"], scores["unlabeled"][:0]
+    if known_negative is not None:
+        known = known_negative[arrays["unlabeled_rows"]]
+        unlabeled, negatives = unlabeled[~known], unlabeled[known]
     held_out = scores.get("validation", unlabeled[:0])[arrays["validation_labeled"].astype(bool)]
     prior = result.data.prior.given
     taken = labeled if is_one_sample(result.spec.data.scheme) else 0
@@ -83,6 +92,8 @@ def decisions_of(result: Result, arrays: Arrays, labeled: int) -> Decisions | No
         held_out=len(held_out),
         recalled=int((held_out > 0).sum()),
         top=tuple(_top(unlabeled, held_out, factor, factor * (prior or 0.0), taken) for factor in factors),
+        known_negative=len(negatives),
+        mistaken=int((negatives > 0).sum()),
     )
 
 

@@ -90,7 +90,8 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         truth_test=_as_integers(truth_test),
         columns=encoding.columns,
         left_out=encoding.left_out,
-        ids=written(spec, frame, encoding.ids),
+        # where some are known to be negative, a list of unlabeled rows says which
+        ids=written(spec, frame, (*encoding.ids, *([spec.label_col] if labels.known_negative.any() else []))),
         groups=_groups(spec, frame),
         weights=_weights(spec, frame),
         known_negative=labels.known_negative if labels.known_negative.any() else None,

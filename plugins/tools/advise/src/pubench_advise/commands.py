@@ -22,9 +22,7 @@ def advise(
     given: Given,
     file: Annotated[
         Path,
-        typer.Argument(
-            help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."
-        ),
+        typer.Argument(help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."),
     ],
     prior: Annotated[str | None, typer.Option(help="Class prior as you know it: 0.3 or 0.2..0.4.")] = None,
     goal: Annotated[
