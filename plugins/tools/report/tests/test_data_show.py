@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import rc_context, rcParams
-from pubench_report.data_show import show as shown
-from pubench_report.data_show.contents import Posterior, blocks, class_counts, posterior
-from pubench_report.data_show.data_figures import mosaic, posterior_ticks
-from pubench_report.data_show.gaussian import class_density, compositions, unlabeled_density
-from pubench_report.data_show.show import heading, plan_of, scheme_note
-from scipy.special import expit, logit
+from pubench_report import data_show as shown
+from pubench_report.data_show import class_counts, compositions, density, groups_of, heading, mosaic, plan_of
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
@@ -80,17 +76,18 @@ def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) ->
     facts = build_problem(plan, root=NO_FILES).facts()
     assert plan.mechanism is not None
     lines = heading(plan.spec, plan.data.info, plan.mechanism.info, facts)
-    n = {"case-control": "1,149", "single-training-set": "1,092"}[scheme]
+    n, share = {
+        "case-control": ("1,149", "570 / 1,149 = 0.4961"),
+        "single-training-set": ("1,092", "513 / 1,092 = 0.4698"),
+    }[scheme]
     assert lines == (
         "Digits 8x8",
         f"scar (s1), c = 0.1, {scheme}, seed 2",
-        f"$N_l$ = 57 labeled positives, $n_U$ = {n} unlabeled rows, prior π = 0.4961",
+        f"57 labeled positives, {n} unlabeled rows U; prior 0.4961, in U {share}",
     )
     assert facts.train.labeled == 57
     assert f"{facts.train.unlabeled:,}" == n
     assert facts.prior.true == pytest.approx(0.4961, abs=5e-5)
-    share = {"case-control": "570 / 1,149 = 0.4961", "single-training-set": "513 / 1,092 = 0.4698"}[scheme]
-    assert share in scheme_note(plan.spec, facts)
 
 
 # ------------------------------------------------------------------ classes and propensities
@@ -100,48 +97,14 @@ def test_class_bars_count_the_training_pool() -> None:
     of_digits = problem(DIGITS, mech="s3")
     y = load_digits().target
     counts = class_counts(of_digits, registry().find(DatasetInfo, DIGITS))
-    assert [count.name for count in counts] == list("0246813579")
-    assert [count.positive for count in counts] == [True] * 5 + [False] * 5
+    assert list(counts) == list("0246813579")
     train = of_digits.split.train
-    for count in counts:
-        of_class = y[train.rows] == int(count.name)
-        assert (count.rows, count.labeled) == (of_class.sum(), (of_class & train.labeled).sum())
+    for name, (labeled, hidden, negative) in counts.items():
+        of_class = y[train.rows] == int(name)
+        assert (labeled + hidden + negative, labeled) == (of_class.sum(), (of_class & train.labeled).sum())
     facts = of_digits.facts().train
-    assert sum(count.labeled for count in counts) == facts.labeled
-    assert sum(count.rows for count in counts if count.positive) == facts.positive
-    assert sum(count.rows for count in counts if not count.positive) == facts.negative
-    assert not any(count.labeled for count in counts if not count.positive)
-
-
-def test_the_posterior_shows_whom_a_mechanism_labels(tmp_path: Path) -> None:
-    found = {mech: posterior(problem(DIGITS, mech=mech), tmp_path) for mech in MECHANISMS}
-    for mech in MECHANISMS:
-        np.testing.assert_array_equal(found[mech].logit, found["scar"].logit)  # of the pool, whoever is labeled
-        assert found[mech].labeled.sum() == 57
-    top = np.sort(found["s4"].logit)[-57:]
-    np.testing.assert_array_equal(np.sort(found["s4"].logit[found["s4"].labeled]), top)
-    of_all, by_chance = found["scar"].means
-    assert abs(by_chance - of_all) < 0.05
-    assert found["s3"].means[1] < of_all - 0.3
-    assert found["s2"].means[1] > of_all + 0.05
-    assert len(list(tmp_path.iterdir())) == 1  # fitted once
-
-
-def test_the_mean_posterior_is_a_mean_of_probabilities() -> None:
-    means = Posterior(logit=logit(np.array([0.2, 0.9, 0.4])), labeled=np.array([False, True, True])).means
-    assert means == pytest.approx((0.5, 0.65))
-
-
-@pytest.mark.parametrize(("low", "high"), [(-3, 10), (-0.5, 0.5), (-7, 7), (-2, 24), (-6, 60), (-40, 400), (3, 3.1)])
-def test_ticks_of_the_posterior_stand_where_their_probability_is(low: float, high: float) -> None:
-    places, names = posterior_ticks(low, high)
-    assert len(places) <= 7
-    assert places == sorted(places)
-    for place, name in zip(places, names, strict=True):
-        assert low <= place <= high
-        if "$" not in name:
-            assert expit(place) == pytest.approx(float(name), abs=1e-12)
-    assert posterior_ticks(-3, 10)[1] == ["0.1", "0.5", "0.9", "0.99", "0.999", "$1-10^{-4}$"]
+    labeled, hidden, negative = (sum(of) for of in zip(*counts.values(), strict=True))
+    assert (labeled, labeled + hidden, negative) == (facts.labeled, facts.positive, facts.negative)
 
 
 # ------------------------------------------------------------------ images
@@ -189,28 +152,22 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 @pytest.mark.parametrize("key", ["gray", "color"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_image_is_of_the_group_its_block_names(squares: Registry, key: str, scheme: str) -> None:
+def test_every_image_is_of_the_group_that_its_title_names(squares: Registry, key: str, scheme: str) -> None:
     of_squares = problem(key, squares, scheme=scheme, c="0.3")
-    train, facts = of_squares.split.train, of_squares.facts().train
-    is_labeled = dict(zip(train.rows.tolist(), train.labeled.tolist(), strict=True))
-    labeled, unlabeled, hidden = blocks(of_squares)
-    assert labeled.total == facts.labeled == 38
-    assert unlabeled.total == facts.unlabeled
+    train, facts, truth = of_squares.split.train, of_squares.facts().train, of_squares.truth_train
     assert facts.positive is not None
-    assert hidden.total == facts.positive - facts.labeled == 90
-    assert [len(block.rows) for block in (labeled, unlabeled, hidden)] == [38, 48, 48]
-    for block in (labeled, unlabeled, hidden):
-        assert len(set(block.rows.tolist())) == len(block.rows)
-        np.testing.assert_array_equal(block.images, of_squares.data.x[block.rows])  # as the pool stores them
-        assert block.positive == (block.rows % 4 < 2).sum()
-    assert all(is_labeled[row] for row in labeled.rows.tolist())
-    assert all(row % 4 < 2 and not is_labeled[row] for row in hidden.rows.tolist())
-    seen = [is_labeled[row] for row in unlabeled.rows.tolist()]
-    assert any(seen) == (scheme == "case-control")  # labeled positives are in U there, as a method sees it
+    assert truth is not None
+    (labeled, n_labeled), (u, n_u), (hidden, n_hidden) = groups_of(of_squares).values()
+    assert (n_labeled, n_u, n_hidden) == (38, facts.unlabeled, facts.positive - 38) == (facts.labeled, n_u, 90)
+    assert [len({*of.tolist()}) for of in (labeled, u, hidden)] == [38, 48, 48]
+    assert train.labeled[labeled].all()
+    assert not train.labeled[hidden].any()
+    assert (truth[hidden] == 1).all()
+    assert train.labeled[u].any() == (scheme == "case-control")  # labeled positives are in U, as a method sees it
 
 
-def test_a_block_may_be_empty(squares: Registry, tmp_path: Path) -> None:
-    assert len(blocks(problem("gray", squares, c="1"))[2].rows) == 0
+def test_a_group_may_be_empty(squares: Registry, tmp_path: Path) -> None:
+    assert [total for _, total in groups_of(problem("gray", squares, c="1")).values()][2] == 0
     draw("gray", tmp_path / "all.png", c="1")
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
@@ -240,9 +197,7 @@ def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:
     except RequestError as error:
         pytest.skip(f"MNIST is not here: {error}")
     assert of_mnist.facts().train.labeled == 2359  # PU-Bench: floor(0.1 |P|)
-    labeled, unlabeled, hidden = blocks(of_mnist)
-    assert (labeled.positive, hidden.positive) == (48, 48)
-    assert 0 < unlabeled.positive < 48
+    assert [len(drawn) for drawn, _ in groups_of(of_mnist).values()] == [48, 48, 48]
 
 
 # ------------------------------------------------------------------ two schemes, in closed form
@@ -251,7 +206,7 @@ def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:
 @pytest.mark.parametrize("c", [0.002, 0.1, 0.29, 0.5, 1.0])
 @pytest.mark.parametrize("k", [0, 1])
 def test_compositions_are_what_the_generator_makes(c: float, k: int) -> None:
-    made = compositions(c)[k]
+    copies, hidden, negative = compositions(c)[SCHEMES[k]]
     y = np.repeat(np.array([1, 0], dtype=np.int8), 500)
     rows, x = np.arange(1000), np.zeros((1000, 1), dtype=np.float32)
     data = PNDataset("toy", "tabular", x, y, rows, x[:1], y[:1], rows[:1], None, None)
@@ -266,26 +221,16 @@ def test_compositions_are_what_the_generator_makes(c: float, k: int) -> None:
     ).train
     u = train.unlabeled(SCHEMES[k])
     positive = y[train.rows[u]] == 1
-    assert (made.scheme, made.labeled, made.unlabeled) == (SCHEMES[k], train.n_labeled, len(u))
-    assert made.copies == train.labeled[u].sum()
-    assert made.hidden == (positive & ~train.labeled[u]).sum()
-    assert made.negative == (~positive).sum()
-    assert made.prior == positive.mean()
-
-
-def test_the_prior_of_u_falls_in_a_single_training_set_only() -> None:
-    control, single = compositions(0.1)
-    assert (control.prior, single.prior) == (0.5, (0.5 * 1000 - 50) / (1000 - 50))
+    assert copies == train.labeled[u].sum()
+    assert hidden == (positive & ~train.labeled[u]).sum()
+    assert negative == (~positive).sum()
 
 
 def test_densities_are_those_of_two_gaussians() -> None:
     x = np.linspace(-12, 12, 4801)
-    np.testing.assert_allclose(class_density(x, 1), norm.pdf(x, 1.5, 1))
-    np.testing.assert_allclose(class_density(x, -1), norm.pdf(x, -1.5, 1))
-    np.testing.assert_allclose(
-        unlabeled_density(x, 450 / 950), (450 * norm.pdf(x, 1.5) + 500 * norm.pdf(x, -1.5)) / 950
-    )
-    assert np.trapezoid(unlabeled_density(x, 0.3), x) == pytest.approx(1)
+    np.testing.assert_allclose(density(x, 1), norm.pdf(x, 1.5, 1))
+    np.testing.assert_allclose(density(x, 450 / 950), (450 * norm.pdf(x, 1.5) + 500 * norm.pdf(x, -1.5)) / 950)
+    assert np.trapezoid(density(x, 0.3), x) == pytest.approx(1)
 
 
 # ------------------------------------------------------------------ the command

@@ -31,7 +31,7 @@ from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import short_hash
 
 METRICS = [
-    MetricInfo(key="accuracy", name="accuracy", summary="-", load="m:f", needs=frozenset({"truth"}), headline=True),
+    MetricInfo(key="accuracy", name="accuracy", summary="-", load="m:f", needs=frozenset({"truth"}), headline=1),
     MetricInfo(key="loss", name="loss", summary="-", load="m:f", needs=frozenset({"truth"}), higher_is_better=False),
 ]
 

@@ -13,7 +13,7 @@ COMMANDS = [
     CommandInfo(
         path="data show",
         load="pubench_report.cli.commands:data_show",
-        help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
+        help="Write a PNG: who is labeled and who is hidden, as images or as rows of each class.",
         example="pubench data show mnist --mech s2 --c 0.1",
     ),
     CommandInfo(

@@ -328,12 +328,12 @@ def data_show(
     out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
+    """Write a PNG: who is labeled and who is hidden, as images or as rows of each class."""
     from pubench_cli.own_table import is_table, print_table_facts
 
     if is_table(key, given):
         print_table_facts(key, given, as_json=format is Format.json)
         return
-    from ..data_show.show import show as draw
+    from ..data_show import show as draw
 
     draw(key, given, out, as_json=format is Format.json)
