@@ -1,8 +1,13 @@
 """Stored results as tables, tests, reports, figures and leaderboards.
 
-``results`` and ``comparing`` are frames of runs; ``grouping`` says which runs may be averaged; ``measure_table``,
-``significance`` and ``ranking`` compute; ``report`` and ``site`` write; ``comparison`` sets results next to those of
-others, ``published`` are the published tables.
+Floors, from below; ``tests/test_rooms.py`` has the list of modules:
+
+- ``rows``: the columns of a run's row, and one frame of whatever holds rows; ``grouping`` says what may be averaged.
+- ``ranking``, ``significance``: order, intervals, tests, and what cannot be told apart.
+- tables: ``cells``, ``measure_table``, ``report.model`` and its tables, ``rendering`` in five formats.
+- figures: ``drawing``, ``data_show``.
+- ``pages``.
+- commands, and the Python names: ``results``, ``comparing``, ``comparison``, ``site``, ``cli``.
 """
 
 from __future__ import annotations
