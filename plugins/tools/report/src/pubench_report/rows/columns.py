@@ -30,7 +30,7 @@ class RowColumn:
     type: str
     """pandas' name of it"""
     source: str
-    """path of its value in a :class:`RowSource`; empty if it is of one measure"""
+    """path of its value in a :class:`RowSource`, or a name there in ``_MADE``; empty if it is of one measure"""
     forms: str
     """letters of the forms that have it"""
     meaning: str
