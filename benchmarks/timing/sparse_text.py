@@ -60,7 +60,7 @@ class Bag:
 
 
 def model_of(method: str, base: str) -> Any:
-    """What is fitted; of pubench, everything that a fit loads is loaded."""
+    """The model to fit; one of pubench has loaded everything that a fit loads."""
     if method == "by-hand-logistic":
         return LogisticRegression(class_weight="balanced", max_iter=1000)
     if method == "by-hand-bag":

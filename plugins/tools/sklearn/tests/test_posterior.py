@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pubench_sklearn.posterior import Posterior
+from pubench_sklearn.posterior import PosteriorCurve
 from sklearn.base import clone
 from sklearn.utils.validation import NotFittedError
 
@@ -65,8 +65,8 @@ def test_with_folds_all_rows_calibrate():
 def test_the_scale_of_scores_is_no_matter():
     x, labeled = labeled_sample("one-sample", 2_000)
     s = x @ [1, 0.5]
-    one = Posterior.fit(s, labeled, PRIOR, one_sample=True)(s)
-    other = Posterior.fit(np.exp(s) - 3, labeled, PRIOR, one_sample=True)(np.exp(s) - 3)
+    one = PosteriorCurve.fit(s, labeled, PRIOR, one_sample=True)(s)
+    other = PosteriorCurve.fit(np.exp(s) - 3, labeled, PRIOR, one_sample=True)(np.exp(s) - 3)
     np.testing.assert_allclose(one, other, atol=0.01)
 
 

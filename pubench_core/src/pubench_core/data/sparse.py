@@ -54,7 +54,7 @@ class SparseRows:
         return SparseRows(self.values[at], self.columns[at], starts, self.width)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What they consist of, by name."""
+        """The arrays behind the rows, by name."""
         return {"starts": self.starts, "columns": self.columns, "values": self.values, "width": np.array(self.width)}
 
     def scaled(self, deviation: npt.NDArray[np.float64]) -> SparseRows:

@@ -25,7 +25,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .model_selection import pauc_scorer, read_labels
-from .posterior import Posterior
+from .posterior import PosteriorCurve
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -196,7 +196,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self._config = config
 
     _models: list[SavedModel] | None
-    _posterior: Posterior | str
+    _posterior: PosteriorCurve | str
 
     # ---------------------------------------------------------------- parameters
 
@@ -343,7 +343,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         scores[done.arrays["validation_rows"]] = done.arrays[f"validation_scores_{done.result.chosen.snapshot}"]
         return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), models, scores
 
-    def _calibrated(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> Posterior | str:
+    def _calibrated(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> PosteriorCurve | str:
         """The way from scores to probabilities, by the held-out rows; or why there is none."""
         prior, held_out = self.result_.data.prior.given, np.isfinite(scores)
         if prior is None:
@@ -352,7 +352,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         if n < _FEWEST:
             return f"predict_proba needs {_FEWEST} held-out labeled rows, found {n}; hold out more (validation, cv=5)"
         one_sample = self.scheme == "one-sample"
-        return Posterior.fit(scores[held_out], labeled[held_out], prior, one_sample=one_sample)
+        return PosteriorCurve.fit(scores[held_out], labeled[held_out], prior, one_sample=one_sample)
 
     def _seed(self) -> int | None:
         """None leaves the seed to the spec, whose default it then is."""
@@ -398,7 +398,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         order of ``decision_function``; ``predict`` decides by ``threshold_``, not at 1/2.
         """
         check_is_fitted(self)
-        assert isinstance(self._posterior, Posterior)
+        assert isinstance(self._posterior, PosteriorCurve)
         positive = self._posterior(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 

@@ -16,7 +16,7 @@ _GRID, _KNOTS, _SMOOTH = 40, (-1.5, 0.0, 1.5), 1e-3
 
 
 @dataclass(frozen=True)
-class Posterior:
+class PosteriorCurve:
     """p(y = 1 | score) as the logistic function of a rising curve of straight pieces.
 
     Of labels that are a random draw of the positives (SCAR), p(labeled | score) is a known function of p = p(y = 1 |
@@ -31,7 +31,9 @@ class Posterior:
     start: float
 
     @classmethod
-    def fit(cls, scores: FloatArray, labeled: npt.NDArray[np.bool_], prior: float, *, one_sample: bool) -> Posterior:
+    def fit(
+        cls, scores: FloatArray, labeled: npt.NDArray[np.bool_], prior: float, *, one_sample: bool
+    ) -> PosteriorCurve:
         """From (n,) scores of rows that their model did not see, and (n,) who is labeled.
 
         Scores count by their place among P and U, both weighing the same: any rising function of them gives the same.
