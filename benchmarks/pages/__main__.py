@@ -20,6 +20,7 @@ from pubench_report.drawing import DPI, plain_style
 from benchmarks.pages import (
     bank_ways,
     classics_table,
+    costs,
     decisions_figure,
     evidence_tables,
     experiment_cost,
@@ -49,6 +50,7 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
     "advice-bank.md": bank_ways.blocks,
     "beside-published.md": lambda: {"table 1": published_page.table_1()},
     "classics.md": classics_table.tables,
+    "cost-and-speed.md": costs.blocks,
     "evaluation-measures.md": partial(evidence_tables.tables, "recovered-error", "pulp-rank"),
     "experiments.md": experiment_cost.blocks,
     "prior-estimation.md": partial(evidence_tables.tables, "prior-error"),

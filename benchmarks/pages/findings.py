@@ -192,8 +192,8 @@ One epoch on Fashion-MNIST (LeNet, one thread), with three parts scored, in turn
 
 {table(("method", "here, s", "published way, s", "ratio"), rows)}
 
-*Limit*: one processor, one epoch each, no GPU. Rows: `epoch-time.csv`. Command: `python -m benchmarks.timing.epoch_time
---block 1 --workers 0`."""
+*Limit*: one processor, one epoch each, no GPU. Rows: `epoch-time.csv`. Command: `python -m benchmarks.timing
+epoch-time`."""
 
 
 FINDINGS: tuple[Callable[[Runs], str], ...] = (choosing_an_epoch, trees_first, decisions, released, sigmoid, speed)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pubench_core.engine.identity import ENGINE_REVISION
 
-#: What ``method_cost.py`` runs besides every method.
+#: What ``benchmarks.timing method-cost`` runs besides every method.
 REFERENCE = "nnpu"
 #: Columns that hold a test measure, besides ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
@@ -81,7 +81,7 @@ class AccuracyRow:
 
 @dataclass(frozen=True)
 class CostRow:
-    """A short run of ``method_cost.py``. ``seconds``: per epoch, training and scoring together.
+    """A short run of ``benchmarks.timing method-cost``. ``seconds``: per epoch, training and scoring together.
 
     ``ratio``: to the seconds of ``REFERENCE`` in the same minutes; none for the reference itself.
     """
@@ -180,24 +180,26 @@ def published() -> dict[tuple[str, str], str]:
 
 
 def read_costs(paths: Iterable[Path]) -> Iterator[CostRow]:
-    """The rows of ``method_cost.py`` in these files, each as two: the method's and the reference's."""
-    for path, row in _rows(paths, {"seconds_per_epoch", f"{REFERENCE}_seconds_per_epoch", "ratio"}):
-        said = _command(row["command"])
-        for method, seconds, ratio in (
-            (row["method"], row["seconds_per_epoch"], float(row["ratio"])),
-            (REFERENCE, row[f"{REFERENCE}_seconds_per_epoch"], None),
-        ):
-            yield CostRow(
-                method=method,
-                data=said.data,
-                preset=said.preset,
-                threads=int(row["threads"]),
-                seconds=float(seconds),
-                ratio=ratio,
-                file=path.name,
-                commit=row["commit"],
-                machine=row["machine"],
-            )
+    """The rows of ``method-cost`` in these files; those of the reference follow the method's that they are next to."""
+    rows = list(_rows(paths, {"next_to", "training_seconds"}))
+    beside = {_pair(row): float(row["seconds"]) for _, row in rows if row["method"] == REFERENCE}
+    for path, row in rows:
+        seconds = float(row["seconds"])
+        yield CostRow(
+            method=row["method"],
+            data="fashion-mnist",
+            preset="pubench",
+            threads=int(row["threads"]),
+            seconds=seconds,
+            ratio=None if row["method"] == REFERENCE else seconds / beside[_pair(row)],
+            file=path.name,
+            commit=row["commit"],
+            machine=row["machine"],
+        )
+
+
+def _pair(row: Mapping[str, str]) -> tuple[str, ...]:
+    return row["next_to"], row["round"], row["commit"], row["machine"]
 
 
 def by_data(rows: Iterable[AccuracyRow], measure: str) -> dict[tuple[str, str], list[float]]:

@@ -230,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--summary", action="store_true")
-    parser.add_argument("--published", type=Path, help="benchmarks/pulp-table-1.csv")
+    parser.add_argument("--published", type=Path, help="benchmarks/studies/pulp-table-1.csv")
     options = parser.parse_args()
     if options.summary:
         summary(options.out, "rank_correlation", options.published)

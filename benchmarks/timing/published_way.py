@@ -1,27 +1,15 @@
-"""Seconds per epoch on Fashion-MNIST: the engine next to the way of the published benchmark, taking turns.
+"""The way of the published benchmark, which ``epoch-time`` measures next to the engine's.
 
-    PUBENCH_DATA=... python -m benchmarks.timing.epoch_time --out benchmarks/results/epoch-time.csv --methods nnpu vpu
-
-Both sides train the same LeNet with the same method on the same rows (59,400 instances in U, 2,970 of them labeled) and
-after every epoch score the training, the validation (600) and the test rows (10,000) and measure nine things on each.
-The engine does so by ``evaluation.trace`` and follows every selection criterion with its snapshot next to it. The
-published benchmark's way is that of most research code: a ``DataLoader`` per part over a data set whose
-``__getitem__`` makes a tensor of one image and returns it with its labels, its number and a pseudo-label; a batch at a
-time; measures by scikit-learn. Its epoch of VPU is over joint batches, and of PULDA it is one of the second stage.
-
-Both sides go on in turns of ``--block`` epochs until ``--epochs`` epochs of each are in the file. What is there of
-this commit and number of threads is not measured again, so that a call that was cut off can be made again.
+That of most research code: a ``DataLoader`` per part over a data set whose ``__getitem__`` makes a tensor of one image
+and returns it with its labels, its number and a pseudo-label; a batch at a time; nine measures by scikit-learn. Its
+epoch of VPU is over joint batches, and of PULDA it is one of the second stage.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import itertools
-import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,15 +23,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from benchmarks import raw_rows
-from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.machine import computing
-from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import train
-from pubench_core.plugins.registry import registry
 
 #: What a run of each method says besides its preset: an epoch of PULDA is one of its second stage.
 METHODS: dict[str, tuple[str, ...]] = {"nnpu": (), "vpu": (), "pusb": (), "pulda": ("warm_up=0",)}
@@ -60,36 +40,6 @@ RANKED: tuple[Callable[[Any, Any], float], ...] = (metrics.roc_auc_score, metric
 
 #: Images, who is labeled, true labels, numbers and pseudo-labels of the rows of a batch.
 Batch = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-
-
-def plan_of(method: str, epochs: int, threads: int, steps: int | None) -> Plan:
-    """A run of a method as published, traced on every part."""
-    layer = assigned(
-        "data.key=fashion-mnist",
-        f"method.key={method}",
-        "method.preset=pubench",
-        f"epochs={epochs}",
-        "patience=null",
-        f"steps_per_epoch={'null' if steps is None else steps}",
-        "validation.fraction=0.01",
-        "selection.criterion=f1",
-        "evaluation.trace=[train, validation, test]",
-        "execution.device=cpu",
-        f"execution.threads={threads}",
-        *METHODS[method],
-    )
-    return resolve([layer], registry())
-
-
-def engine(plan: Plan) -> list[float]:
-    """Seconds of each epoch of the engine."""
-    device = torch.device("cpu")
-    with computing(plan, device):
-        trained = train(plan, build_problem(plan, device))
-    return [epoch.seconds + epoch.evaluation_seconds for epoch in trained.epochs]
-
-
-# -------------------------------------------------------------------- the way of the published benchmark
 
 
 class Rows(Dataset[Any]):
@@ -273,75 +223,3 @@ class Published:
         scores, y = np.concatenate(found), np.concatenate(truth)
         decisions = (scores > 0.5).astype(int)
         return [measure(y, decisions) for measure in MEASURES] + [measure(y, scores) for measure in RANKED]
-
-
-# -------------------------------------------------------------------- taking turns
-
-
-def measured(out: Path, what: str, threads: int) -> list[float]:
-    """Seconds of the epochs of one side that stand in the file, of this commit."""
-    if not out.exists():
-        return []
-    with out.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if (row["what"], row["threads"]) == (what, str(threads))]
-    return [float(row["seconds"]) for row in rows if row["commit"] == raw_rows.commit()]
-
-
-def record(out: Path, what: str, threads: int, seconds: float, command: str) -> None:
-    """One more epoch."""
-    row = {
-        "what": what,
-        "epoch": len(measured(out, what, threads)) + 1,
-        "seconds": round(seconds, 3),
-        "threads": threads,
-        "command": command,
-    }
-    raw_rows.append(out, row)
-    print(f"{what}, {threads} thread(s), epoch {row['epoch']}: {seconds:.2f} s", flush=True)
-
-
-def compare(method: str, threads: int, options: argparse.Namespace) -> None:
-    """Turns of both sides until there are enough epochs of each, and their ratio."""
-    sides = (f"pubench {method}", f"published {method}")
-    command = f"epoch_time.py --block {options.block} --workers {options.workers}"
-    if options.steps is not None:
-        command += f" --steps {options.steps}"
-
-    def missing(what: str) -> int:
-        return options.epochs - len(measured(options.out, what, threads))
-
-    torch.set_num_threads(threads)
-    published = None
-    while any(missing(what) > 0 for what in sides):
-        block = min(options.block, max(map(missing, sides)))
-        plan = plan_of(method, block, threads, options.steps)
-        if missing(sides[0]) > 0:
-            for seconds in engine(plan):
-                record(options.out, sides[0], threads, seconds, command)
-        if published is None:
-            published = Published(method, Parts(build_problem(plan)), options.workers, options.steps)
-        for _ in range(min(block, missing(sides[1]))):
-            record(options.out, sides[1], threads, published.epoch(), command)
-    ours, theirs = (statistics.median(measured(options.out, what, threads)) for what in sides)
-    print(
-        f"{method}, {threads} thread(s): {ours:.2f} s, published {theirs:.2f} s, ratio {theirs / ours:.1f}", flush=True
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--epochs", type=int, default=4, help="of each side, in all")
-    parser.add_argument("--block", type=int, default=2, help="epochs of a side in a row")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2])
-    parser.add_argument("--workers", type=int, default=0, help="of each DataLoader of the published benchmark's way")
-    parser.add_argument("--steps", type=int, help="training steps per epoch of both sides, to try the script out")
-    options = parser.parse_args()
-    for threads in options.threads:
-        for method in options.methods:
-            compare(method, threads, options)
-
-
-if __name__ == "__main__":
-    main()

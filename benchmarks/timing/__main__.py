@@ -1,0 +1,56 @@
+"""Measures seconds of one of the timings here and appends the rows to ``benchmarks/results/NAME.csv``.
+
+    python -m benchmarks.timing fold-cost
+    PUBENCH_DATA=... python -m benchmarks.timing method-cost methods=[vpu,pulda] --rounds 2 --out /tmp/rows.csv
+
+``NAME=VALUE`` sets a parameter of the timing, in YAML. Sides of a case take turns; run it on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import yaml
+
+from benchmarks.raw_rows import RESULTS, append
+from benchmarks.timing import engine, measures, tools, trees
+from benchmarks.timing.turns import Case, rounds, summary
+
+TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
+    "bagging-cost": trees.bagging_cost,
+    "board-time": tools.board_time,
+    "channels-last": engine.channels_last,
+    "epoch-time": engine.epoch_time,
+    "fold-cost": engine.fold_cost,
+    "fused-epochs": engine.fused_optimizers,
+    "measure-time": measures.measure_time,
+    "method-cost": engine.method_cost,
+    "overhead": engine.overhead,
+    "pass-counts": engine.pass_counts,
+    "prior-time": measures.prior_time,
+    "puet-speed": trees.puet_speed,
+    "report-time": tools.report_time,
+    "study-overhead": tools.study_overhead,
+    "verify-time": tools.verify_time,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("timing", choices=TIMINGS)
+    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument("--rounds", type=int, default=5, help="besides the first, which is not kept")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given.parameters)}
+    for case in TIMINGS[given.timing](**parameters):
+        rows = list(rounds(case, given.rounds))
+        for row in rows:
+            append(given.out or RESULTS / f"{given.timing}.csv", row)
+        print(*case.facts.values(), summary(rows, case.column), sep=", ", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+"""Timings of runs: what the engine costs, one epoch, memory formats, optimizers, methods next to nnPU, folds."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from pubench_backbones import networks, pubench_backbones
+from torch import nn
+
+import pubench
+import pubench_core.training.run as training_run
+from benchmarks.raw_rows import ROOT, result_of
+from benchmarks.studies import bank_table
+from benchmarks.timing import published_way
+from benchmarks.timing.turns import SCRIPT, Case, process
+from pubench_cli.yaml_layers import assigned
+from pubench_core.backbone import Backbone, Normalize
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
+from pubench_core.engine.machine import computing
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.train import train
+from pubench_core.plugins.registry import load, registry
+from pubench_core.training import optimizers
+
+QUICK = ("run", "--method", "nnpu", "--data", "digits", "--preset", "quick", "--set", "epochs=1", "--no-tracking")
+
+
+def overhead(sources: tuple[str, ...] = (str(ROOT),), repeats: int = 50) -> Iterator[Case]:
+    """A run apart from training, for checkouts: ``src`` folders of a source come first on the import path.
+
+    ``resolve``, ``covered digits``: a request, and one that a record answers; both in one process, seconds of one call.
+    """
+    work: dict[str, Callable[[], dict[str, Any] | None]] = {}
+    for source in map(Path, sources):
+        folders = [*sorted(source.glob("pubench_*/src")), *sorted(source.glob("plugins/*/*/src"))]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(str(one.resolve()) for one in folders)}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
+
+        def cold(env: dict[str, str] = env) -> dict[str, Any]:
+            with tempfile.TemporaryDirectory() as results:
+                return process(SCRIPT, *QUICK, "--results", results, env=env)
+
+        def inside(what: str, env: dict[str, str] = env) -> dict[str, Any]:
+            command = [sys.executable, "-m", "benchmarks.timing.engine", what, str(repeats)]
+            done = subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True, text=True)
+            return {**json.loads(done.stdout.splitlines()[-1]), "peak_mib": "", "load": ""}
+
+        name = source.resolve().name
+        work |= {f"{name}: cold run": cold}
+        for what in ("import torch", "import pubench"):
+            work[f"{name}: {what}"] = partial(process, sys.executable, "-c", what, env=env)
+        work[f"{name}: list methods"] = partial(process, SCRIPT, "list", "methods", env=env)
+        work |= {f"{name}: {what}": partial(inside, what) for what in ("warm run", "resolve", "covered digits")}
+    yield Case({}, work)
+
+
+def _inside(what: str, repeats: int) -> dict[str, float]:
+    """Seconds of one call, with the code that the import path finds."""
+    with tempfile.TemporaryDirectory() as results:
+
+        def plan(seed: int = 0) -> Plan:
+            fixed = ("method.key=nnpu", "method.preset=quick", "epochs=1", f"execution.results={results}")
+            return resolve([assigned("data.key=digits", f"seed={seed}", "execution.device=cpu", *fixed)], registry())
+
+        known = plan()
+        spent = [execute(known).result.seconds.training]
+        began, worked = time.perf_counter(), time.process_time()
+        for k in range(1, repeats + 1):
+            if what == "warm run":
+                spent.append(execute(plan(k)).result.seconds.training)
+            elif what == "resolve":
+                plan()
+            else:
+                execute(known)
+        seconds = time.perf_counter() - began - sum(spent[1:])  # a warm run without its epoch
+        return {"seconds": seconds / repeats, "cpu_seconds": (time.process_time() - worked) / repeats}
+
+
+def epoch_time(
+    methods: tuple[str, ...] = tuple(published_way.METHODS), threads: int = 1, steps: int | None = None
+) -> Iterator[Case]:
+    """One epoch of LeNet on Fashion-MNIST with three parts scored, next to the published benchmark's way."""
+    for method in methods:
+        torch.set_num_threads(threads)
+        plan = resolve([_traced(method, threads, steps)], registry())
+        published = published_way.Published(method, published_way.Parts(build_problem(plan)), 0, steps)
+
+        def ours(plan: Plan = plan) -> dict[str, Any]:
+            device = torch.device("cpu")
+            with computing(plan, device):
+                (epoch,) = train(plan, build_problem(plan, device)).epochs
+            return {"seconds": epoch.seconds + epoch.evaluation_seconds}
+
+        def theirs(published: published_way.Published = published) -> dict[str, Any]:
+            return {"seconds": published.epoch()}
+
+        yield Case({"threads": threads}, {f"pubench {method}": ours, f"published {method}": theirs})
+
+
+def _traced(method: str, threads: int, steps: int | None) -> Any:
+    return assigned(
+        "data.key=fashion-mnist", f"method.key={method}", "method.preset=pubench", "epochs=1", "patience=null",
+        f"steps_per_epoch={'null' if steps is None else steps}", "validation.fraction=0.01", "selection.criterion=f1",
+        "evaluation.trace=[train, validation, test]", "execution.device=cpu", f"execution.threads={threads}",
+        *published_way.METHODS[method],
+    )  # fmt: skip
+
+
+#: Backbone, shape of an image, images in a batch: as large as fits the time, and as published where that is.
+IMAGES = (
+    ("lenet", (1, 28, 28), 256), ("cnn", (1, 28, 28), 256), ("cnn", (3, 32, 32), 128), ("cnn-cifar", (3, 32, 32), 32),
+    ("cnn-mri", (1, 128, 128), 8), ("resnet18", (3, 32, 32), 16),
+)  # fmt: skip
+
+
+def channels_last(threads: int = 1, backbones: tuple[str, ...] = ()) -> Iterator[Case]:
+    """A training step and the scoring of a batch of random images, in both memory formats.
+
+    ``difference``: the largest one of a score between the formats, over the largest score.
+    """
+    torch.set_num_threads(threads)
+    for key, shape, size in IMAGES:
+        if backbones and key not in backbones:
+            continue
+        torch.manual_seed(0)
+        network = load(next(info for info in pubench_backbones() if info.key == key))(shape, 1)
+        network.normalize = Normalize([0.5] * shape[0], [0.25] * shape[0])
+        x = torch.rand(size, *shape)
+        formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+        with torch.inference_mode():
+            one, other = (
+                copy.deepcopy(network).eval().to(memory_format=layout)(x.clone(memory_format=layout))
+                for layout in formats.values()
+            )
+        difference = f"{float((one - other).abs().max() / one.abs().max()):.2g}"
+        for what in ("step", "score"):
+            sides = {
+                name: partial(
+                    _batch, what, copy.deepcopy(network).to(memory_format=layout), x.clone(memory_format=layout)
+                )
+                for name, layout in formats.items()
+            }
+            facts = {"backbone": key, "shape": "x".join(map(str, shape)), "batch": size, "pass": what}
+            yield Case({**facts, "threads": threads, "difference": difference}, sides, "format")
+
+
+def _batch(what: str, network: nn.Module, x: torch.Tensor) -> None:
+    network.train(what == "step")
+    if what == "score":
+        with torch.inference_mode():
+            network(x)
+        return
+    network.zero_grad()
+    nn.functional.softplus(network(x)).mean().backward()
+
+
+def fused_optimizers(data: tuple[str, ...] = ("spambase", "20news", "fashion-mnist")) -> Iterator[Case]:
+    """Seconds of the processor of one epoch with torch's fused optimizers and with its loops over tensors."""
+    training_run.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
+    for key in data:
+        for method in ("nnpu", "vpu"):
+            for optimizer in ("adam", "sgd"):
+                sides = {name: partial(_epoch, method, key, optimizer, name == "fused") for name in ("loop", "fused")}
+                yield Case({"method": method, "data": key, "optimizer": optimizer}, sides)
+
+
+def _epoch(method: str, data: str, optimizer: str, fused: bool) -> dict[str, Any]:
+    for name in ("Adam", "SGD"):
+        base: Any = getattr(torch.optim, name)
+
+        def init(self: Any, *args: Any, base: Any = base, **options: Any) -> None:
+            base.__init__(self, *args, **{**options, "fused": fused})
+
+        getattr(optimizers, name).__init__ = init
+    config = {"epochs": 1, "optimizer": optimizer} | ({"steps_per_epoch": 40} if data == "fashion-mnist" else {})
+    with tempfile.TemporaryDirectory() as results:
+        result = pubench.run(method, data, c=0.1, config=config, tracking=False, results=results, threads=1).result
+    return {"seconds": result.seconds.training}
+
+
+def method_cost(
+    methods: tuple[str, ...], epochs: int = 2, threads: int = 2, sets: tuple[str, ...] = ()
+) -> Iterator[Case]:
+    """Seconds per epoch and memory of methods on Fashion-MNIST, each next to nnPU, a process each."""
+    for method in methods:
+        sides = {
+            name: partial(_cost, name, epochs, threads, sets if name == method else ()) for name in (method, "nnpu")
+        }
+        yield Case({"next_to": method, "epochs": epochs, "threads": threads}, sides, "method")
+
+
+def _cost(method: str, epochs: int, threads: int, sets: tuple[str, ...]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as results:
+        words = [
+            SCRIPT, "run", "--method", method, "--data", "fashion-mnist", "--mech", "scar", "--c", "0.1", "--preset",
+            "pubench", "--select", "last", "--threads", str(threads), "--device", "cpu", "--artifacts", "none",
+            "--results", results, "--no-tracking", "--format", "json",
+        ]  # fmt: skip
+        for text in (f"epochs={epochs}", "patience=null", "validation.fraction=0.01", *sets):
+            words += ["--set", text]
+        result = result_of(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    peak = round(result.peak_memory.bytes / 2**20)
+    training = round(result.seconds.per_epoch_training, 3)
+    return {"seconds": result.seconds.per_epoch, "training_seconds": training, "peak_mib": peak}
+
+
+def pass_counts(methods: tuple[str, ...], data: str = "spambase", preset: str = "pubench") -> Iterator[Case]:
+    """Rows that a whole run sends through its networks, without (``forward``) and with a gradient (``trained``).
+
+    A row with a gradient counts three times: the backward pass costs two forward passes.
+    """
+    networks.lenet = lambda shape, outputs: Backbone(  # type: ignore[assignment]
+        [nn.Flatten()], nn.Identity(), torch.Size(shape).numel(), outputs
+    )
+    counts = {"forward": 0, "trained": 0}
+    before = Backbone.until
+
+    def until(net: Backbone, x: torch.Tensor, stage: int) -> torch.Tensor:
+        if stage >= 0:
+            counts["trained" if torch.is_grad_enabled() and not torch.is_inference_mode_enabled() else "forward"] += (
+                len(x)
+            )
+        return before(net, x, stage)
+
+    Backbone.until = until  # type: ignore[method-assign]
+
+    def counted(method: str) -> dict[str, Any]:
+        counts.update(forward=0, trained=0)
+        with tempfile.TemporaryDirectory() as results:
+            pubench.run(
+                method, data, c=0.1, seed=2, preset=preset, config={"patience": None}, validation=0.01, results=results
+            )
+        return {**counts, "cost": counts["forward"] + 3 * counts["trained"]}
+
+    yield Case({"data": data, "preset": preset}, {method: partial(counted, method) for method in methods}, "method")
+
+
+def fold_cost(methods: tuple[str, ...] = ("pu-bagging", "nnpu"), folds: int = 5) -> Iterator[Case]:
+    """Five folds next to one run with a fifth held out, on the table of a bank; no run has rows of another."""
+    frame, _ = bank_table.customers(bank_table.bank_full())
+    table = pubench.data(frame, "confirmed", drop="customer_id", name="customers.csv")
+    seeds = iter(range(10_000))
+
+    def work(method: str, **held_out: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", pubench.PubenchWarning)
+            given = {"prior": 0.25, "seed": next(seeds), "tracking": False, "threads": 1, **held_out}
+            pubench.run(method, table, results=folder, **given)
+
+    for method in methods:
+        one, whole = partial(work, method, validation=1 / folds), partial(work, method, folds=folds)
+        yield Case({"method": method}, {"one run": one, f"{folds} folds": whole})
+
+
+if __name__ == "__main__":
+    print(json.dumps(_inside(sys.argv[1], int(sys.argv[2]))))

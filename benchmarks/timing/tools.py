@@ -1,0 +1,203 @@
+"""Timings of commands on many runs: reports, sites, boards, verification, and a study besides its runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import yaml
+
+import pubench
+from benchmarks.raw_rows import ROOT
+from benchmarks.timing.turns import SCRIPT, Case, process
+from pubench_cli.yaml_layers import assigned
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import RESULT, SPEC, yaml_text
+from pubench_core.records.record import read_record
+from pubench_core.records.store import RecordStore
+from pubench_core.results import CriterionResult, Environment, Measure, Result, Seconds
+
+sys.path.insert(0, str(ROOT / "tests" / "doubles"))
+from made_results import made_result
+from made_studies import CRITERIA, MEASURES, ORACLE, made_study, run_id_of, stored
+
+METHODS = (
+    "nnpu", "upu", "pn", "pusb", "vpu", "nnpu-ga", "dist-pu", "pulda", "cvir", "lbe-pu", "mpe-pu", "robust-pu", "pan",
+    "pubn", "self-pu", "p3mix-c",
+)  # fmt: skip
+DATA = ("spambase", "20news", "connect-4", "mnist", "fashion-mnist", "usps")
+#: Those of boards besides.
+MORE_METHODS = (
+    "naive", "elkan-noto", "pu-bagging", "two-step", "p3mix-e", "glws", "count-loss", "puet", "pue", "holistic-pu",
+)  # fmt: skip
+MORE_DATA = ("letter", "pendigits", "landsat", "mushroom")
+TEST_ROWS = 2000
+
+
+def report_time() -> Iterator[Case]:
+    """``study report`` as one HTML page on 2,880 made runs, next to ``--help``, which does nothing."""
+    results = made_study(METHODS, DATA, range(10), (0.05, 0.1, 0.3))
+    with tempfile.TemporaryDirectory() as folder:
+        records, page = stored(Path(folder) / "results", results), Path(folder) / "report.html"
+        command = (SCRIPT, "study", "report")
+
+        def report() -> dict[str, Any]:
+            spent = process(*command, records, "--format", "html", "--out", page)
+            return {**spent, "page_mb": round(page.stat().st_size / 1e6, 2)}
+
+        def start() -> dict[str, Any]:
+            return {**process(*command, "--help"), "page_mb": ""}
+
+        yield Case({"runs": len(results)}, {"start": start, "report": report})
+
+
+def board_time() -> Iterator[Case]:
+    """``site`` and ``board build`` from 5,000 made records, and from the file of their rows, six criteria per run."""
+    from pubench_report.rows import as_file, read_rows
+
+    with tempfile.TemporaryDirectory() as folder:
+        place, names = Path(folder), itertools.count()
+        records, rows = stored(place / "results", _results()), place / "rows.csv"
+        environment = Environment(
+            python="3.12.0", platform="Linux", packages={}, cpu="a", cpu_count=1, threads=1, device="cpu"
+        )
+        for path in records.glob("*/result.json"):
+            path.with_name("environment.json").write_text(environment.model_dump_json())
+        as_file(read_rows(records)).to_csv(rows, index=False)
+
+        def site(source: Path) -> dict[str, Any]:
+            spent = process(SCRIPT, "site", source, "--out", place / "site")
+            return {**spent, "front_page_kb": round((place / "site" / "index.html").stat().st_size / 1e3)}
+
+        def board(source: Path) -> dict[str, Any]:
+            out = place / f"board-{next(names)}"
+            return {**process(SCRIPT, "board", "build", "2026.12", "--from", source, "--out", out), "front_page_kb": ""}
+
+        sides = {
+            f"{what.__name__} {name}": partial(what, source)
+            for name, source in (("records", records), ("rows", rows))
+            for what in (site, board)
+        }
+        yield Case({"runs": 5000}, sides)
+
+
+def _results() -> Iterator[Result]:
+    """Finished runs of 25 methods, 10 data sets, 2 label frequencies, 10 seeds; measures are shares of 2,000 rows."""
+    rng = np.random.default_rng(0)
+    methods = [method for method in METHODS if method != "pn"] + list(MORE_METHODS)
+    for (m, method), (d, data), c in itertools.product(enumerate(methods), enumerate(DATA + MORE_DATA), (0.05, 0.1)):
+        given = {"method.key": method, "data.key": data, "mechanism.c": c, "validation.fraction": 0.01}
+        plan = resolve([assigned(*(f"{name}={value}" for name, value in given.items()))], registry())
+        level = 0.6 + 0.3 * ((7 * m + 3 * d) % 17) / 17
+        for seed in range(10):
+            spec = plan.spec.model_copy(update={"seed": seed})
+            drawn = rng.normal(level, 0.02, (len(CRITERIA), len(MEASURES))).clip(0, 1)
+            criteria = {
+                name: CriterionResult(
+                    oracle=name in ORACLE,
+                    epoch=int(rng.integers(1, 40)),
+                    value=float(values[0]),
+                    measures={"test": {k: Measure(value=float(v)) for k, v in zip(MEASURES, values, strict=True)}},
+                )
+                for name, values in zip(CRITERIA, (drawn * TEST_ROWS).round() / TEST_ROWS, strict=True)
+            }
+            took = float(rng.uniform(1, 100))
+            spent = Seconds(total=took, training=took, evaluation=0.1, per_epoch=0.1, per_epoch_training=0.1)
+            yield made_result(run_id_of(spec), spec=spec, criteria=criteria, at_once=1, seconds=spent, warnings=())
+
+
+#: Method -> its config, a field that no file of a record contradicts, and other values of it.
+HONEST: dict[str, tuple[dict[str, Any], str, Any]] = {
+    "upu": ({"epochs": 1}, "lr", lambda n: 3e-4 + n * 1e-7),
+    "elkan-noto": ({"base": "logistic"}, "folds", lambda n: 5 + n),
+}
+
+
+def verify_time(records: int = 5000, folder: str | None = None) -> Iterator[Case]:
+    """``verify --rerun 0`` on honest records: 240 runs, and copies with their own ids whose spec names another value.
+
+    ``folder`` keeps the records and uses those that are there.
+    """
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as scratch:
+        place, data, cs = Path(folder or scratch), ("digits", "breast-cancer", "spambase", "usps"), (0.1, 0.3, 0.5)
+        runs = [
+            pubench.run(method, key, c=c, seed=seed, config=config, results=place, tracking=False, threads=1).folder
+            for (method, (config, _, _)), key, c, seed in itertools.product(HONEST.items(), data, cs, range(10))
+        ]
+        for number in range(records - len([*place.glob(f"*/{RESULT}")])):
+            _copied(runs[number % len(runs)], 1 + number // len(runs))
+        yield Case({"records": records}, {"verify": partial(process, SCRIPT, "verify", place, "--rerun", "0")})
+
+
+def _copied(folder: Path, number: int) -> None:
+    result = read_record(folder).result
+    _, field, value = HONEST[result.spec.method.key]
+    plain = result.spec.model_dump(mode="json")
+    plain["method"]["config"][field] = value(number)
+    plan = resolve([Layer(plain)], registry())
+    copy = Path(copytree(folder, folder.parent / plan.run_id))
+    (copy / SPEC).write_text(yaml_text(plain))
+    changed = result.model_copy(update={"spec": plan.spec, "run_id": plan.run_id})
+    (copy / RESULT).write_text(changed.model_dump_json(exclude_none=True, indent=2))
+
+
+def study_overhead(
+    method: str = "naive", data: str = "digits", runs: int = 50, workers: int = 2, epochs: int | None = None
+) -> Iterator[Case]:
+    """A study next to the same study with one run per worker, and to itself when it is finished.
+
+    ``own_seconds`` are those of the runs. Overhead: ``seconds`` times workers without ``own_seconds``.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder, starts = Path(place), itertools.count(0, 100_000)
+
+        def study(number: int, first: int) -> dict[str, Any]:
+            config = {} if epochs is None else {"epochs": epochs}
+            plan = {"name": f"n{number}-{first}", "methods": [{"key": method, "config": config}], "data": [data]}
+            (folder / "study.yaml").write_text(yaml.safe_dump({**plan, "seeds": [first + k for k in range(number)]}))
+            words = [
+                SCRIPT,
+                "study",
+                "run",
+                "study.yaml",
+                "--results",
+                "results",
+                "--format",
+                "json",
+                "-j",
+                str(workers),
+            ]
+            done = subprocess.run([*words, "--device", "cpu"], cwd=folder, capture_output=True, text=True)
+            if not done.stdout:
+                raise RuntimeError(done.stderr)
+            trained = json.loads(done.stdout)["trained"]
+            found = RecordStore(folder / "results").all().readable if trained else []
+            own = sum(r.result.seconds.total for r in found if 0 <= r.result.spec.seed - first < number)
+            return {"runs": number, "trained": trained, "own_seconds": round(own, 3)}
+
+        def finished() -> dict[str, Any]:
+            return study(runs, 0)
+
+        facts = {"method": method, "data": data, "workers": workers}
+        study(runs, next(starts))
+        yield Case(
+            facts,
+            {
+                "one run per worker": lambda: study(workers, next(starts)),
+                "study": lambda: study(runs, next(starts)),
+                "finished": finished,
+            },
+        )
