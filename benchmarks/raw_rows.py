@@ -59,13 +59,15 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         writer.writerow(whole)
 
 
+@cache
 def study_rows() -> pd.DataFrame:
-    """The rows of all committed studies, one after another."""
-    import pandas as pd
+    """The rows of all committed studies, one after another; measures in percent by their own names."""
+    from pubench_report.rows import read_rows
 
-    as_text = {"prior": str, "settings": str}
-    files = sorted(RESULTS.glob("study-*.csv"))
-    return pd.concat(pd.read_csv(path, low_memory=False, dtype=as_text) for path in files)
+    frame = read_rows(*sorted(RESULTS.glob("study-*.csv")))
+    shares = {name: name.removeprefix("test_") for name in frame if name.startswith("test_")}
+    frame[[*shares]] = (100 * frame[[*shares]]).round(4)
+    return frame.rename(columns={**shares, "prior": "told_prior", "prior_from": "prior"})
 
 
 def keys(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:

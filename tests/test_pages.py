@@ -19,6 +19,7 @@ from benchmarks.pages import (
 from benchmarks.pages import (
     evidence_tables,
     guide,
+    keys,
     paper_figures,
     published_page,
     readme_report,
@@ -55,6 +56,16 @@ def test_a_page_of_other_numbers_is_stale_and_written_again(tmp_path: Path, monk
     monkeypatch.setattr(pages, "BLOCKS", {"a.md": lambda: {"two": ""}})
     with pytest.raises(SystemExit, match=r"a\.md: has the blocks one; there are tables for two"):
         list(pages.pages(write=False))
+
+
+def test_a_row_whose_key_fits_no_table_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "a.csv", [{"method": "lbe", "data": "spambase"}, {"method": "nnpu", "data": "disdat/awt01"}])
+    assert keys.unknown_keys(tmp_path) == ["a.csv: method 'lbe' fits no table; did you mean 'lbe-pu'?"]
+    assert keys.unknown_keys() == []
+    monkeypatch.setattr("sys.argv", ["pages", "--check"])
+    monkeypatch.setattr(pages, "unknown_keys", lambda: ["a.csv: method 'lbe' fits no table"])
+    with pytest.raises(SystemExit, match="fits no table"):
+        pages.main()
 
 
 # -------------------------------------------------------------------- README

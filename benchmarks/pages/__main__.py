@@ -7,7 +7,7 @@ python -m benchmarks.pages --check    # exit code 1 if anything is stale, or if 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from benchmarks.pages import (
     validation_size,
     wang_page,
 )
+from benchmarks.pages.keys import unknown_keys
 from benchmarks.pages.parts import IMAGES, PAGES, STAMP, digest, filled, names_of_blocks, stamp_in
 from benchmarks.raw_rows import RESULTS, ROOT
 
@@ -87,12 +88,14 @@ FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = 
 }
 
 
-def pages(write: bool) -> Iterator[Path]:
+def pages(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
     """Pages that show other numbers than the rows give."""
     for name, page in WHOLE.items():
-        yield from _replaced(PAGES / name, lambda _, page=page: page(), write)
+        if not only or name in only:
+            yield from _replaced(PAGES / name, lambda _, page=page: page(), write)
     for name, blocks in BLOCKS.items():
-        yield from _replaced((PAGES / name).resolve(), partial(_with_blocks, name, blocks), write)
+        if not only or name in only:
+            yield from _replaced((PAGES / name).resolve(), partial(_with_blocks, name, blocks), write)
 
 
 def _with_blocks(name: str, blocks: Callable[[], Mapping[str, str]], text: str) -> str:
@@ -111,9 +114,11 @@ def _replaced(path: Path, made: Callable[[str], str], write: bool) -> Iterator[P
             path.write_text(after, encoding="utf-8")
 
 
-def figures(write: bool) -> Iterator[Path]:
+def figures(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
     """Figures of other rows than the committed ones."""
     for name, (rows, draw, dpi) in FIGURES.items():
+        if only and f"{name}.png" not in only:
+            continue
         path, found = IMAGES / f"{name}.png", rows()
         if stamp_in(path) != digest(found):
             yield path
@@ -122,14 +127,16 @@ def figures(write: bool) -> Iterator[Path]:
                     draw(found).savefig(path, dpi=dpi, metadata={"Software": None, STAMP: digest(found)})
 
 
-def stale(write: bool) -> list[str]:
-    """What is stale, from the root; it is written again if wanted."""
-    return [str(path.relative_to(ROOT)) for path in (*pages(write), *figures(write))]
+def stale(write: bool, only: Collection[str] = ()) -> list[str]:
+    """What is stale, from the root; it is written again if wanted. ``only``: names of files, by default all."""
+    return [str(path.relative_to(ROOT)) for path in (*pages(write, only), *figures(write, only))]
 
 
 def main() -> None:
-    check = "--check" in sys.argv[1:]
-    found = stale(write=not check)
+    check, only = "--check" in sys.argv[1:], [word for word in sys.argv[1:] if word != "--check"]
+    if unknown := unknown_keys():
+        sys.exit("\n".join(unknown))
+    found = stale(not check, only)
     print(*(f"{'stale' if check else 'written'}: {path}" for path in found), sep="\n")
     if check and found:
         sys.exit("run make pages and commit what it wrote")

@@ -28,7 +28,7 @@ def rows() -> pd.DataFrame:
         & (frame.mechanism == "scar")
         & (frame.scheme == "case-control")
         & (frame.prior == "true")
-        & frame.draw.isna()
+        & (frame.draw == "")
         & frame.accuracy.notna()
         & (frame.method != "pn")
         & frame.settings.str.contains("validation.fraction=0.01", regex=False)

@@ -21,7 +21,7 @@ KEYS = ["method", "data", "preset"]
 def medians() -> dict[tuple[str, ...], float]:
     """(method, data, preset) -> median seconds of a run."""
     frame = study_rows()
-    frame = frame.drop_duplicates(["run_id"]).fillna({"preset": ""})
+    frame = frame.drop_duplicates(["run_id"])
     return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}
 
 

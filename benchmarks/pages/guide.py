@@ -80,10 +80,10 @@ def rows() -> pd.DataFrame:
     frame = frame[
         frame.criterion.isin(["pa", "last"])
         & frame.accuracy.notna()
-        & frame.draw.isna()
+        & (frame.draw == "")
         & (frame.prior == "true")
         & (frame.settings == "validation.fraction=0.01")
-        & (frame.preset.isna() | (frame.preset == "pubench"))
+        & frame.preset.isin(["", "pubench"])
         & frame.data.isin(POSITIVES)
         & (frame.method != "pn")
     ]
