@@ -118,7 +118,7 @@ def blocks() -> dict[str, str]:
         "Filled: the epoch is chosen without true labels. Hollow: it is chosen with them, as publications do.",
         f"Without them, `{best[0]}` is first ({accuracy:.1f} %).",
         f"`naive`, which takes unlabeled rows as negative, has {mean(found['naive'][PU_ONLY]):.1f} %.",
-        f"The choice costs `{behind}` {paid:.0f} points.",
+        f"At a score of 0, the choice costs `{behind}` {paid:.0f} points.",
     ]
     findings = f"{PU} **Measured here:** {'. '.join(headings()[:NAMED])}. [All findings](docs/pages/findings.md)."
     light, dark = (f"docs/pages/images/spambase-choice{scheme}.png" for scheme in ("", "-dark"))
@@ -134,6 +134,9 @@ def blocks() -> dict[str, str]:
         older = any(not current(row) for row in found[method][PU_ONLY].values())
         cells = [cell(found, method, PU_ONLY), cell(found, method, PU_ONLY, "auc"), cell(found, method, ORACLE)]
         lines.append(f"| {label(method)}{f' {OLDER}' if older else ''} | " + " | ".join(cells) + " |")
+    network = next(method for method in best if prior_accuracy(found, method) is not None)
+    said = " and ".join(f"`{method}` has {prior_accuracy(found, method):.1f}" for method in (network, "nnpu"))
+    lines += ["", f"Networks decide at a score of 0, classics and `naive` at the prior. There, {said}."]
     if any(OLDER in line for line in lines):
         lines += ["", f"{OLDER}: runs of an {OLDER_ROWS}."]
     return {
@@ -142,13 +145,23 @@ def blocks() -> dict[str, str]:
     }
 
 
+def prior_accuracy(found: Rows, method: str) -> float | None:
+    """Mean accuracy of the epoch by ``pa``, decided at the prior; None without all seeds."""
+    seeds = {
+        row["seed"]: float(row["accuracy_at_prior"])
+        for row in read(ROOT / "benchmarks" / "results" / "decisions.csv")
+        if (row["method"], row["data"], row["criterion"]) == (method, DATA, PU_ONLY) and row["scheme"] == "case-control"
+    }
+    return statistics.fmean(seeds.values()) if seeds.keys() == found[method][PU_ONLY].keys() else None
+
+
 def headings() -> list[str]:
     """Headings of the page of findings, in its order."""
     return re.findall(r"^## (.+)$", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 118, break_long_words=False))
+    return "\n".join(textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False))
 
 
 def shown() -> list[tuple[str, str, float, float]]:
