@@ -84,14 +84,14 @@ def choosing_an_epoch(runs: Runs) -> str:
         cell = f"{others[-1]:.1f} ({len(apart)})" if apart else "-"
         rows.append((name, str(len(trained)), f"{lost['pa']:.1f}", cell, f"{lost['pauc']:.1f}", f"{lost['last']:.1f}"))
     span, most = f"{min(losses):.0f} to {max(losses):.0f}", f"{max(others):.0f}"
-    choosing = "With 1 to 8 held-out positives, choosing an epoch without true labels"
+    choosing = "Choosing an epoch by 1 to 8 held-out positives"
     return f"""## {choosing} costs {span} points on average at 0, at most {most} at the prior
 
-PU-Bench's validation part is 1 % of the pool: with c = .1 it holds 1 to 8 labeled positives. The table has the points
-of test accuracy that are lost against an epoch chosen with true labels (F1) and decided at a score of 0. It is the mean
-over the methods that have epochs to choose; single methods lose more. *At the prior*, as many rows are decided positive
-as the prior says, which reads no true label: most of the loss is the threshold's, not the epoch's. PA does better than
-taking the last epoch on {len(better)} of {len(DATA)} data sets.
+PU-Bench's validation part is 1 % of the pool: with c = .1 it holds 1 to 8 labeled positives. The table has the lost
+points of test accuracy, against an epoch chosen with true labels (F1), both decided at a score of 0. It is the mean
+over the methods that have epochs to choose; single methods lose more. In one column the choice without true labels is
+decided *at the prior*: as many rows are positive as the prior says. So most of the loss is the threshold's, not the
+epoch's. PA does better than taking the last epoch on {len(better)} of {len(DATA)} data sets.
 
 {table(("data", "methods", "by `pa`", "by `pa`, decided at the prior (methods)", "by `pauc`", "last epoch"), rows)}
 
