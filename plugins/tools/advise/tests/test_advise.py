@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from pubench_advise import advise as steps
 from pubench_advise import fits, labeling
-from pubench_advise.answer import Advice
 from pubench_advise.facts import Promise
 from pubench_advise.labeling import Scar
+from pubench_advise.page import Advice
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
 from pubench_advise.prior import Estimated, Prior
 from pubench_crossfit.plans import folds_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pubench_advise.evidence as evidence
 import pytest
-from pubench_advise.choose import SURE, choose
+from pubench_advise.choose import SURE, choose, goal_of
 from pubench_advise.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
-from pubench_advise.goals import goal_of
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
 from pubench_evaluate.cli.score_table import flags_for_arguments

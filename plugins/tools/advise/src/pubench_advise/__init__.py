@@ -23,6 +23,6 @@ def pubench_commands() -> list[CommandInfo]:
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
     return [
-        ApiInfo(name="Advice", load="pubench_advise.answer:Advice"),
+        ApiInfo(name="Advice", load="pubench_advise.page:Advice"),
         ApiInfo(name="advise", load="pubench_advise.advise:advise"),
     ]

@@ -28,16 +28,22 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
-from .answer import Advice
-from .audited import Audited, read_answers
-from .choose import SURE, choose
-from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
+from .choose import SURE, AdviceGoal, choose, goal_of
+from .evidence import (
+    Audited,
+    agreement,
+    checked_difference,
+    found_at,
+    highest,
+    pauc_difference,
+    read_answers,
+)
 from .facts import Compared, Promise
 from .fits import FitRows, OutOfFoldScores, run_of
 from .fitting import Clock, NotFitted, expected, fitted, suited
-from .goals import AdviceGoal, goal_of
 from .labeling import power_of_a_sheet, scar_of
 from .look import Look, looked_at
+from .page import Advice
 from .portfolio import DEFAULT, Candidate
 from .prior import Prior, estimates, prior_of
 

@@ -1,4 +1,4 @@
-"""The rule of the answer: bagged trees, unless rows that a person checked speak for another method.
+"""The goal of an answer, and its rule: bagged trees, unless rows that a person checked speak for another method.
 
 Held-out labeled positives (PAUC, spies) do not choose. Where labels are not SCAR they prefer the method that finds
 what looks like the labeled rows, and cost more than they gain: ``docs/pages/advice.md`` has the measurement.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+from pubench_core.errors import RequestError, shown
 
 from .evidence import OverBagging
 
@@ -53,3 +56,24 @@ def _reaches(evidence: Mapping[str, OverBagging], name: str, answer: str) -> boo
     """Whether a method may be within :data:`ALIKE` of the answer; both are known by their difference to the default."""
     of_answer = evidence[answer].difference if answer in evidence else 0.0
     return evidence[name].interval[1] - of_answer >= -ALIKE
+
+
+@dataclass(frozen=True)
+class AdviceGoal:
+    """``budget``: how many unlabeled rows are to be reviewed; None unless that is the goal."""
+
+    kind: Literal["rank", "classify", "review"] = "rank"
+    budget: int | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.budget is None else f"{self.kind}:{self.budget}"
+
+
+def goal_of(text: str) -> AdviceGoal:
+    """``rank``, ``classify`` or ``review:200``. Raises RequestError for anything else."""
+    kind, colon, number = text.partition(":")
+    if kind in ("rank", "classify") and not colon:
+        return AdviceGoal(kind)  # type: ignore[arg-type]
+    if kind == "review" and number.isdecimal() and int(number) > 0:
+        return AdviceGoal("review", int(number))
+    raise RequestError(f"goal={shown(text)}: must be rank, classify or review:200", field="goal", value=text)

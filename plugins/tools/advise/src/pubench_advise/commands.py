@@ -14,7 +14,7 @@ from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
-    from .answer import Advice
+    from .page import Advice
 
 
 @takes(*(flag for flag in TABLE_FLAGS if flag not in ("--truth-col", "--test")))

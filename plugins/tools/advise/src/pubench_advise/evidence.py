@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from pubench_evaluate.audit import AuditSample
+from pubench_evaluate.audit import AuditResult, AuditSample, answered, audit_answers
+from pubench_evaluate.audit.sheet import read_sheet
 
 from pubench_core.randomness import stream
 
@@ -119,6 +121,23 @@ class Checked:
         kept, of_band = numbers[answered], band[answered]
         positive = np.array([answers[int(number)] == 1 for number in kept], dtype=bool)
         return cls(kept, positive, (size / np.maximum(per_band, 1))[of_band], of_band)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """``result``: what the answers say, by design of the draw; ``checked``: the rows; ``sample``: the draw."""
+
+    result: AuditResult
+    checked: Checked
+    sample: AuditSample
+
+
+def read_answers(sheet: Path, folder: Path) -> Audited:
+    """A filled sheet; its design is looked for next to it and in ``folder``. Raises RequestError."""
+    sample, given = read_sheet(sheet, field="audited", folders=[folder])
+    values = answered(sample, given)
+    known = {int(number): int(value) for number, value in zip(sample.to_check, values, strict=True) if value >= 0}
+    return Audited(audit_answers(sample, given), Checked.of(sample, known), sample)
 
 
 def checked_difference(

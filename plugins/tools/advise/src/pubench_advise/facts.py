@@ -11,11 +11,9 @@ from pubench_evaluate.evaluation import Evaluation
 
 from pubench_core.results import plain_data
 
-from .audited import Audited
-from .choose import ChosenMethod
-from .evidence import Agreement, OverBagging
+from .choose import AdviceGoal, ChosenMethod
+from .evidence import Agreement, Audited, OverBagging
 from .fitting import NotFitted
-from .goals import AdviceGoal
 from .labeling import Scar
 from .look import Look
 from .prior import Prior

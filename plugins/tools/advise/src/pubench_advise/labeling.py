@@ -11,7 +11,7 @@ from pubench_evaluate.audit import audit_answers, audit_sample
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 
-from .audited import Audited
+from .evidence import Audited
 
 #: Simulated sheets behind a power.
 SHEETS = 40

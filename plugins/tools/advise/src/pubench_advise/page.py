@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pubench_evaluate.report_card import CardTable
+from pubench_evaluate.report_card import CardTable, framed
 from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
@@ -20,6 +21,18 @@ _HOW = (
     "like the labeled rows; they do not choose, because they mislead if labels are not a random draw (measured: "
     "docs/pages/advice.md). Only checked rows choose."
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(AdviceFacts):
+    """Answer of :func:`pubench.advise`, with its page; a notebook shows the page."""
+
+    def html(self) -> str:
+        """The page: one file without scripts."""
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
 
 
 def page_of(advice: AdviceFacts) -> str:

@@ -15,7 +15,7 @@ from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
-from .audited import Audited
+from .evidence import Audited
 from .fits import FitRows
 
 #: Estimators read at most so many rows, a random part of the table.
