@@ -7,6 +7,7 @@ import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose, goal_of
 from pubench_advise.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
+from pubench_advise.fits import aligned
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
 from pubench_evaluate.cli.score_table import flags_for_arguments
@@ -138,3 +139,11 @@ def test_goals() -> None:
     for text in ("review", "review:0", "review:-3", "rank:3", ""):
         with pytest.raises(RequestError, match="must be rank"):
             goal_of(text)
+
+
+def test_of_equal_scores_a_random_part_is_found_within_a_budget() -> None:
+    """90 of 100 labeled rows and 410 unlabeled ones share the highest score: of the latter 100 are in the budget."""
+    scores = np.repeat([1.0, 0.0, 1.0, 0.0], [90, 10, 410, 490])
+    labeled, fold = np.arange(1000) < 100, np.arange(1000) % 5
+    found = [found_at(aligned(scores, fold, labeled, seed), labeled, 100) for seed in range(20)]
+    assert np.mean(found) == pytest.approx(0.9 * 100 / 410, abs=0.03)
