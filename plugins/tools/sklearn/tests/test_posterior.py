@@ -78,6 +78,8 @@ def test_without_a_prior_or_held_out_labels_there_are_none_and_the_reason_is_sai
         without.fit(x, labeled).predict_proba(x)
     with pytest.raises(NotFittedError):
         clone(without).set_params(prior=PRIOR).predict_proba(x)
+    heavy = clone(without).set_params(prior=PRIOR).fit(x, labeled, sample_weight=np.arange(400) + 1)
+    assert not hasattr(heavy, "predict_proba")
     few = clone(without).set_params(prior=PRIOR, validation=0.05).fit(x, labeled)
     with pytest.raises(AttributeError) as raised:
         few.predict_proba(x)

@@ -56,6 +56,7 @@ _PARAMETERS: Mapping[str, str] = {
 }
 #: Held-out labeled rows, at least, for probabilities.
 _FEWEST = 10
+_UNWEIGHTED = "predict_proba is calibrated on rows that weigh the same; leave sample_weight out"
 _WHICH = "two labels such as 1 and 2 do not say which means labeled positive; pos_label does"
 _LEAK = "a feature of its data says who is labeled, which is refused as a leak"
 _TWICE = "cv is a number and no list of folds; rows are drawn at random, and a row of weight 2 is drawn as one"
@@ -265,7 +266,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         if self.cv is not None:
             self.out_of_fold_scores_ = np.full(len(there), np.nan)
             self.out_of_fold_scores_[there] = scores
-        self._posterior = self._calibrated(scores, labeled)
+        self._posterior = self._calibrated(scores, labeled) if weights is None else _UNWEIGHTED
         self.n_iter_ = self.result_.chosen.epoch
         at_prior = self.result_.chosen.threshold
         if self.decision == "prior" and at_prior is None:
