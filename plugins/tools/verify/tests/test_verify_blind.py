@@ -93,7 +93,7 @@ def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
     assert found.returncode == 1, found.stdout
     assert "arrays differ, a measure by 0." in found.stdout
     assert "though hardware are others" in found.stdout
-    assert "its test auc is 1 on 360 rows" in found.stderr
+    assert "its test accuracy-at-prior is 1 on 360 rows" in found.stderr
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "one-sample"])

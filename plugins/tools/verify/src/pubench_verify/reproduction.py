@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -202,13 +202,18 @@ class Reproduction:
         }
 
 
-def _repeated(result: Result, metrics: Iterable[str], older: Collection[str]) -> dict[str, Any]:
-    """Path -> value of what another run repeats. ``older``: criteria without decisions at the prior."""
+def _repeated(result: Result, metrics: Iterable[str], older: Set[str]) -> dict[str, Any]:
+    """Path -> value of what another run repeats. ``older``: criteria without decisions at the prior.
+
+    Records without any lack the share of positives that was given of U as well.
+    """
     plain = with_metrics(result.plain(), metrics)
     plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
     for name in older:
         if name in plain["criteria"]:
             plain["criteria"][name] |= {"threshold": None, "at_prior": {}}
+    if plain["criteria"].keys() <= older:
+        plain["data"]["prior"].pop("given_unlabeled", None)
     return {path: value for path, value in by_path(plain).items() if not _UNREPEATED.match(path)}
 
 
