@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pubench_study.export import SUMS
-from pydantic import ValidationError
 
 from pubench.field_names import InvalidRequest
 from pubench_core.errors import PubenchError, shortened
@@ -43,7 +42,7 @@ RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
 #: Most bytes of a file whose checksum is compared: an archive of arrays, unpacked, has at most a quarter.
 MOST_LISTED = 4 * MOST_BYTES
-#: Most lines of a list of checksums that are read, and most problems of one that are told one by one.
+#: Most lines of a list of checksums that are read, and most problems of one that have a line each.
 MOST_SUMS, MOST_TOLD = 100_000, 20
 
 
@@ -134,17 +133,14 @@ def wrong_files(
         if sums is not None and not derived and f"{folder.name}/{path.name}" not in sums:
             yield f"{path.name} is not listed in {SUMS}"
     read_by = {SPEC: _by_spec_file, ENVIRONMENT: _by_environment, **({SCORES: _by_scores} if result.scores else {})}
-    for name in (RESULT, ENVIRONMENT, MEASURES):
+    for name in (RESULT, MEASURES, *read_by):
         if isfile(folder / name):
             try:
-                read_once(folder / name)
-            except (OSError, ValueError, RecursionError) as error:
-                yield f"{name} cannot be read: {shortened(str(error))}"
-    for name, read in read_by.items():
-        if isfile(folder / name):
-            try:
-                yield from map(str, differences(plain, read(folder, result), f"{name} has"))
-            except (OSError, UnicodeError, PubenchError, ValidationError, RecursionError) as error:
+                if name.endswith(".json"):
+                    read_once(folder / name)
+                if name in read_by:
+                    yield from map(str, differences(plain, read_by[name](folder, result), f"{name} has"))
+            except (OSError, ValueError, PubenchError, RecursionError) as error:  # pydantic's is a ValueError
                 yield f"{name} cannot be read: {shortened(' '.join(str(error).split()))}"
 
 

@@ -119,8 +119,7 @@ class RecordChecker:
 
 def _impossible_facts(result: Result) -> Iterator[str]:
     """Times, memory and counts that no run has."""
-    seconds = result.seconds.model_dump().items()
-    most = {f"seconds.{name}": (value, 0, _LONGEST) for name, value in seconds}
+    most = {f"seconds.{name}": (value, 0, _LONGEST) for name, value in result.seconds.model_dump().items()}
     most["peak_memory.bytes"] = (result.peak_memory.bytes, 0, _LARGEST)
     most |= {"threads": (result.threads, 1, 1 << 20), "epochs": (result.epochs, 0, 1 << 40)}
     if result.at_once is not None:

@@ -380,9 +380,6 @@ def _device_of(result: Result, say: Callable[[str], None]) -> str:
     return "auto"
 
 
-# -------------------------------------------------------------------- by how much
-
-
 def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
     """Whether two arrays are the same bits; one that is not there is like no other."""
     if one is None or other is None:
@@ -411,8 +408,6 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
                 decisions=int(np.count_nonzero((x > 0) != (y > 0))) if y is not None and fits else None,
             )
 
-
-# -------------------------------------------------------------------- what was otherwise
 
 #: Kinds of change that alone let the last digits of a run differ.
 ROUNDING = frozenset({"versions", "system", "hardware", "threads"})

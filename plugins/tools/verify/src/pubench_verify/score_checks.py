@@ -103,8 +103,7 @@ def _warnings(plan: Plan, result: Result, name: str, scores: Mapping[str, Any]) 
     from pubench_core.engine.decision_warnings import warnings_of
     from pubench_core.engine.score import State
 
-    table = plan.data.table
-    labeled = None if table is None else table.labeled
+    labeled = None if plan.data.table is None else plan.data.table.labeled
     return warnings_of(plan, State(name, dict(scores)), prior=result.data.prior.given, labeled=labeled)
 
 

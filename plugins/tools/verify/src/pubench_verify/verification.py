@@ -79,7 +79,7 @@ def verify(
             f"got {rerun}, {fresh}, {blind} and {tolerance:g}"
         )
     folders, problems = records_in(place)
-    say = (lambda text: progress(said(text))) if progress is not None else _silent
+    say = (lambda text: progress(said(text))) if progress is not None else (lambda text: None)
     sums, apart = compared_sums(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
     look = RecordChecker(root, sums, say, submitted=submitted)
@@ -132,10 +132,6 @@ def verify(
         fresh=tuple(one for one in tried if isinstance(one, Fresh)),
         blind=tuple(one for one in tried if isinstance(one, Blind)),
     )
-
-
-def _silent(text: str) -> None:
-    """Ignores the message."""
 
 
 __all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "RecordProblem", "Verification", "verify"]

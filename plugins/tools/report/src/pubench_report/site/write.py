@@ -118,7 +118,7 @@ def _put(aside: Path, out: Path) -> None:
 
 
 def _clear(out: Path) -> None:
-    """Removes what a dead process of this host left beside a site; an older site only if there is a newer one."""
+    """Removes what a dead process of this host left next to a site; an older site only if there is a newer one."""
     name = re.compile(rf"\.{re.escape(out.name)}-(older-)?(\d+)@{re.escape(_HOST)}")
     for path in out.parent.iterdir() if out.parent.is_dir() else ():
         if (found := name.fullmatch(path.name)) and (not found[1] or out.exists()):

@@ -20,7 +20,7 @@ from pubench_cli.process import Over
 from pubench_core.errors import counted
 
 if TYPE_CHECKING:
-    from ..result import Verification
+    from ..result import Blind, Fresh, Verification
 
 
 def verify(
@@ -79,8 +79,8 @@ def _lines(found: Verification) -> list[str]:
         if one.other_epochs:
             same += f"; another epoch, and not compared, by {', '.join(one.other_epochs)}"
         lines.append(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}")
-    lines += [f"{fresh.run_id}: {fresh}" for fresh in found.fresh]
-    lines += [f"{blind.run_id}: {blind}" for blind in found.blind]
+    tried: list[Fresh | Blind] = [*found.fresh, *found.blind]
+    lines += [f"{one.run_id}: {one}" for one in tried]
     unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     return [
         *lines,
