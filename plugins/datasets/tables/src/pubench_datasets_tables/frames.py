@@ -30,7 +30,7 @@ Words = str | Sequence[str]
 
 
 class TableFields(TypedDict, total=False):
-    """What may be said of a table besides its labels: arguments of :func:`data` that other functions pass on."""
+    """Arguments of :func:`data` besides labels, truth and test rows, which other functions pass on."""
 
     positive_value: Words
     known_negative: Words

@@ -1,4 +1,4 @@
-"""What is noticed in a table and was not said: one line each, with the option that says it."""
+"""Notices of what nobody said of a table: one line each, with the option that says it."""
 
 from __future__ import annotations
 
