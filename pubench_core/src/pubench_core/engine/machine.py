@@ -25,7 +25,10 @@ from ..specs.run import Precision
 from .plan import Plan
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
-NOTED = ("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml")
+NOTED = (
+    *("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml", "pandas"),
+    *("lightgbm", "xgboost", "catboost", "statsmodels", "transformers", "timm", "jax", "tensorflow"),
+)
 #: Environment variables that choose kernels of torch, MKL, oneDNN, OpenBLAS, NumPy and CUDA.
 KERNEL_VARIABLES = (
     "ATEN_CPU_CAPABILITY",
