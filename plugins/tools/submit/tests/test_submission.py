@@ -39,8 +39,8 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "pages" / "submitting.md"
-#: Seconds that a forged archive may take, on a busy machine.
-SECONDS = 60.0
+#: Seconds that a forged archive may take, on a busy machine; one is carried out again, in a process of its own.
+SECONDS = 300.0
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Change = Callable[[Path], None]
 UPU = ["run", "--method", "upu", "--set", "epochs=3", "--set", "lr=0.01", "--data", "digits", "--c", "0.1"]
