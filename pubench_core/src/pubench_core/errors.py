@@ -196,8 +196,8 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 def shown(value: object) -> str:
     """``repr`` of a value that was given, on one line and never long, without passwords.
 
-    >>> shown(["mlflow=postgresql://ann:secret@host/db"])
-    "['mlflow=postgresql://ann:***@host/db']"
+    >>> shown(["a-sink=postgresql://ann:secret@host/db"])
+    "['a-sink=postgresql://ann:***@host/db']"
     """
     try:
         return shortened(without_password(repr(value)))
