@@ -180,4 +180,6 @@ def _by_scores(folder: Path, result: Result) -> dict[str, Any]:
 def _by_environment(folder: Path, result: Result) -> dict[str, Any]:
     found = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
     versions = {name: found.packages.get(name, version) for name, version in result.code.versions.items()}
-    return {"threads": found.threads, "device": found.device, "code.versions": versions}
+    used = {found.products, found.convolutions} - {None, "ieee"} if result.spec.precision == "ieee" else set()
+    same = {"threads": found.threads, "device": found.device, "code.versions": versions}
+    return {**same, **({"spec.precision": min(map(str, used))} if used else {})}
