@@ -37,10 +37,10 @@ _JUNK = re.compile(
 #: Packages of which a record keeps the version (``environment.json``) instead of a hash.
 _LIBRARIES = re.compile(
     "accelerate|arff|catboost|cffi|cupy|cv2|cvxopt|cvxpy|datasets|filelock|flax|highspy|huggingface_hub|jax|jaxlib|jinja2"
-    "|joblib|keras|lightgbm|lightning|llvmlite|matplotlib|mlflow|mpmath|networkx|numba|numpy|openml|optuna|packaging"
+    "|joblib|keras|lightgbm|lightning|llvmlite|matplotlib|mpmath|networkx|numba|numpy|openml|optuna|packaging"
     "|pandas|PIL|pluggy|polars|pooch|pyarrow|pydantic|pydantic_core|pyreadr|pytest|pytorch_lightning|ray|requests|rich"
     "|safetensors|scipy|seaborn|sentence_transformers|skimage|sklearn|skops|sqlalchemy|statsmodels|sympy|tensorflow"
-    "|threadpoolctl|timm|tokenizers|torch|torch(audio|metrics|vision)|tqdm|transformers|typer|typing_extensions|wandb|xgboost|yaml"
+    "|threadpoolctl|timm|tokenizers|torch|torch(audio|metrics|vision)|tqdm|transformers|typer|typing_extensions|xgboost|yaml"
 )
 _CORE = frozenset({"pubench", "pubench_core"})
 #: Words of code that gets modules without an import of them, and of code that reads docstrings or sources.
