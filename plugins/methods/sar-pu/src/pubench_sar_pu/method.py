@@ -100,7 +100,7 @@ def movement(likelihoods: Sequence[float], propensities: Sequence[Array], labele
 
 
 class Scored(Protocol):
-    """What one half of the algorithm needs of a learner."""
+    """Learner of one half of the algorithm."""
 
     def scores(self, positive: Array, negative: Array) -> Array: ...
 

@@ -78,7 +78,7 @@ def differences(density_p: Array, density_u: Array, shares: Array = SHARES) -> A
 
 
 def smallest(density_p: Array) -> float:
-    """What keeps the logarithm finite."""
+    """Least density of P, or 1e-10: it keeps the logarithm finite."""
     return float(density_p.min()) or 1e-10
 
 
