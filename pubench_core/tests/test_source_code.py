@@ -616,14 +616,14 @@ SIGN = 1.0
 
 
 def pubench_scale(x):
-    return 1.0 * x
+    return 2.0 * x
 
 
 @hookimpl
 def pubench_methods():
-    return [MethodInfo(key="toy", name="Toy", summary="one", load="toy_plugin.method:Toy", follows="1.0")]
+    return [MethodInfo(key="toy", name="Toy", summary="one", load="toy_plugin.method:Toy", follows="3.0")]
 """
-#: What a method reads -> (its code, the file that is edited). All hold 1.0 at first and -1.0 afterwards.
+#: What a method reads -> (its code, the file that is edited). A number there, 1.0 unless it is said, gets a minus.
 READ = {
     "a constant of the describing module": ("from . import SIGN", "toy_plugin/__init__.py"),
     "a function there that is called like a hook": ("from . import pubench_scale", "toy_plugin/__init__.py"),
@@ -698,14 +698,15 @@ def test_every_edit_of_what_a_method_reads_is_noticed(site: Path, source: str, e
         (site / "toy_plugin" / "linked").symlink_to(site / "toy_core")
     before = code_as_installed()
     text = (site / edited).read_text()
-    assert "1.0" in text
-    (site / edited).write_text(text.replace("1.0", "-1.0"))
+    number = "2.0" if "pubench_scale" in source else "3.0" if "follows" in source else "1.0"
+    assert text.count(number) == 1
+    (site / edited).write_text(text.replace(number, f"-{number}"))
     assert code_as_installed() != before
 
 
 def test_a_description_that_no_code_reads_does_not_count(site: Path) -> None:
     (site / "toy_plugin" / "method.py").write_text("class Toy:\n    pass\n")
     before = code_as_installed()
-    (site / "toy_plugin" / "__init__.py").write_text(INFO.replace("one", "two").replace("1.0", "2.0"))
+    (site / "toy_plugin" / "__init__.py").write_text(INFO.replace("one", "two").replace("1.0", "4.0"))
     (site / "toy_plugin" / "words.py").write_text('"""2.0"""  # two\n')
     assert code_as_installed() == before
