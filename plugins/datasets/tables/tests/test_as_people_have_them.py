@@ -351,6 +351,12 @@ class TestBounds:
         (tmp_path / "my.svmlight").write_text("1 5:1\n-1 90000000:1\n")
         assert "would take 1.3 GiB or more" in refusal(lambda: read_table(tmp_path / "my.svmlight"))
 
+    @pytest.mark.parametrize("separator", [",", ";"])
+    def test_a_line_of_many_names_is_read(self, written: Written, separator: str) -> None:
+        names = separator.join(f"gene_{k}" for k in range(20_000))
+        frame = read_table(written(f"{names}\n" + separator.join("1" * 20_000) + "\n"))
+        assert frame.shape == (1, 20_000)
+
     @pytest.mark.parametrize("quote", ['"', ""])
     def test_a_cell_of_megabytes_is_refused(self, written: Written, quote: str) -> None:
         path = written(f"a,b\n1,{quote}{'x' * 2**21}{quote}\n2,y\n")

@@ -210,10 +210,12 @@ def _fields(path: Path, encoding: str, separator: str) -> list[str]:
     with io.TextIOWrapper(opened(path), encoding, errors="replace", newline="") as lines:
         if separator == _SPACES:
             return next((line.split() for line in lines if line.strip()), [])
-        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-        for row in rows:
-            if any(field.strip("\ufeff ") for field in row):
-                return [row[0].removeprefix("\ufeff").strip('"'), *row[1:]] if row[0][:1] == "\ufeff" else row
+        try:
+            for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
+                if any(field.strip("\ufeff ") for field in row):
+                    return [row[0].removeprefix("\ufeff").strip('"'), *row[1:]] if row[0][:1] == "\ufeff" else row
+        except csv.Error:  # a long line without this separator is one long field
+            return [""]
     raise pd.errors.EmptyDataError
 
 

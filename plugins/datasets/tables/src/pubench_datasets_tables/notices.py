@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _APART, _WILD, _TAIL = 1.0, 50.0, 0.005
 #: A value that means missing is there so often, at least.
 _OFTEN = 3
+#: From so many rows on, it means something that nearly all values differ.
+_ENOUGH = 50
 #: So many columns are named in one line, or have a line each.
 _NAMED = 8
 
@@ -34,14 +36,14 @@ def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) ->
     if len(lines) > _NAMED:
         yield f"{len(lines) - _NAMED} more columns have values far from all others"
     few, many = [], []
-    for name in numbers:
-        values = frame[name]
-        whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values.dropna() % 1 == 0).all()))
-        distinct = int(values.nunique()) if whole else 0
-        if 2 < distinct <= min(MAX_CATEGORIES, len(values) / 5):
-            few.append((name, distinct))
-        elif values.dtype.kind in "iu" and distinct >= LEAST_DISTINCT * len(values) >= 45:
-            many.append((name, distinct))
+    for names, values in number_blocks(frame[numbers]):
+        given = np.sort(np.where(np.isfinite(values), values, np.nan), axis=0)
+        whole = (np.isnan(given) | (given % 1 == 0)).all(axis=0)
+        distinct = (given[1:] > given[:-1]).sum(axis=0) + 1
+        for k in np.flatnonzero(whole & (distinct > 2) & (distinct <= min(MAX_CATEGORIES, len(frame) / 5))):
+            few.append((names[k], int(distinct[k])))
+        if values.dtype.kind == "i" and len(frame) >= _ENOUGH:
+            many += [(names[k], int(distinct[k])) for k in np.flatnonzero(distinct >= LEAST_DISTINCT * len(frame))]
     if few:
         yield (
             f"whole numbers with few values are read as quantities: {_listed(few)}; if they are codes of categories: "
@@ -93,9 +95,9 @@ def _row(block: npt.NDArray[np.float64], index: npt.NDArray[Any]) -> npt.NDArray
 
 def _repeated_ids(spec: UserTableSpec, frame: DataFrame, features: Collection[str]) -> Iterator[str]:
     """A line for a column that names things of which each has several rows."""
-    for name in frame.columns:
+    for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "fbmM"]:
         values = frame[name]
-        if name in (spec.label_col, spec.truth_col, spec.weights) or values.dtype.kind in "fbmM" or is_nested(values):
+        if name in (spec.label_col, spec.truth_col, spec.weights) or is_nested(values):
             continue
         distinct = int(values.nunique())
         if not max(10, len(values) / 50) <= distinct <= len(values) / 1.5:
