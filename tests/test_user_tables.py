@@ -384,15 +384,19 @@ class TestPredict:
         self, here: Run, home: Path, method: str, more: tuple[str, ...]
     ) -> None:
         request = (*PLAIN, "--method", method, "--data", "my.csv", "--prior", "0.5", "--threads", 1, *more)
+        request = (*request, "--artifacts", "scores,trace,training-scores")
         folder = folder_of(here(*request, "--save-model", "--results", "kept"), home)
-        before = rows_of((folder / "predictions.csv").read_text())
         every = rows_of(here("predict", folder, "my.csv").stdout)
         assert [int(row["row"]) for row in every] == list(range(N))
-        scores = np.array([float(row["score"]) for row in before])
-        again = np.array([float(every[int(row["row"])]["score"]) for row in before])
-        assert np.allclose(again, scores, rtol=1e-5)  # batches of other rows may differ in the last bit
-        same = rows_of(here("predict", folder, "unlabeled.csv").stdout)
-        assert [{**row, "row": ""} for row in same] == [{**row, "row": ""} for row in before]
+        again = np.array([float(row["score"]) for row in every])
+        state = Result.model_validate_json((folder / "result.json").read_text()).chosen.snapshot
+        for name, part in (("scores.npz", "validation"), ("training-scores.npz", "training")):
+            with np.load(folder / name) as arrays:
+                scores = arrays[f"{part}_scores_{state}"]
+                # batches of other rows may differ in the last bit
+                assert np.allclose(again[arrays[f"{part}_rows"]], scores, rtol=1e-5, atol=1e-6), part
+        same = np.array([float(row["score"]) for row in rows_of(here("predict", folder, "unlabeled.csv").stdout)])
+        assert np.allclose(same, again[pd.read_csv(home / "my.csv").labeled == 0], rtol=1e-5, atol=1e-6)
 
     def test_a_model_of_another_epoch_than_the_result_s_is_said_to_be_one(
         self, pubench: Run, home: Path, tmp_path: Path
