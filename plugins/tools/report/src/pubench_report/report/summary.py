@@ -27,10 +27,11 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     ranking = model.ranking(setting, model.measure, model.criterion)
     names = {row: row for row in model.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
-    verdict = " ".join([*headline(ranking, names, sources), *changes(ranking, names, sources, None)])
-    apart = " ".join(not_told_apart(ranking, names, {column.label: column.name for column in setting.columns}))
+    columns = {column.label: column.name for column in setting.columns}
+    said = [*headline(ranking, names, sources), *changes(ranking, names, sources, None)]
+    verdict = " ".join([*said, *not_told_apart(ranking, names, columns)])
     what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
-    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), (apart, ""), ("", ""), (what, "")):
+    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
     ranked = {place.row: place for place in ranking.places}
     rows = [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
