@@ -27,6 +27,7 @@ from benchmarks.pages import (
     findings,
     guide,
     label_ratio,
+    lite,
     loss_and_prior,
     paper_figures,
     published_page,
@@ -50,6 +51,7 @@ WHOLE: Mapping[str, Callable[[], str]] = {
 BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
     "advice-bank.md": bank_ways.blocks,
     "beside-published.md": lambda: {"table 1": published_page.table_1()},
+    "boards.md": lite.blocks,
     "classics.md": classics_table.tables,
     "cost-and-speed.md": costs.blocks,
     "evaluation-measures.md": partial(evidence_tables.tables, "recovered-error", "pulp-rank"),

@@ -20,7 +20,7 @@ IMAGES = PAGES / "images"
 #: Field of a PNG that names the rows it shows.
 STAMP = "Source"
 _BLOCK = re.compile(r"(<!-- table ([\w -]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-_NUMBER = re.compile(r"[-+*.\d]|$")
+_NUMBER = re.compile(r"[-+*.]*\d[\d.,]*(?![\dA-Za-z])|-?$")
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
