@@ -445,7 +445,7 @@ class TestFolds:
         ({"method": "nnpu", "prior": 0.3, "criterion": "f1"}, "criterion 'f1' needs true labels"),
         ({"method": "vpu", "criterion": "pa"}, "criterion 'pa' needs the class prior and none is known; prior=0.3"),
         ({"method": "pn"}, "pn needs true labels"),
-        ({"method": "nnpu", "prior": 0.3, "features": "z*"}, "features=z\\* matches no column"),
+        ({"method": "nnpu", "prior": 0.3, "features": "z*"}, "unknown column of X \\(features\\) 'z\\*'"),
         ({"method": "nnpu", "prior": 0.3, "validation": 2}, "validation=2: given 2; fraction must be"),
     ],
 )
