@@ -24,7 +24,7 @@ OWN: dict[str, dict[str, set[str]]] = {
     "own-tables.csv": {"method": {"bagged-trees"}, "mechanism": {"biased"}},
     "pulearn.csv": {"method": {"bagging"}},
     "released.csv": {"method": {"lbe"}},
-    "sparse-text.csv": {"method": {"by-hand-logistic"}},
+    "sparse-text.csv": {"method": {"by-hand-logistic", "by-hand-bag"}},
 }
 #: Rows whose methods are ways to score a table, methods with a base, or sets of methods; names of sources of data.
 FREE = {
