@@ -354,8 +354,9 @@ class TestBounds:
     @pytest.mark.parametrize("separator", [",", ";"])
     def test_a_line_of_many_names_is_read(self, written: Written, separator: str) -> None:
         names = separator.join(f"gene_{k}" for k in range(20_000))
-        frame = read_table(written(f"{names}\n" + separator.join("1" * 20_000) + "\n"))
-        assert frame.shape == (1, 20_000)
+        row = separator.join("1" * 20_000) + "\n"
+        assert read_table(written(f"{names}\n{row * 20}")).shape == (20, 20_000)
+        assert "has 20000 columns and 6 rows" in refusal(lambda: read_table(written(f"{names}\n{row * 6}")))
 
     @pytest.mark.parametrize("quote", ['"', ""])
     def test_a_cell_of_megabytes_is_refused(self, written: Written, quote: str) -> None:

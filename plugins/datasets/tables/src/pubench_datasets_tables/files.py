@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
+#: A table of fewer rows and more columns lies on its side.
+_FEW_ROWS, _WIDE = 20, 10_000
 _READERS = {".npz": read_npz, ".jsonl": read_json_lines, ".ndjson": read_json_lines, ".arff": read_arff}
 
 
@@ -51,6 +53,10 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, n
     each_once(path, frame.columns)
     if not len(frame):
         raise RequestError(f"{path} has columns and no rows")
+    if len(frame) < _FEW_ROWS and len(frame.columns) > _WIDE:
+        raise RequestError(
+            f"{path} has {len(frame.columns)} columns and {len(frame)} rows; expected a row per case; transpose it"
+        )
     for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]:
         frame[column] = _plain(frame[column])
     return frame.copy() if len(frame.columns) > _MANY else frame  # a copy has one block of numbers, not one per column
