@@ -148,6 +148,7 @@ class _Steps:
         look = looked_at(self.table, self.read)
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
+        assert isinstance(self.read.x, np.ndarray)
         rows = self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
         self._announce(look)
         trees = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)

@@ -73,7 +73,8 @@ class Look:
 
 def looked_at(table: PUTable, read: LabeledData) -> Look:
     """Raises RequestError for a table with too few labeled or unlabeled rows for held-out scores."""
-    labeled = read.labeled
+    labeled, x = read.labeled, read.x
+    assert isinstance(x, np.ndarray)  # files and frames are dense
     n, n_labeled = len(labeled), int(labeled.sum())
     if n_labeled < FEWEST:
         instead = (
@@ -97,10 +98,8 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
             field="data.own.groups",
         )
     owners = [column.name for column in read.columns for _ in column.features]
-    found = dict.fromkeys(name for name, tells in zip(owners, _told_by(read.x, labeled), strict=True) if tells >= TELLS)
-    return Look(
-        table.name, n, n_labeled, read.x.shape[1], tuple(found), _copies(read.x, labeled), tuple(map(str, table.notes))
-    )
+    found = dict.fromkeys(name for name, tells in zip(owners, _told_by(x, labeled), strict=True) if tells >= TELLS)
+    return Look(table.name, n, n_labeled, x.shape[1], tuple(found), _copies(x, labeled), tuple(map(str, table.notes)))
 
 
 def _unchecked(table: PUTable) -> str:
