@@ -30,7 +30,7 @@ TABLES = "tables"
 MIB = 2**20
 #: Bytes of the front page's values and its list of data sets, and of a line of that list. Values that do not fit are
 #: on the pages of the tables.
-BUDGET, DATA_SET = 80_000, 290
+BUDGET, DATA_SET = 60_000, 290
 #: Most data sets of a setting on the front page; one of hundreds of species is on the page of its table.
 MOST_DATA_SETS = 50
 
