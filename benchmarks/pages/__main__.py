@@ -130,7 +130,7 @@ def figures(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
 
 
 def stale(write: bool, only: Collection[str] = ()) -> list[str]:
-    """What is stale, from the root; it is written again if wanted. ``only``: names of files, by default all."""
+    """Stale files, from the root; they are written again if wanted. ``only``: names of files, by default all."""
     return [str(path.relative_to(ROOT)) for path in (*pages(write, only), *figures(write, only))]
 
 

@@ -1,4 +1,4 @@
-"""What the pages of rows share: Markdown tables, blocks of a page, where rows are from, and the stamp of a figure."""
+"""Parts that the pages of rows share: Markdown tables, blocks of a page, sources of rows, and the stamp of a figure."""
 
 from __future__ import annotations
 

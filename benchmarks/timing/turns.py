@@ -23,7 +23,7 @@ _PROBE = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured next to each other."""
+    """Measures things next to each other."""
 
     facts: Mapping[str, Any]
     """Columns that all rows of the case share."""

@@ -1,4 +1,4 @@
-"""What may end a run from outside: signals while a trained result is scored and stored, and its time."""
+"""Ends of a run from outside: signals while a trained result is scored and stored, and its time."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _ByPart = dict[str, dict[str, Measure]]
 
 
 class LaterCriterion(Stored):
-    """What was derived of the state that one criterion chose."""
+    """Measures derived of the state that one criterion chose."""
 
     threshold: float | None = Field(description="decision at the prior, as in the result")
     measures: _ByPart = Field(description="by decisions at 0, as in the result")

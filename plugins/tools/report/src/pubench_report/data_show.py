@@ -236,7 +236,7 @@ def compositions(c: float) -> dict[str, tuple[int, int, int]]:
 
 
 def density(x: npt.NDArray[np.float64], prior: float) -> npt.NDArray[np.float64]:
-    """Of a row whose class is positive with probability ``prior``: two normal densities of standard deviation 1."""
+    """Density of a row that is positive with probability ``prior``: two normal ones of standard deviation 1."""
     of_class = [np.exp(-((x - sign * MEAN) ** 2) / 2) / np.sqrt(2 * np.pi) for sign in (1, -1)]
     return np.asarray(prior * of_class[0] + (1 - prior) * of_class[1])
 

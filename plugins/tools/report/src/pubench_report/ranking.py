@@ -72,7 +72,7 @@ class MethodPlace:
 
 @dataclass(frozen=True)
 class Separation:
-    """What data sets and seeds can tell apart, by intervals of differences over resamples."""
+    """Differences that data sets and seeds can tell apart, by intervals of differences over resamples."""
 
     smallest: float
     """half of such an interval in points, the median over pairs: smaller differences do not show"""
@@ -116,7 +116,7 @@ class Ranking:
 
     @cached_property
     def apart(self) -> Separation | None:
-        """What these data sets and seeds can tell apart; None without a ranking."""
+        """Resolution of these data sets and seeds; None without a ranking."""
         if not self.places:
             return None
         pairs = np.array(list(combinations(range(len(self.places)), 2)))
@@ -465,7 +465,7 @@ def changes(
 
 
 def not_told_apart(ranking: Ranking, names: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
-    """What these data sets and seeds cannot tell apart, in sentences. ``names``: of rows; ``columns``: of data sets."""
+    """Sentences on what these data sets and seeds cannot tell apart. ``names``: of rows; ``columns``: of data sets."""
     apart = ranking.apart
     if apart is None:
         return []

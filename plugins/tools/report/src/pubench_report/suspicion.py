@@ -46,7 +46,7 @@ class ScoredRun(NamedTuple):
         return cls(result.run_id, name, split, values, test.rows, test.positive or 0, result.oracle)
 
     def variance(self, measure: str) -> float:
-        """Of one measure, as if of independent rows: binomial, and of an AUC by Hanley and McNeil (1982)."""
+        """Squared standard error as of independent rows: binomial, and of an AUC by Hanley and McNeil (1982)."""
         value, negative = self.values[measure], self.rows - self.positive
         if measure != "auc":
             return value * (1 - value) / self.rows

@@ -28,7 +28,7 @@ from .columns import COLUMNS, FRAME
 
 @dataclass
 class RowSource:
-    """What the columns of a run are read from: its result under one criterion, and what its folder has besides."""
+    """Source of the columns of a run: its result under one criterion, and what its folder has besides."""
 
     result: Result
     folder: Path | None = None
