@@ -331,7 +331,12 @@ def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
             assert f"| {len(spec.seeds or ())} per " in row
             continue
         priors = None if spec.priors is None else tuple(p for p in spec.priors if p != "estimated:all")
-        one = spec.model_copy(update={"methods": (MethodEntry(key="upu"),)})
+        methods = (MethodEntry(key="upu"),)
+        included = tuple(
+            block.model_copy(update={"methods": methods}) if block.methods == spec.methods else block
+            for block in spec.include
+        )
+        one = spec.model_copy(update={"methods": methods, "include": included})
         cells = [cell for cell in cells_of(one.model_copy(update={"priors": priors}), registry()) if cell.row == "upu"]
         assert row.split("|")[3].strip().partition(", and")[0] == f"{len(cells):,}"
 
