@@ -7,7 +7,7 @@ import pytest
 from pubench_testkit.conformance import Subject
 
 from pubench_core.plugins.info import MechanismInfo, MethodInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import load, registry
 
 METHODS = [info.key for info in registry().infos(MethodInfo)]
 MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
@@ -27,7 +27,9 @@ CASES = [
 @pytest.mark.parametrize(("method", "mechanism", "scheme"), CASES)
 def test_a_method_runs_under_a_mechanism_and_a_scheme(method: str, mechanism: str, scheme: str) -> None:
     subject = Subject.of(method)
-    plan = subject.plan(f"mechanism.key={mechanism}", scheme=scheme)
+    draws = load(registry().find(MechanismInfo, mechanism))
+    more = () if draws.counted else ("mechanism.c=0.9",)  # so few are labeled by chance that classics would refuse
+    plan = subject.plan(f"mechanism.key={mechanism}", *more, scheme=scheme)
     problem = subject.problem(plan)
     facts = problem.facts().train
     assert facts.unlabeled_positive is not None

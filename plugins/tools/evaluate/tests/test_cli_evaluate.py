@@ -384,8 +384,8 @@ def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, ho
     assert "no: off by 0.17 on average on known shares" in done.stdout
     assert "km1" not in done.stdout
     stages = [line for line in done.stderr.splitlines() if line.startswith("estimating by ")]
-    assert stages[0] == "estimating by alphamax (1 of 6)"
-    assert len(stages) == 6
+    assert stages[0] == "estimating by alphamax (1 of 7)"
+    assert len(stages) == 7
 
 
 OF_FEATURES = ("scores.csv", *LABELS, "--drop", "said")

@@ -104,8 +104,8 @@ class _Reached:
 
     def enter_own(self, package: str, distribution: str) -> list[str]:
         """Modules of a package and of all others of its distribution, but the one that only describes."""
-        listed = {label: (module, label, file) for module, label, file in _files(package)}
-        listed |= {label: (module, label, file) for module, label, file in _of_distribution(distribution)}
+        listed = {label: (module, label, file) for module, label, file in _of_distribution(distribution)}
+        listed |= {label: (module, label, file) for module, label, file in _files(package)}  # another may shadow it
         tops = {label.split("/")[0] for label in listed}
         self._entered |= {package, *(top.removesuffix(".py") for top in tops)}
         return self._take("", listed.values())
