@@ -205,7 +205,7 @@ class TestJson:
             (("data", "info", "digit"), "", "unknown dataset 'digit'"),
             ((*ON_DIGITS, "--c", "7"), "mechanism.c", "--c: given"),
             ((*OWN, "--label-col", "S"), "data.own.label_col", "'S'"),
-            (("data", "check", "my.csv", "--label-col", "Nr"), "data.own.label_col", "'Nr'"),
+            (("data", "check", "my.csv", "--label-col", "Nr"), "data.own.positive_value", "'Nr'"),
             (("data", "info", "digits", "--label-col", "s"), "data.own.label_col", "digits is a data set"),
             (("list", "everything"), "", "everything"),
             (("run", "--nonsense"), "", "--nonsense"),
