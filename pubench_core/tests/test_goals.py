@@ -86,10 +86,10 @@ def recall_at(number: int, scores: list[float], labeled: list[int], unlabeled: l
 
 
 def test_recall_at_a_number_of_rows_by_hand() -> None:
-    """P' scores 5, 3, 1; U' scores 4, 3, 2, 0: of its top 2 the lower one scores 3, which one of P' ties."""
+    """P' scores 5, 3, 1; U' scores 4, 3, 2, 0: its top 2 hold every row that scores 3, and so a row of P'."""
     scores, labeled, unlabeled = [5.0, 3.0, 1.0, 4.0, 3.0, 2.0, 0.0], [0, 1, 2], [3, 4, 5, 6]
-    assert recall_at(2, scores, labeled, unlabeled, None) == pytest.approx(1.5 / 3)
-    assert recall_at(20, scores, labeled, unlabeled, 40) == pytest.approx(1.5 / 3), "U' is a tenth of U"
+    assert recall_at(2, scores, labeled, unlabeled, None) == pytest.approx(2 / 3)
+    assert recall_at(20, scores, labeled, unlabeled, 40) == pytest.approx(2 / 3), "U' is a tenth of U"
     assert recall_at(4, scores, labeled, unlabeled, None) == 1
     with pytest.raises(Undefined, match="5 rows is of more than all 4 unlabeled rows"):
         recall_at(5, scores, labeled, unlabeled, None)

@@ -81,8 +81,8 @@ def hash_module(module: str, info_module: str = "", *, others: Iterable[str] = (
     """
     name = module.split(".")[0]
     code = _Reached({name, *others}, info_module)
-    if module not in code.enter_own(name, of):
-        raise PluginError(f"{module} has no source files to hash")
+    code.enter_own(name, of)
+    code.enter_module(module)
     return code.hash_from([module])
 
 
@@ -109,6 +109,11 @@ class _Reached:
         tops = {label.split("/")[0] for label in listed}
         self._entered |= {package, *(top.removesuffix(".py") for top in tops)}
         return self._take("", listed.values())
+
+    def enter_module(self, module: str) -> None:
+        """A module by itself, if it is none of those that were entered: one of another folder, say."""
+        if module not in self._modules:
+            self._take("", _files(module))
 
     def hash_from(self, modules: Iterable[str]) -> str:
         """Hash of these modules and of every one that they import, directly or not."""

@@ -73,30 +73,29 @@ def data(
 ) -> PUTable:
     """A table of your own in which some rows are labeled positive and the others are unlabeled.
 
-        ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d). A frame's
-        index that has a name and differs in every row names the rows in predictions; any other index is left out.
-        ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
-        ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
-        ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
-        ``positives`` or ``unlabeled``: instead of ``labeled``, the other rows: a file if ``x`` is one (ids, if of
+    ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d). A frame's
+    index that has a name and differs in every row names the rows in predictions; any other index is left out.
+    ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
+    ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
+    ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
+    ``positives`` or ``unlabeled``: instead of ``labeled``, the other rows: a file if ``x`` is one (ids, if of
     positives), else a frame or an array.
     ``positive_value``, ``known_negative``: values of the labels that mean so; known negatives are not trained on.
     ``drop``, ``features``, ``categorical``: columns to leave out, to use, and whose numbers are codes, as names or
     shell patterns. ``missing``: values that mean missing, ``-9999`` in every feature, ``"cover=255"`` in one.
     ``groups``, ``weights``: names of columns, or n values; rows of one group are never parted.
-        ``no_header``: the file has no line of names.
-        ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
-        rows alone are).
+    ``no_header``: the file has no line of names.
+    ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
+    rows alone are).
 
-        Raises InvalidRequest (a ValueError) for what contradicts itself. The columns are looked at when the table is
-        printed or run.
+    Raises InvalidRequest (a ValueError) for what contradicts itself. The columns are looked at when the table is
+    printed or run.
 
-        >>> import numpy as np
-    import numpy.typing as npt
-        >>> x = np.arange(40.0).reshape(20, 2)
-        >>> table = data(x, labeled=np.arange(20) < 5, name="twenty rows")
-        >>> print(table.notes[0])
-        twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
+    >>> import numpy as np
+    >>> x = np.arange(40.0).reshape(20, 2)
+    >>> table = data(x, labeled=np.arange(20) < 5, name="twenty rows")
+    >>> print(table.notes[0])
+    twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
     """
     with in_words():
         own: dict[str, Any] = {}
