@@ -109,6 +109,12 @@ def test_rows_as_read_become_what_the_rows_of_a_prepared_copy_become(nnpu: Made,
     """A copy holds rows after the row-wise part; a saved model is given rows as they were read."""
 
     class Sum:
+        config = None
+
+        @classmethod
+        def takes_sparse(cls, config: None) -> bool:
+            return False
+
         def candidates(self) -> dict[str, Any]:
             return {"": lambda x: x.sum(1)}
 
