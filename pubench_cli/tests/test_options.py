@@ -42,6 +42,16 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--drop": ("name", ("name",)),
     "--features": ("a*,b", ("a*", "b")),
     "--test": ("test.csv", Path("test.csv")),
+    "--known-negative": ("-1", ("-1",)),
+    "--categorical": ("b", ("b",)),
+    "--missing": ("6,b=4", ("6", "b=4")),
+    "--groups": ("patient", "patient"),
+    "--weights": ("weight", "weight"),
+    "--no-header": (True, True),
+    "--positives": ("p.csv", Path("p.csv")),
+    "--unlabeled": ("u.csv", Path("u.csv")),
+    "--precision": ("bf16", "bf16"),
+    "--timeout": ("60", 60.0),
     "--select": ("pauc", "pauc"),
     "--goal": ("review:200", "review:200"),
     "--decision": ("prior", "prior"),
@@ -81,9 +91,12 @@ def read(typed: dict[str, Any]) -> Given:
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``my.csv`` and ``test.csv`` in the current folder."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"{k},{k % 7},{k % 5},n{k},{int(k % 3 == 0)},{int(k % 2 == 0 or k % 3 == 0)}" for k in range(60)]
+    rows = [
+        f"{k},{k % 7},{k % 5},n{k},{(k % 3 == 0) - (k == 1)},{int(k % 2 == 0 or k % 3 == 0)},p{k // 2},{1 + k % 2}"
+        for k in range(60)
+    ]
     for name in ("my.csv", "test.csv"):
-        Path(name).write_text("\n".join(["a1,a2,b,name,s,y", *rows]) + "\n")
+        Path(name).write_text("\n".join(["a1,a2,b,name,s,y,patient,weight", *rows]) + "\n")
 
 
 #: Options that only the schemes which draw P and U have a use for.
@@ -120,6 +133,7 @@ def test_no_two_options_share_a_flag_a_path_a_name_or_a_help() -> None:
 def test_fields_of_a_request_without_a_flag_are_for_set() -> None:
     sections = ("data", "mechanism", "method", "backbone", "selection", "execution")
     assert {one.name for one in run_fields() if one.path[0] in sections and not one.flag} == {
+        "data.own.positives_sha256",
         "data.own.sha256",
         "data.own.test_sha256",
         "data.preprocess",
@@ -161,7 +175,11 @@ def test_every_option_is_tried() -> None:
     assert set(TYPED) == {option.flag for option in OPTIONS}
 
 
-@pytest.mark.parametrize("flag", [flag for flag in TYPED if flag != "--binarization"])
+#: Options of requests with other data: a table in two files, or without a line of names.
+OTHER_DATA = ("--binarization", "--no-header", "--positives", "--unlabeled")
+
+
+@pytest.mark.parametrize("flag", [flag for flag in TYPED if flag not in OTHER_DATA])
 @pytest.mark.usefixtures("tables")
 def test_what_is_typed_is_in_the_resolved_spec(flag: str) -> None:
     typed, expected = TYPED[flag]
@@ -254,6 +272,8 @@ def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:
     taken = ["--mech", "--c", "--scheme", "--positive-rate", "--total"]
     taken += ["--seed", "--data-root", "--encoder", "--offline"]
     of_tables = ["--label-col", "--truth-col", "--positive-value", "--drop", "--features", "--test"]
+    of_tables += ["--known-negative", "--categorical", "--missing", "--groups", "--weights", "--no-header"]
+    of_tables += ["--positives", "--unlabeled"]
     assert sorted(listed("data", "show")) == sorted([*taken, *of_tables, "--out", "--format", "--help"])
 
     found: list[tuple[Given, str]] = []

@@ -417,6 +417,7 @@ def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: A
     execution = {
         "device": "cpu",
         "threads": "3",
+        "timeout": "60",
         "results": "elsewhere",
         "data_root": "/data",
         "encoder": "/model",

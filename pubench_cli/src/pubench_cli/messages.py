@@ -21,10 +21,10 @@ _COMMANDS = {
     "run again": "--force runs it again",
     "plan again": "--replan freezes the plan again; what is done stays",
 }
-#: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.
+#: A field's dotted path, or one of the fields outside of sections where a value is given; not what the user typed.
 _FIELD = re.compile(
     r"(?<!--set )(?<!--only )(?<![\w.\[-])"
-    rf"(?P<field>{FIELD}|(?:prior|seed)(?==| must be ))(?P<is>=)?"
+    rf"(?P<field>{FIELD}|(?:prior|precision|seed)(?==| must be ))(?P<is>=)?"
 )
 
 

@@ -114,7 +114,7 @@ class UserTableSpec(Strict):
     )
     positives: Path | None = Field(
         None,
-        description="file of labeled positives, or list of their ids, if --data has the unlabeled rows",
+        description="file of labeled positives, or list of their ids, if the data are the unlabeled rows",
         identifies=False,
         flag="--positives",
         argument="positives",
@@ -122,7 +122,7 @@ class UserTableSpec(Strict):
     positives_sha256: str | None = Field(None, description="SHA-256 of the file of positives", neutral=None)
     unlabeled: Path | None = Field(
         None,
-        description="file of unlabeled rows, if --data has the labeled positives",
+        description="file of unlabeled rows, if the data are the labeled positives",
         identifies=False,
         flag="--unlabeled",
         argument="unlabeled",
