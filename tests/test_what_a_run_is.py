@@ -14,9 +14,11 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]
-Edit = Callable[[Path], None]
+Edit = Callable[[Path], object]
 
 ARGUMENTS = ("--data", "digits", "--threads", "1", "--no-tracking", "--set", "epochs=1", "--format", "json")
+
+FILES = ("result", "measures")  # of a record: what its run left, what was measured from its scores since
 
 METRIC = """
 from pubench_core import MetricInfo, hookimpl
@@ -71,9 +73,9 @@ HARMLESS: dict[str, tuple[str, Edit]] = {
     "the info module": ("pubench_nnpu", replaced("__init__.py", 'summary="', 'summary="In short: ')),
     "a preset that is not used": ("pubench_nnpu", replaced("__init__.py", '"batch_size": 30_000', '"batch_size": 9')),
     "a docstring of the mechanism": ("pubench_mechanisms", replaced("draws.py", '"""S1:', '"""The first, S1:')),
-    "a metric besides those that were measured": (
+    "a metric in a module of its own": (
         "pubench_metrics_oracle",
-        replaced("measures.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy"),
+        lambda package: (package / "more.py").write_text("def nothing(view):\n    return 0.0\n"),
     ),
     "the info module of the data set": (
         "pubench_datasets_embedded",
@@ -114,8 +116,18 @@ def test_a_new_metric_changes_no_run_and_is_measured_from_stored_scores(
         assert set(criterion["measures"]) == {"test", "validation"}
         for measures in criterion["measures"].values():
             assert 0 <= measures["acme-share"]["value"] <= 1
-    on_disk = json.loads((tmp_path / again["record"] / "result.json").read_text())
-    assert on_disk["metrics"].keys() - stored["metrics"].keys() == {"acme-share"}
+    as_run, later = (json.loads((tmp_path / again["record"] / f"{name}.json").read_text()) for name in FILES)
+    assert as_run["metrics"].keys() == stored["metrics"].keys()  # the record stays as its run left it
+    assert later["metrics"].keys() == {"acme-share"}
+
+
+def test_an_edit_next_to_the_metric_of_a_criterion_reruns(pubench: Run, tmp_path: Path, stored: Any) -> None:
+    edit = replaced("measures.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy")
+    edit(copy_of("pubench_metrics_oracle", tmp_path / "shadow"))
+    done = pubench("run", "--method", "nnpu", *ARGUMENTS, env={"PYTHONPATH": str(tmp_path / "shadow")})
+    again = json.loads(done.stdout)  # metrics are hashed by module, and a criterion chose an epoch by one of them
+    assert "the stored record has criterion f1 by other code, criterion macro-f1 by other code" in done.stderr
+    assert (again["reused"], again["run_id"], again["code"]) == (False, stored["run_id"], stored["code"])
 
 
 def test_a_raised_version_reruns_nothing(pubench: Run, tmp_path: Path, stored: Any) -> None:
