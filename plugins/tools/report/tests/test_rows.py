@@ -85,7 +85,10 @@ def test_what_is_written_as_a_file_is_read_as_it_was() -> None:
         rows = read_rows(path)
         texts = pandas.read_csv(path, dtype=str, keep_default_na=False)
         written = pandas.DataFrame(file_rows(rows))
-        for name in registry().headline():
+        measured = [name for name in registry().headline() if name in texts]
+        assert set(registry().headline()) - set(measured) <= {"average-precision"}  # files of before it came first
+        assert [name for name in registry().headline() if name in written] == measured
+        for name in measured:
             assert written[name].map(float, na_action="ignore").equals(texts[name].map(float, na_action="ignore"))
         assert written["prior"].tolist() == texts["prior"].tolist()
         assert written["peak_mib"].tolist() == texts["peak_mib"].tolist()
@@ -95,7 +98,8 @@ def test_every_committed_file_and_board_can_be_read() -> None:
     files = sorted((ROOT / "benchmarks" / "results").glob("study-*.csv"))
     together = read_rows(*files, ROOT / "boards" / "2026.11")
     assert together["test_accuracy"].between(0, 1).sum() > 6000
-    assert list(as_file(read_rows(ROOT / "boards" / "2026.11"), BOARD).columns) == list(types(BOARD))
+    columns = [name for name in types(BOARD) if name != "average-precision"]  # that board is of before it came first
+    assert list(as_file(read_rows(ROOT / "boards" / "2026.11"), BOARD).columns) == columns
 
 
 @pytest.mark.parametrize(
