@@ -351,7 +351,8 @@ def test_a_table_in_memory_without_truth_is_tuned_by_what_it_says() -> None:
     assert [trial.state for trial in found.trials] == ["done", "done"]
     assert found.measure(found.best) is None
     assert "accuracy" not in str(found)
-    own = pubench.run("nnpu", table, prior=0.4, config={"epochs": 9}, tracking=False)
+    with pytest.warns(pubench.PubenchWarning, match="of the decisions are wrong"):  # the prior given is too low
+        own = pubench.run("nnpu", table, prior=0.4, config={"epochs": 9}, tracking=False)
     assert own.reused
     assert own.run_id == found.default.runs[0]
 
