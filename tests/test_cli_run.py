@@ -199,9 +199,8 @@ def test_another_criterion_shows_the_stored_result_and_marks_its_row(pubench: Ru
     assert "train " not in done.stderr
     table = pubench(*THREE, "--select", "f1").stdout
     assert [line.split()[1] for line in table.splitlines() if line.startswith(">")] == ["f1"]
-    assert (
-        json.loads((tmp_path / stored["record"] / "result.json").read_text())["selected"] == "pa"
-    )  # looking changes no record
+    record = json.loads((tmp_path / stored["record"] / "result.json").read_text())
+    assert record["selected"] == "pa"  # looking changes no record
 
 
 class TestDryRun:

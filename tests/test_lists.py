@@ -25,7 +25,7 @@ QUICK = {
 
 
 def noise(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """600 rows of which nothing can be said, and 100 labels: whoever ranks a row high has not seen it as unlabeled."""
+    """600 rows of which nothing can be said, and 100 labels: a model ranks rows high that it did not train on."""
     rng = np.random.default_rng(seed)
     return pd.DataFrame(rng.normal(size=(600, 6)), columns=list("abcdef")), np.arange(600) % 6 == 0
 

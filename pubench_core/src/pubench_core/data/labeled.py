@@ -113,7 +113,7 @@ class LabeledData:
         return PNDataset(
             key=key,
             modality="tabular",
-            x=cast("npt.NDArray[np.float32]", self.x),  # whoever does more than take rows asks which it is
+            x=cast("npt.NDArray[np.float32]", self.x),  # code that does more than take rows asks which it is
             y=self.truth,
             rows=np.flatnonzero(kept),
             x_test=self.x_test,
