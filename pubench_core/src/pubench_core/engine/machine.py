@@ -103,8 +103,8 @@ def _output(*command: str) -> str:
 @cache
 def _driver() -> str | None:
     """Version of NVIDIA's kernel driver, None if the system does not say it."""
-    told = Path("/proc/driver/nvidia/version")
-    found = re.search(r"Kernel Module.*?\s(\d+\.\d+[\d.]*)", told.read_text()) if told.exists() else None
+    path = Path("/proc/driver/nvidia/version")
+    found = re.search(r"Kernel Module.*?\s(\d+\.\d+[\d.]*)", path.read_text()) if path.exists() else None
     return found[1] if found else None
 
 
@@ -131,12 +131,12 @@ def choose_device(plan: Plan) -> torch.device:
         device = torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
     else:
         device = device_here(wanted)
-    if device.type not in info.devices:
-        raise RequestError(
-            f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
-            field=_DEVICE,
-            value=wanted,
-        )
+        if device.type not in info.devices:
+            raise RequestError(
+                f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
+                field=_DEVICE,
+                value=wanted,
+            )
     if precision not in precisions_of(device):
         raise RequestError(
             f"precision={precision}: {device} computes in {' or '.join(precisions_of(device))} only",
