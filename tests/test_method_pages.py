@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -23,9 +24,27 @@ CONVENTIONAL = {
     "criterion": "f1", "mechanism": "scar", "c": "0.1", "scheme": "case-control", "prior": "true",
     "preset": "pubench", "settings": "validation.fraction=0.01",
 }  # fmt: skip
-#: Methods with a row in any file of rows of methods.
-TEXTS = [text for path in RESULTS.glob("*.csv") if (text := path.read_text(encoding="utf-8")).startswith("method,")]
-MEASURED = [entry for entry in METHODS if any(f"\n{entry.key}," in text for text in TEXTS)]
+#: Columns that files of rows have: of commands, of studies, of costs.
+MARKS = {"accuracy_by_last", "criterion_oracle", "training_seconds"}
+
+
+@cache
+def all_stored() -> dict[str, list[dict[str, str]]]:
+    """method -> its raw rows in every file."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for path in sorted(RESULTS.glob("*.csv")):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                found.setdefault(row.get("method", ""), []).append(row)
+    return found
+
+
+def stored(method: str, column: str) -> list[dict[str, str]]:
+    """The raw rows of a method in every file that has such a column."""
+    return [row for row in all_stored().get(method, []) if column in row]
+
+
+MEASURED = [entry for entry in METHODS if any(MARKS & row.keys() for row in all_stored().get(entry.key, ()))]
 
 
 @pytest.fixture(scope="module")
@@ -64,22 +83,6 @@ def test_the_index_links_every_method(pages: ModuleType) -> None:
 
 
 # -------------------------------------------------------------------- what was measured
-
-
-@cache
-def all_stored() -> dict[str, list[dict[str, str]]]:
-    """method -> its raw rows in every file."""
-    found: dict[str, list[dict[str, str]]] = {}
-    for path in sorted(RESULTS.glob("*.csv")):
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                found.setdefault(row.get("method", ""), []).append(row)
-    return found
-
-
-def stored(method: str, column: str) -> list[dict[str, str]]:
-    """The raw rows of a method in every file that has such a column."""
-    return [row for row in all_stored().get(method, []) if column in row]
 
 
 def is_current(row: dict[str, str]) -> bool:
@@ -135,11 +138,14 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
 
 @pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
 def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable[[Entry], str], entry: Entry) -> None:
-    costs = stored(entry.key, "nnpu_seconds_per_epoch")
+    costs = stored(entry.key, "training_seconds")
     measured = section(page_of(entry))
-    assert (" s per epoch" in measured) == bool(costs or entry.key == "nnpu")  # the reference is in every row
-    if costs:
-        seconds, ratios = ([float(row[name]) for row in costs] for name in ("seconds_per_epoch", "ratio"))
+    assert (" s per epoch" in measured) == bool(costs)
+    if costs and entry.key != "nnpu":  # which is next to every other one
+        turn = itemgetter("next_to", "round", "commit", "machine")
+        beside = {turn(row): float(row["seconds"]) for row in stored("nnpu", "training_seconds")}
+        seconds = [float(row["seconds"]) for row in costs]
+        ratios = [float(row["seconds"]) / beside[turn(row)] for row in costs]
         deviation = f" ± {np.std(seconds, ddof=1):.2f}" if len(seconds) > 1 else ""
         assert (
             f"{np.mean(seconds):.2f}{deviation} s per epoch, training and scoring together, "
@@ -154,7 +160,7 @@ def older(runs: int) -> str:
 
 
 ACCURACY = "method,data,seed,prior,selected_by,accuracy,f1,auc,run_id,commit,machine,command\n"
-COST = "method,seconds_per_epoch,threads,command,nnpu_seconds_per_epoch,ratio,commit,machine\n"
+COST = "next_to,method,round,seconds,training_seconds,threads,commit,machine\n"
 COMMAND = "pubench run --method pusb --data {} --scheme {} --mech scar --c 0.1 --preset pubench --set x=1 --no-tracking"
 
 
@@ -171,7 +177,10 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
     )
     (tmp_path / "some.csv").write_text(ACCURACY + text)
     (tmp_path / "cost.csv").write_text(
-        COST + "".join(f"pusb,{s},2,{COMMAND.format('digits', 'x')},2,{s / 2},abc,a machine\n" for s in (3, 5))
+        COST
+        + "".join(
+            f"pusb,{m},{s},{s if m == 'pusb' else 2},1,2,abc,a machine\n" for s in (3, 5) for m in ("pusb", "nnpu")
+        )
     )
     (tmp_path / "of-another-script.csv").write_text("what,seconds\npusb,1\n")
     entry = next(entry for entry in METHODS if entry.key == "pusb")
@@ -179,19 +188,19 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
         "Case-control, SCAR, c = 0.1, preset `pubench`, epoch by validation `f1` (oracle), true prior, `x=1`. "
         "Test measures in percent, mean ± sample standard deviation over the seeds:",
         "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
-        "| --- | --- | --- | --- | --- |\n"
+        "| --- | ---: | ---: | ---: | --- |\n"
         "| `digits` † | 3 | 93.00 ± 3.61 | 50.00 ± 0.00 | undefined |",
         "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(3),
         "<details markdown><summary>Other settings: 1</summary>",
         "Single-training-set, SCAR, c = 0.1, preset `pubench`, epoch by validation `pa`, prior given as 0.4, `x=1`. "
         "Test measures in percent, mean ± sample standard deviation over the seeds:",
         "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
-        "| --- | --- | --- | --- | --- |\n"
+        "| --- | ---: | ---: | ---: | --- |\n"
         "| `letter` † | 1 | 80.00 | 50.00 | undefined |",
         "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(1),
         "</details>",
-        "Cost on `digits`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring together, "
-        "2.00 times that of `nnpu` next to it. An epoch is what the method calls one. "
+        "Cost on `fashion-mnist`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring "
+        "together, 2.00 times that of `nnpu` next to it. An epoch is what the method calls one. "
         "Raw rows: `cost.csv` in `benchmarks/results/`; commit `abc`; a machine.",
     ]
 

@@ -150,8 +150,8 @@ class TestData:
             ({"labeled": [1, 0]}, "labeled: expected 569 values, one per row of x; given shape \\(2,\\)"),
             ({"labeled": "nope"}, "unknown column of data \\(labeled\\) 'nope'"),
             ({"labeled": np.zeros(569)}, "column 'labeled' labels no row"),
-            ({"labeled": np.arange(569)}, "1 and 0, 1 and -1, true and false"),
-            ({"labeled": "labeled", "x": "my.txt"}, "my.txt: expected a file that ends in"),
+            ({"labeled": np.arange(569)}, "1 and 0, 1 and -1, or true and false; say which mean positive"),
+            ({"labeled": "labeled", "x": "my.doc"}, "my.doc: expected a file that ends in"),
             (
                 {"labeled": [1, 0], "x": "my.csv"},
                 "labeled must be the name of a column if the table is a file, got list",

@@ -53,7 +53,7 @@ def test_without_a_propensity_model_the_bias_stays_in_the_scores() -> None:
     """Column 1 says nothing of the class. The last fit of the published code brings a part of the bias back."""
     data, x, _ = biased()
     naive = scores(fit(PGlin, data, scores="in-sample", **PLAIN)[0], x)
-    corrected = scores(fit(SarEM, data, propensity_columns=(1,), refit=False, **PUBLISHED)[0], x)
+    corrected = scores(fit(SarEM, data, propensity_columns=(1,), reweighted=False, **PUBLISHED)[0], x)
     assert stats.spearmanr(naive, x[:, 1]).statistic > 0.3
     assert abs(stats.spearmanr(corrected, x[:, 1]).statistic) < 0.1
 

@@ -168,7 +168,7 @@ def test_the_recovered_auc_covers_the_true_one_and_the_raw_one_does_not(card: pu
 
 #: What must hold for each measure to mean what it says.
 ASSUMED: dict[tuple[str, ...], str] = {
-    ("SCAR",): "pauc lee-liu pu-auc pu-ap pu-f1 pu-correlation pu-mutual-information",
+    ("SCAR",): "pauc boyce lee-liu pu-auc pu-ap pu-f1 pu-correlation pu-mutual-information",
     ("SCAR", "prior"): "pa pa-published pseudo-f recovered-auc recovered-ap recovered-precision recovered-recall "
     "recovered-fpr",
     (): "pulp",
@@ -556,7 +556,7 @@ def test_an_estimate_counts_if_its_estimator_errs_little_and_it_warns_of_nothing
 
 def test_slow_estimators_are_asked_only_on_request() -> None:
     fast = {info.key for info in infos_of("any", None)}
-    assert {info.key for info in infos_of("any", None, thorough=True)} - fast == {"km1", "km2"}
+    assert {info.key for info in infos_of("any", None, thorough=True)} - fast == {"km1", "km2", "pulsnar"}
     assert [info.key for info in infos_of("any", ["km2"])] == ["km2"]
 
 

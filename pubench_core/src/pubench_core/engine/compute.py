@@ -5,7 +5,8 @@ What :func:`compute` returns can be stored by this process, by another one, or o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -14,6 +15,7 @@ from ..data.dataset import DataRoot
 from ..isolation import isolated, left_as_found, staying
 from ..plugins.events import EpochFinished, Listeners, RunFinished, RunStarted
 from .build import build_problem
+from .coverage import Say
 from .finish import Finished, finished
 from .machine import PeakMemoryMeter, capture, computing
 from .open import OpenedData
@@ -55,13 +57,14 @@ def compute(
     device: torch.device,
     audience: Audience,
     ended: Callable[[], None] = lambda: None,
+    say: Say = lambda text: None,
 ) -> Finished:
     """Trains, selects, scores and measures. ``ended`` is called when training is over.
 
     Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
     breaks its contract.
     """
-    with computing(plan, device), staying():
+    with computing(plan, device), left_unchanged(plan, say), staying():
         environment = capture(device)
         memory = PeakMemoryMeter(device)
         problem = build_problem(plan, device, opened=opened, root=root)
@@ -77,3 +80,15 @@ def compute(
 
         trained = train(plan, problem, memory=memory, started=started, report=report, ended=ended)
         return finished(plan, problem, trained, environment)
+
+
+@contextmanager
+def left_unchanged(plan: Plan, say: Say) -> Iterator[None]:
+    """What the run changed of the state of the process is put back afterwards, and said."""
+    changed: list[str] = []
+    try:
+        with left_as_found() as changed:
+            yield
+    finally:
+        if changed:
+            say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")

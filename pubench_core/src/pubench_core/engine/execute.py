@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,14 +11,14 @@ import torch
 
 from ..data.dataset import DataRoot, Progress, data_root, silent
 from ..errors import RecordError, RequestError, RunFailed
-from ..isolation import left_as_found, staying
+from ..isolation import staying
 from ..plugins.events import Listeners, RunFinished
 from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
 from ..results import Environment, Failure, Result
-from .compute import Audience, compute
+from .compute import Audience, compute, left_unchanged
 from .coverage import Say, covered
 from .finish import Finished
 from .interrupts import Deferred, OutOfTime, ending_after
@@ -173,7 +172,7 @@ def attempt(
     Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
     """
     try:
-        with _unchanged(plan, say), staying():
+        with left_unchanged(plan, say), staying():
             opened = open_data(plan, root)
     except RequestError:
         raise
@@ -181,23 +180,11 @@ def attempt(
     except Exception as error:  # noqa: BLE001
         return Failed(failure_of(plan, plan.code, error, environment), error)
     try:
-        with _unchanged(plan, say), ending_after(plan.spec.execution.timeout):
-            return compute(plan, opened, root, device, audience, ended)
+        with ending_after(plan.spec.execution.timeout):
+            return compute(plan, opened, root, device, audience, ended, say)
     except OutOfTime as over:  # outside of training, whose place is known
         ended_late = RunFailed(str(over), cause="timeout")
         return Failed(failure_of(plan, opened.code, ended_late, environment), ended_late)
     # So is whatever a mechanism, an estimator or a method raises, and what this split cannot meet.
     except Exception as error:  # noqa: BLE001
         return Failed(failure_of(plan, opened.code, error, environment), error)
-
-
-@contextmanager
-def _unchanged(plan: Plan, say: Say) -> Iterator[None]:
-    """What the run changed of the state of the process is put back afterwards, and said."""
-    changed: list[str] = []
-    try:
-        with left_as_found() as changed:
-            yield
-    finally:
-        if changed:
-            say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")

@@ -4,8 +4,9 @@ One rule for all plugins. Code counts by the modules that it reaches by imports,
 core and known libraries apart. Of what trains (methods, mechanisms, backbones, prior estimators), every module of its
 own distribution counts as well, because what a class reaches at run time cannot be read off its text.
 
-What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
-module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.
+What was made of a file is kept for the process, and so is a hash, with the state of all that it was made of. A file
+that changed is read again, unless Python has loaded it as a module and has not loaded that module again: what is in
+memory computes, so what is in memory is hashed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..errors import PluginError
-from .file_cache import PerFile
+from .file_cache import PerFile, State, settled_state
 
 #: Files that neither compute nor hold data: byte code, and what editors, desktops and other programs leave behind.
 _JUNK = re.compile(
@@ -59,6 +60,10 @@ _Reference = tuple[str, str]
 _Listed = tuple[str, str, str]
 #: Files and folders that hashes of this process were made of.
 looked_at: set[str] = set()
+#: (file or folder, module) -> its state, of what the present hash is made of; a module looked for has no file.
+_seen: dict[tuple[str, str], ModuleSpec | State | None] = {}
+_hashes: dict[tuple[object, ...], tuple[dict[tuple[str, str], ModuleSpec | State | None], str]] = {}
+_NOT_LOADED: State = (0, 0, 0)
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
@@ -71,19 +76,59 @@ def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()
 
     Raises PluginError for what cannot be hashed: no source files, links to folders elsewhere, unreadable files.
     """
-    code = _Reached({name, *others}, info_module)
-    return code.hash_from(code.enter_own(name, of))
+
+    def made() -> str:
+        code = _Reached({name, *others}, info_module)
+        return code.hash_from(code.enter_own(name, of))
+
+    return _kept(("package", name, info_module, frozenset(others), of), made)
 
 
 def hash_module(module: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
     """16 digits over a module and what it reaches, as :func:`hash_package`; nothing else of its own package counts but
     the files that are no Python.
     """
-    name = module.split(".")[0]
-    code = _Reached({name, *others}, info_module)
-    code.enter_own(name, of)
-    code.enter_module(module)
-    return code.hash_from([module])
+
+    def made() -> str:
+        name = module.split(".")[0]
+        code = _Reached({name, *others}, info_module)
+        code.enter_own(name, of)
+        code.enter_module(module)
+        return code.hash_from([module])
+
+    return _kept(("module", module, info_module, frozenset(others), of), made)
+
+
+def _kept(key: tuple[object, ...], make: Callable[[], str]) -> str:
+    """A hash of this process, made again if anything that it was made of is in another state."""
+    key = (*key, *sys.path)
+    states, made = _hashes.get(key, ({}, ""))
+    if states and all(_same(state, _state(*place)) for place, state in states.items()):
+        return made
+    _seen.clear()
+    made = make()
+    _hashes[key] = dict(_seen), made
+    return made
+
+
+def _state(file: str, module: str) -> ModuleSpec | State | None:
+    """What Python loaded a module by, another object for each loading; of what it has not loaded, the file's state."""
+    spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)
+    if spec is not None and file in ("", spec.origin):
+        return spec
+    return _NOT_LOADED if not file else settled_state(file) if os.path.exists(file) else None
+
+
+def _look(file: str, module: str = "") -> ModuleSpec | State | None:
+    """The state of what a hash is made of, which is noted."""
+    if file:
+        looked_at.add(file)
+    found = _seen[file, module] = _state(file, module)
+    return found
+
+
+def _same(before: ModuleSpec | State | None, now: ModuleSpec | State | None) -> bool:
+    return before is now if isinstance(before, ModuleSpec) else before is not None and before == now
 
 
 class _Reached:
@@ -200,10 +245,9 @@ class _PerModule(Generic[T]):
 
     def of(self, module: str, file: str) -> T:
         """For a module and its file. Raises PluginError if it cannot be read."""
-        looked_at.add(file)
-        spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)  # another object for each loading
+        spec = _look(file, module)
         try:
-            if spec is None or spec.origin != file:
+            if not isinstance(spec, ModuleSpec):
                 return self._files.of(file, module)
             known = self._loaded.get(module)
             if known is None or known[0] is not spec:
@@ -318,6 +362,7 @@ def _files(package: str) -> Iterator[_Listed]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
+    _look("", module)
     try:
         return sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
     except (ImportError, ValueError):
@@ -334,6 +379,7 @@ def _of_distribution(name: str) -> Iterator[_Listed]:
     except (PackageNotFoundError, ValueError):
         return
     here, record = str(found.locate_file("")), found.read_text("RECORD")
+    _look(here)
     if record is not None:
         tops = {top for line in record.splitlines() if (top := re.split("[/,]", line)[0]) not in ("", "..", ".")}
     else:  # not by an installer: everything that lies there, unless something else is installed there too
@@ -342,6 +388,7 @@ def _of_distribution(name: str) -> Iterator[_Listed]:
     for top in sorted(tops):
         path = os.path.join(here, top)
         if top.endswith(".pth"):  # installed as editable: the source folders by line
+            _look(path)
             for folder in Path(path).read_text(encoding="utf-8").splitlines():
                 if os.path.isdir(folder) and not _is_project(folder):
                     yield from _in_folder(folder)
@@ -373,7 +420,7 @@ def _listed(
 
     Raises PluginError for a link to a folder that is not ``within`` the source folder, and for what is no file.
     """
-    looked_at.add(folder)
+    _look(folder)
     with os.scandir(folder) as entries:
         for entry in entries:
             if _JUNK.fullmatch(entry.name):

@@ -45,7 +45,7 @@ class Config(ScoredConfig):
     )
     rounds: int = Field(10, ge=1, description="rounds of expectation and maximization at most")
     clip: float = Field(1e-4, gt=0, lt=0.5, description="f and e are kept this far from 0 and 1")
-    refit: bool = Field(True, description="end with labeled rows of weight 1/e against unlabeled rows")
+    reweighted: bool = Field(True, description="end with labeled rows of weight 1/e against unlabeled rows")
 
     @property
     def takes_gaps(self) -> bool:
@@ -184,7 +184,7 @@ class SarEM(Method[Config]):
             constant = Constant(c.constant == "official")
             *_, last = maximize(f, e if len(self.columns) else constant, labeled, rounds=c.rounds, clip=c.clip)
             q = last.weight
-            self.model = f.model(*refit_weights(last.e, labeled)) if c.refit else f.model(q, 1 - q)
+            self.model = f.model(*refit_weights(last.e, labeled)) if c.reweighted else f.model(q, 1 - q)
             if len(self.columns):
                 self.propensity = e.model(labeled * q, ~labeled * q)
             else:

@@ -104,20 +104,11 @@ def _ids_of(folder: Path) -> list[str]:
 
 
 def _threshold_of(folder: Path) -> float | None:
-    """The threshold at the prior of the model's epoch; None if there is none.
-
-    Prints a line if the model is of another epoch than the result: a stored run was shown under another criterion.
-    """
+    """The threshold at the prior of the model's epoch; None if there is none."""
     try:
         result = read_record(folder).result
     except RecordError:  # damaged, or of another version; the model scores all the same
         return None
-    if result.model is not None and result.model.snapshot != result.chosen.snapshot:
-        err().print(
-            f"the stored model is that of {result.model.snapshot}, not of {result.chosen.snapshot}, which "
-            f"{result.selected} chose; to get that one, run again with --select {result.selected} --save-model",
-            markup=False,
-        )
     snapshot = result.model.snapshot if result.model is not None else ""
     return next((one.threshold for one in result.criteria.values() if snapshot and one.snapshot == snapshot), None)
 

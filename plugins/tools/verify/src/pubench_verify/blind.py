@@ -21,7 +21,6 @@ from pubench_core.specs import GIVEN
 from .reproduction import compared, spec_again
 from .rerun import judged
 from .result import Blind, RecordProblem
-from .training import trained
 
 
 def blind(
@@ -35,6 +34,8 @@ def blind(
     of it (:func:`judged`); one that gives the record's bits shows that it was computed here, whatever it says.
     ``root``: folder of data files. ``draws``: permutes.
     """
+    from .training import trained
+
     result = record.result
     if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
         return None

@@ -25,7 +25,6 @@ from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
 
 from .difference import Apart, alike, with_metrics
-from .training import trained
 
 if TYPE_CHECKING:
     from pubench import PUTable, RunResult
@@ -282,6 +281,8 @@ def reproduce(
     from pubench_core.engine.execute import execute
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.resolve import resolve
+
+    from .training import trained
 
     record = read_record(folder)
     before = read_scores(folder) if (folder / SCORES).exists() else {}

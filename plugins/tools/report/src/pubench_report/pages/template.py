@@ -63,7 +63,7 @@ def _environment(package: str) -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     environment.globals |= {
-        "strip": {"width": STRIP, "marks": [0, 10, 20]},
+        "strip": {"width": STRIP},
         "x": lambda value: round(MARGIN + min(max(value, 0.0), SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),
         "percent": percent,
         "points": points,

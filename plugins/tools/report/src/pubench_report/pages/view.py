@@ -193,11 +193,11 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
             cells.append(0)
             continue
         spread = None if cell.std is None else round(_points(measure, cell.std), 2)
-        cells.append([round(mean, 4), len(cell.values), int(full), cell.alike, *([] if spread is None else [spread])])
+        cells.append([round(mean, 3), len(cell.values), int(full), cell.alike, *([] if spread is None else [spread])])
     bests = [_best(view, label, of, measure) for label in labels]
     return {
         "cells": cells,
-        "best": [None if best is None else round(best, 4) for best in bests],
+        "best": [None if best is None else round(best, 3) for best in bests],
         "places": [
             [
                 rows.index(one.row),
@@ -208,7 +208,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         ],
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "wins": [[round(100 * share) for share in line[:SHOWN_WINS]] for line in ranking.wins[:SHOWN_WINS].tolist()],
-        "why": ranking.why,
+        "ranked": not ranking.why,
         **sentences(view, measure, criterion),
     }
 
@@ -413,17 +413,16 @@ def _mean_of(view: View, cell: MeasuredCell, label: str, measure: ShownMeasure) 
 
 
 def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> TableCell:
-    name = f"{view.names[row]} on {view.columns[label]}"
     if not cell.seeds:
-        return TableCell("–", "none", tip=f"{name}: not run")
+        return TableCell("–", "none")
     link = f"{view.page}#{cell.id}" if cell.id else ""
     if not cell.values:
-        return TableCell("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
+        return TableCell("–", "none", link=link, tip="; ".join(cell.why) or "no value")
     mean, full = _mean_of(view, cell, label, view.measure)
     assert mean is not None
     n = len(view.counts.seeds[label]) if full else len(cell.values)
     departs = view.model.gathered.grid.departures.get((row, label), "")
-    tip = f"{name}: {mean:.2f} over {counted(n, 'seed')}"
+    tip = f"{mean:.2f} over {counted(n, 'seed')}"
     tip += f", {cell.alike} decide every row alike" if cell.alike else ""
     tip += f"; {departs}" if departs else ""
     if cell.alike == cell.seeds:

@@ -89,8 +89,9 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
     frame = read_rows(path)
     shares, by_run = _shares(frame), frame.groupby("run_id", sort=False).indices
     older, read, specs = 0, 0, _Specs()
+    rows = [_plain(row) for row in frame.to_dict("records")]
     for run_id, places in by_run.items():
-        mine: list[Row] = [_plain(row) for row in frame.iloc[places].to_dict("records")]
+        mine = [rows[place] for place in places]
         older += mine[0].get("revision") != str(ENGINE_REVISION)
         try:
             spec, oracle = specs.of(mine[0])

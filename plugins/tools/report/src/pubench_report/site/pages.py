@@ -162,7 +162,7 @@ def _line(one: SiteProtocol) -> tuple[TableEntry, ...]:
         TableEntry(str(len({*one.model.method_of.values()}))),
         TableEntry(str(len({run.result.spec.data.key for run in gathered.done}))),
         TableEntry(f"{len(gathered.done)}"),
-        TableEntry(f"{sum(map(len, one.lacks.values()))}", why="; ".join(lacking([one]))),
+        TableEntry(f"{sum(map(len, one.lacks.values()))}", why="".join(lacking([one])).removeprefix(f"{one.name}: ")),
         TableEntry(f"{len(gathered.failed)}"),
         TableEntry("CSV", link=f"{TABLES}/{one.key}.csv"),
     )

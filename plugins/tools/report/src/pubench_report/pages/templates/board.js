@@ -29,15 +29,14 @@ function shownBy(s, criterion) {
 // -------- table
 
 function cellHtml(s, row, c, cell, best) {
-  const name = `${row.name} on ${s.columns[c].name}`;
-  if (!cell) return `<td class="c" title="${plain(name)}: not run">–</td>`;
+  if (!cell) return `<td class="c">–</td>`;
   const link = (text) => (cell.link ? `<a href="${plain(cell.link)}" data-cell="${s.rows.indexOf(row)},${c}">${text}</a>` : text);
-  if (cell.mean === null) return `<td class="c" title="${plain(name)}: no value">${link("–")}</td>`;
+  if (cell.mean === null) return `<td class="c" title="no value">${link("–")}</td>`;
   const value = cell.mean, n = cell.full ? s.columns[c].seeds : cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
   const shade = best === null || cell.alike ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
   const isBest = best !== null && !row.kind && !cell.alike && cell.full && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
-  const tip = `${name}: ${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
+  const tip = `${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
   return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
@@ -61,10 +60,10 @@ function table(s, now, lines) {
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: several }) =>
     `<tr class="${!place ? "out" : place.first >= 0.05 ? "lead" : ""}"><td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || now.why ? "not ranked" : "values missing"}</td>` +
+    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
     `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>` +
     `<td class="r${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
-    `<td class="r" data-v="${seconds === null ? "" : seconds}"${several ? ' title="several runs shared the machine"' : ""}>${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
+    `<td class="r" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
     s.columns.map((_, c) => cellHtml(s, row, c, now.cells[r][c], best[c])).join("") + "</tr>").join("");
   if (state.sort) order(...state.sort);
 }

@@ -27,8 +27,7 @@ const address = {
 const STRIP = 150, SPAN = 26;
 function dot({ below, low, high }) {
   const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1), ranked = low !== undefined;
-  const marks = [0, 10, 20].map((v) => `<line class="g" x1="${x(v)}" x2="${x(v)}" y2="20"/>`).join("");
-  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">${marks}` +
+  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">` +
     (ranked ? `<line class="i" x1="${x(low)}" x2="${x(high)}" y1="10" y2="10"/>` : "") +
     `<circle class="${ranked ? "a" : "o"}" cx="${x(below)}" cy="10" r="4.5"/><text x="${STRIP + 36}" y="14" text-anchor="end">${fixed(below)}</text></svg>`;
 }
