@@ -70,7 +70,7 @@ FLOORS = {
     ),
     "ranking": ("significance", "ranking", "over_tasks"),
     "tables": (
-        "cells", "draws", "rendering", "printed", "pages.template", "measure_table", "report.gathered", "report.model",
+        "cells", "draws", "rendering", "pages.template", "measure_table", "report.gathered", "report.model",
         "report.statistics", "report.panels", "report.tables", "results.compared", "comparison.protocol",
         "comparison.result",
     ),

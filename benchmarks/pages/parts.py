@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 from PIL import Image
+from pubench_report.rendering import md_rows
 
 from benchmarks.pages import summary
 from benchmarks.raw_rows import ROOT
@@ -28,8 +29,8 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     lines = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells] for cells in rows]
     if not lines:
         return ""
-    rule = ["---:" if all(map(_NUMBER.match, column)) else "---" for column in zip(*lines, strict=True)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, ["---", *rule[1:]], *lines))
+    left = [k for k, column in enumerate(zip(*lines, strict=True)) if not k or not all(map(_NUMBER.match, column))]
+    return "\n".join(md_rows(columns, lines, left))
 
 
 def names_of_blocks(page: str) -> list[str]:

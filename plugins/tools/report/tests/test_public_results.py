@@ -602,7 +602,7 @@ def test_differences_to_the_reference_are_tested_on_every_data_set() -> None:
     assert found.no_ranks == "there are values of all methods on 1 data set, and 2 data sets are needed"
     assert found.advice == ""
     assert [line.split()[1] for line in str(found).splitlines()[2:5]] == ["vpu", "upu", "cvir"]
-    assert '<td class="r">better</td>' in found._repr_html_()
+    assert '<td class="n">better</td>' in found._repr_html_()
     assert found.to_frame().decision.tolist() == ["better", "worse", "not decided"]
 
 

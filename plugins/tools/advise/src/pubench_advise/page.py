@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pubench_evaluate.report_card import CardTable, framed
+from pubench_evaluate.report_card import framed
+from pubench_report.rendering import RenderedTable
 from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
@@ -108,7 +109,7 @@ def _differences(compared: Sequence[Compared]) -> dict[str, Any]:
 # -------------------------------------------------------------------- tables and sentences
 
 
-def _before(advice: AdviceFacts) -> CardTable | None:
+def _before(advice: AdviceFacts) -> RenderedTable | None:
     """What checked rows changed."""
     before, promise = advice.before, advice.promise
     if before is None:
@@ -123,7 +124,7 @@ def _before(advice: AdviceFacts) -> CardTable | None:
             f"{promise.low:,} to {promise.high:,} of {promise.budget:,}",
         ],
     ]
-    return CardTable(("", "before", "after"), rows, left=3)
+    return RenderedTable.of(("", "before", "after"), rows, left=3)
 
 
 def between(interval: Sequence[float] | None) -> str:
@@ -148,7 +149,7 @@ def _labeling(advice: AdviceFacts) -> tuple[str, ...]:
     return (*taken, advice.scar.sentence)
 
 
-def _estimators(advice: AdviceFacts) -> CardTable | None:
+def _estimators(advice: AdviceFacts) -> RenderedTable | None:
     estimated = advice.prior.estimated
     if estimated is None:
         return None
@@ -161,10 +162,10 @@ def _estimators(advice: AdviceFacts) -> CardTable | None:
         ]
         for key, value, low, high, why in estimated.each
     ]
-    return CardTable(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows)
+    return RenderedTable.of(("estimator (assumes SCAR)", "prior", "95 %", "counts"), rows)
 
 
-def _methods(compared: Sequence[Compared]) -> CardTable:
+def _methods(compared: Sequence[Compared]) -> RenderedTable:
     def said(found: OverBagging | None) -> str:
         return (
             "" if found is None else f"{found.difference:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
@@ -186,7 +187,7 @@ def _methods(compared: Sequence[Compared]) -> CardTable:
         ]
         for one in compared
     ]
-    return CardTable((*head, "seconds"), rows)
+    return RenderedTable.of((*head, "seconds"), rows)
 
 
 def _answer(advice: AdviceFacts) -> list[str]:
@@ -201,7 +202,7 @@ def _answer(advice: AdviceFacts) -> list[str]:
     return [f"{choice.answer}. {why}", *([f"Not shown to be worse: {', '.join(others)}."] if others else [])]
 
 
-def _cuts(advice: AdviceFacts) -> CardTable:
+def _cuts(advice: AdviceFacts) -> RenderedTable:
     card, scar = advice.card, advice.scar
     doubt = "" if scar.holds else " (not tested)" if scar.status == "untested" else f" ({scar.status})"
     rows = [
@@ -222,4 +223,4 @@ def _cuts(advice: AdviceFacts) -> CardTable:
         for cut in (*card.budgets, *card.recalls)
     ]
     head = ("review", f"positives, if SCAR{doubt}", f"of all positives, if SCAR{doubt}", "score above")
-    return CardTable(head, rows)
+    return RenderedTable.of(head, rows)

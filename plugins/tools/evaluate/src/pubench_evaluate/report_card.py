@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from pubench_report.rendering import RenderedTable
 
 from pubench_core.results import plain_data
 
@@ -17,16 +18,6 @@ from .thresholds import DRAWS, ThresholdCut
 
 #: Measures at the top of the page, those that there are; the others are folded.
 FIRST = ("recovered-auc", "recovered-recall", "recovered-precision", "pauc")
-
-
-@dataclass(frozen=True)
-class CardTable:
-    """Rows of texts; columns from ``left`` on are numbers, except the last ``notes``."""
-
-    head: tuple[str, ...]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-    notes: int = 0
 
 
 def page_of(card: CardFacts) -> str:
@@ -222,7 +213,7 @@ def _spans(
     return found if believed is None else [*found, (*believed, True)]
 
 
-def _reviews(card: CardFacts) -> CardTable:
+def _reviews(card: CardFacts) -> RenderedTable:
     rows = [
         [
             f"the top {cut.budget:,}"
@@ -234,7 +225,7 @@ def _reviews(card: CardFacts) -> CardTable:
         ]
         for cut in (*card.budgets, *card.recalls)
     ]
-    return CardTable(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
+    return RenderedTable.of(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
 
 
 def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
@@ -244,15 +235,15 @@ def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
     return "" if found.value is None else f"{found.value:.{digits}f}", between(found.interval)
 
 
-def _measures(card: CardFacts) -> CardTable:
+def _measures(card: CardFacts) -> RenderedTable:
     rows = [
         [f"{found.name}: {found.summary}", *shown_value(found), assumed(found), found.note]
         for found in card.measures.values()
     ]
-    return CardTable(("measure", "value", "95 % interval", "assumes", "note"), rows, notes=2)
+    return RenderedTable.of(("measure", "value", "95 % interval", "assumes", "note"), rows, texts=(3, 4))
 
 
-def _estimates(estimates: Sequence[EstimatedPrior]) -> CardTable:
+def _estimates(estimates: Sequence[EstimatedPrior]) -> RenderedTable:
     """Each estimator's prior, and why some are left out."""
     rows = [
         [
@@ -264,7 +255,7 @@ def _estimates(estimates: Sequence[EstimatedPrior]) -> CardTable:
         ]
         for found in estimates
     ]
-    return CardTable(("estimator", "prior", "95 % interval", "in the range", "note"), rows, notes=2)
+    return RenderedTable.of(("estimator", "prior", "95 % interval", "in the range", "note"), rows, texts=(3, 4))
 
 
 def verdict(comparison: Comparison | None) -> str:
@@ -279,7 +270,7 @@ def verdict(comparison: Comparison | None) -> str:
     return "; ".join(f"{name} is better by {n} of {len(better)} measures" for name, n in counts.items() if n) + "."
 
 
-def _two_models(comparison: Comparison | None) -> CardTable | None:
+def _two_models(comparison: Comparison | None) -> RenderedTable | None:
     if comparison is None:
         return None
     first, second = comparison.names
@@ -288,4 +279,4 @@ def _two_models(comparison: Comparison | None) -> CardTable | None:
         better = {"first": first, "second": second}.get(found.better, "not shown")
         values = ["" if v is None else f"{v:.3f}" for v in (found.first, found.second)]
         rows.append([found.name, *values, between(found.interval), better, assumed(found)])
-    return CardTable(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, notes=2)
+    return RenderedTable.of(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, texts=(4, 5))

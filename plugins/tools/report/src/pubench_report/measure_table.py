@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pubench_core.errors import counted
 
 from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed, signed
 from .grouping import Grid, marked
-from .printed import Printed
-from .rendering import RenderedTable, TableEntry
+from .rendering import Printed, RenderedTable, TableEntry
 from .significance import Friedman, Pair, Test, p_text
 
 if TYPE_CHECKING:
@@ -66,14 +66,17 @@ class MeasureTable(Printed):
                 "alike": cell.alike,
                 "best": cell.best,
             }
-            for (row, column), cell in self._in_order()
+            for row, column in product(self.rows, self.columns)
+            for cell in [self.cells[row, column]]
         ]
-        names = ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
-        return pandas.DataFrame(rows, columns=names).astype({"mean": float, "std": float})
+        return pandas.DataFrame(rows).astype({"mean": float, "std": float})
 
-    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         rows = tuple(
-            (TableEntry(self._row_name(row)), *(self._entry(self.cells[row, column]) for column in self.columns))
+            (
+                TableEntry(marked(row, self.oracles, self.baselines)),
+                *(self._entry(self.cells[row, column]) for column in self.columns),
+            )
             for row in self.rows
         )
         below = []
@@ -84,26 +87,17 @@ class MeasureTable(Printed):
         table = RenderedTable("table", "", ("method", *self.columns), rows)
         return [self._title()], table, [*below, *(f"note: {note}" for note in self.notes)]
 
-    def _in_order(self) -> Iterator[tuple[tuple[str, str], MeasuredCell]]:
-        return (((row, column), self.cells[row, column]) for row in self.rows for column in self.columns)
-
     def _title(self) -> str:
         unit = ", percent" if self.percent else ""
         setting = f"; {self.common}" if self.common else ""
         return f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
 
-    def _row_name(self, row: str) -> str:
-        return marked(row, self.oracles, self.baselines)
-
     def _entry(self, cell: MeasuredCell) -> TableEntry:
         n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
         if cell.mean is None:
             return TableEntry(f"- {n}", alike=cell.alike)
-        spread = "" if cell.std is None else f" ± {self._number(cell.std)}"
-        return TableEntry(f"{self._number(cell.mean)}{spread} {n}", cell.mark, cell.alike)
-
-    def _number(self, value: float) -> str:
-        return printed(value, percent=self.percent)
+        numbers = [printed(value, percent=self.percent) for value in (cell.mean, cell.std) if value is not None]
+        return TableEntry(f"{' ± '.join(numbers)} {n}", cell.mark, cell.alike)
 
 
 def measured_cells(
@@ -174,15 +168,16 @@ class Significance(Printed):
             "differences from chance"
         )
 
-    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         rows, measure = [], ShownMeasure.of(self.metric)
         for pair in self.pairs:
             difference = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
             decision: str = pair.decision
             if decision == "too few pairs" and not math.isnan(pair.smallest_p):
                 decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
-            texts = (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
-            rows.append(tuple(map(TableEntry, texts)))
+            rows.append(
+                (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
+            )
         head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
         below = [] if self.pairs else ["no pairs to test"]
         below += [
@@ -191,7 +186,7 @@ class Significance(Printed):
             *self._ranks_lines(),
             *(f"note: {n}" for n in self.notes),
         ]
-        return [self._title()], RenderedTable("tests", "", head, tuple(rows), left=2, texts=(6,)), below
+        return [self._title()], RenderedTable.of(head, rows, left=2, texts=(6,)), below
 
     def _title(self) -> str:
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"

@@ -1,12 +1,12 @@
-"""Tables, and what writes them: one renderer for each of plain text, terminal, Markdown, LaTeX, CSV and HTML."""
+"""Tables, and what writes them: terminals and plain text, Markdown, LaTeX, CSV, HTML (``pages/template.py``)."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rich.console import Console
@@ -31,32 +31,112 @@ GAPS = "-: no value; ·: not run"
 
 @dataclass(frozen=True)
 class TableEntry:
-    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address; ``below``: points below the best, which pages draw, and ``interval`` of them.
-    """
+    """One place of a table."""
 
     text: str
     mark: Mark = ""
     alike: int = 0
+    """runs that decide every row alike"""
     link: str = ""
+    """identifier of the cell's runs, or another page's address"""
     why: str = ""
     below: float | None = None
+    """points below the best, which pages draw"""
     interval: tuple[float, float] | None = None
+    style: str = ""
+    """on a terminal, if it is not that of its mark"""
 
 
 @dataclass(frozen=True)
 class RenderedTable:
-    """``left``: how many columns, from the first, hold names; ``texts``: further columns of texts. ``notes``: what its
-    reader must know.
-    """
+    """Rows under a head. Every table of reports, cards and searches is one; there is a writer for each format."""
 
     key: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[TableEntry, ...], ...]
     notes: tuple[str, ...] = ()
+    """what its reader must know"""
     left: int = 1
+    """columns of names, from the first"""
     texts: tuple[int, ...] = ()
+    """further columns of texts; all others are numbers"""
+    wraps: tuple[int, ...] = ()
+    """columns that a terminal may wrap"""
+    ranks: Mapping[int, int] = field(default_factory=dict)
+    """column -> how early a terminal without room leaves it out"""
+
+    @classmethod
+    def of(cls, head: Iterable[str], rows: Iterable[Iterable[str]], **more: Any) -> RenderedTable:
+        """Table of texts without marks or links."""
+        return cls("", "", tuple(head), tuple(tuple(map(TableEntry, row)) for row in rows), **more)
+
+    def is_text(self, k: int) -> bool:
+        """Whether a column is flush left."""
+        return k < self.left or k in self.texts
+
+    def print_to(
+        self,
+        console: Console,
+        styles: Sequence[str] = (),
+        *,
+        surplus: Literal["left out", "below"] = "below",
+        everything: str = "",
+    ) -> None:
+        """Prints head and rows, as :func:`pubench_cli.columns.print_table` does. ``styles``: of rows.
+
+        If anything is marked, the last character of a number is the place of its mark: digits stand under digits.
+        """
+        place = any(entry.mark for row in self.rows for entry in row)
+        columns = []
+        for k, name in enumerate(self.head):
+            text = visible(name) + (" " if place and not self.is_text(k) else "")
+            columns.append(PrintedColumn(text, not self.is_text(k), k in self.wraps, self.ranks.get(k, 0)))
+        rows = [[_terminal(entry, place and not self.is_text(k)) for k, entry in enumerate(row)] for row in self.rows]
+        if rows:
+            print_table(console, columns, rows, styles, surplus=surplus, everything=everything)
+
+    def lines(self) -> list[str]:
+        """Head and rows as lines of text.
+
+        >>> print(*RenderedTable.of(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]).lines(), sep="|")
+        method   digits|nnpu      86.70|p3mix-c    5.00
+        """
+        return as_plain_text(self.print_to, width=WIDEST).splitlines() if self.rows else []
+
+
+_SIGNS: Mapping[Mark, tuple[str, str]] = {"best": ("*", "bold"), "second": ("+", "underline"), "": (" ", "")}
+
+
+def _terminal(entry: TableEntry, place: bool) -> Text:
+    sign, style = _SIGNS[entry.mark]
+    return Text(f"{visible(entry.text)}{alike_text(entry)}{sign if place else ''}", style=entry.style or style)
+
+
+def alike_text(entry: TableEntry) -> str:
+    """`` !2`` of a cell in which two runs decide every row alike."""
+    return f" !{entry.alike}" if entry.alike else ""
+
+
+class Printed:
+    """Base of what prints as text, and in a notebook as a table."""
+
+    def shown(self) -> tuple[Sequence[str], RenderedTable, Sequence[str]]:
+        """Lines above, the table, lines below."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        above, table, below = self.shown()
+        return "\n".join([*above, *table.lines(), *below])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from .pages.template import fragment  # jinja2, which text does not need
+
+        above, table, below = self.shown()
+        return fragment("table.html.j2", above=above, table=table, below=below)
 
 
 @dataclass(frozen=True)
@@ -67,27 +147,6 @@ class Section:
     title: str
     text: str
     tables: tuple[RenderedTable, ...]
-
-
-def alike_text(entry: TableEntry) -> str:
-    """`` !2`` of a cell in which two runs decide every row alike."""
-    return f" !{entry.alike}" if entry.alike else ""
-
-
-# -------------------------------------------------------------------- plain text, and in notebooks
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
-    """Lines of a table, two spaces between columns; the columns in ``left`` flush left, the others flush right.
-
-    >>> print(*aligned(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]), sep="|")
-    method   digits|nnpu      86.70|p3mix-c    5.00
-    """
-    columns = [PrintedColumn(name, right=k not in left) for k, name in enumerate(head)]
-    return as_plain_text(lambda console: print_table(console, columns, rows), width=WIDEST).splitlines()
-
-
-# -------------------------------------------------------------------- terminal
 
 
 def print_sections(console: Console, title: Sequence[str], sections: Sequence[Section]) -> None:
@@ -103,21 +162,11 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
                 continue
             console.print()
             console.print(Text(visible(table.title), style="bold"), soft_wrap=True)
-            if table.rows:
-                columns = [PrintedColumn(visible(name), right=k >= table.left) for k, name in enumerate(table.head)]
-                rows = [[_terminal(entry, k < table.left) for k, entry in enumerate(row)] for row in table.rows]
-                print_table(console, columns, rows, surplus="below")
+            table.print_to(console)
             for note in table.notes:
                 console.print(Text(visible(f"note: {note}")), soft_wrap=True)
         if section.key == "results":
             console.print(Text(f"{LEGEND['table']}; {GAPS}"), soft_wrap=True)
-
-
-def _terminal(entry: TableEntry, name: bool) -> Text:
-    """The last character of a number is the place of its mark, so that digits stand under digits."""
-    mark = {"best": "*", "second": "+", "": " "}[entry.mark]
-    text = visible(entry.text) if name else f"{visible(entry.text)}{alike_text(entry)}{mark}"
-    return Text(text, style={"best": "bold", "second": "underline", "": ""}[entry.mark])
 
 
 # -------------------------------------------------------------------- Markdown
@@ -139,15 +188,18 @@ def md_table(table: RenderedTable) -> list[str]:
     """The title of a table, an empty line, its rows, its notes; nothing where it has neither rows nor notes."""
     lines = [f"**{md_escaped(table.title)}**", ""] if table.rows or table.notes else []
     if table.rows:
-        rule = ["---" if k < table.left else "---:" for k in range(len(table.head))]
-        rows = [[md_escaped(name) for name in table.head], rule, *([_md_entry(e) for e in row] for row in table.rows)]
-        lines += [*(f"| {' | '.join(row)} |" for row in rows), ""]
+        marks = {"best": "**{}**", "second": "*{}*", "": "{}"}
+        rows = [[marks[e.mark].format(md_escaped(e.text)) + alike_text(e) for e in row] for row in table.rows]
+        left = [k for k in range(len(table.head)) if k < table.left]
+        lines += [*md_rows(map(md_escaped, table.head), rows, left), ""]
     return [*lines, *(f"- {md_escaped(note)}" for note in table.notes), *([""] if table.notes else [])]
 
 
-def _md_entry(entry: TableEntry) -> str:
-    text = md_escaped(entry.text)
-    return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + alike_text(entry)
+def md_rows(head: Iterable[str], rows: Iterable[Iterable[str]], left: Collection[int]) -> list[str]:
+    """Lines of a pipe table of Markdown. ``left``: columns of texts."""
+    head = list(head)
+    rule = ["---" if k in left else "---:" for k in range(len(head))]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
 
 
 def md_escaped(text: str) -> str:
@@ -175,7 +227,8 @@ def _latex_table(section: Section, table: RenderedTable) -> list[str]:
     marked = any(entry.mark or entry.alike for row in table.rows for entry in row)
     caption = f"{_tex(section.title)}: {_tex(table.title)}. {_tex(section.text)}"
     caption += f" {LEGEND['latex'][0].upper()}{LEGEND['latex'][1:]}." if marked else ""
-    rows = [" & ".join(_tex_entry(entry) for entry in row) + r" \\" for row in table.rows]
+    marks = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
+    rows = [" & ".join(marks[e.mark] % _tex(e.text) + alike_text(e) for e in row) + r" \\" for row in table.rows]
     return [
         r"\begin{table}",
         r"\centering",
@@ -191,12 +244,6 @@ def _latex_table(section: Section, table: RenderedTable) -> list[str]:
         r"\end{table}",
         *notes,
     ]
-
-
-def _tex_entry(entry: TableEntry) -> str:
-    text = _tex(entry.text)
-    marked = {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}", "": text}[entry.mark]
-    return f"{marked} !{entry.alike}" if entry.alike else marked
 
 
 _TEX = {

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from pubench_report.rendering import aligned
+from pubench_report.rendering import RenderedTable
 
 from pubench.field_names import in_words
 from pubench.running import RunResult, carry_out
@@ -210,7 +210,7 @@ class Tuned:
             ]
             for name, trial in (("default", default), ("best", best))
         ]
-        return [*lines, *aligned(head, rows), self._verdict(accuracy)]
+        return [*lines, *RenderedTable.of(head, rows).lines(), self._verdict(accuracy)]
 
     def _verdict(self, accuracy: Mapping[int, float | None]) -> str:
         default, best = self.default, self.best

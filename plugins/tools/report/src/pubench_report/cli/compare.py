@@ -14,7 +14,6 @@ from rich.console import Console
 
 from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import as_plain_text, err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -144,7 +143,9 @@ def _text(found: SideBySide | BoardStanding, form: str) -> str:
     if form == "json":
         return json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n"
     if form == "md":
-        return "\n".join(_markdown(found)) + "\n"
+        heading = [f"{md_escaped(line)}  " for line in found.heading()]
+        remarks = [f"- {md_escaped(line)}" for line in found.remarks()]
+        return "\n".join([f"# {md_escaped(found.title())}", "", *heading, "", *md_table(found.table()), *remarks, ""])
     return as_plain_text(lambda console: _print(found, console))
 
 
@@ -155,24 +156,6 @@ def _print(found: SideBySide | BoardStanding, console: Console) -> None:
     console.print(found.title(), style="bold", markup=False)
     for line in found.heading():
         console.print(line, markup=False)
-    if found.cells:
-        columns = [
-            PrintedColumn(name, right=k in (2, 3, 4), wraps=name in ("reason", "best of the board"))
-            for k, name in enumerate(found.head)
-        ]
-        print_table(console, columns, [cell.texts() for cell in found.cells], surplus="below")
+    found.table().print_to(console)
     for line in found.remarks():
         console.print(line, markup=False)
-
-
-def _markdown(found: SideBySide | BoardStanding) -> list[str]:
-    table = md_table(found.table())
-    heading = [f"{md_escaped(line)}  " for line in found.heading()]
-    return [
-        f"# {md_escaped(found.title())}",
-        "",
-        *heading,
-        "",
-        *table,
-        *(f"- {md_escaped(x)}" for x in found.remarks()),
-    ]

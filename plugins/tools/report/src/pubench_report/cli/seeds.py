@@ -12,7 +12,6 @@ from pubench_datasets_tables.decisions import Decisions
 from pubench_study.in_process import carried_out, plans_of, study_of
 from pubench_study.seeds import seeds_of
 
-from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.decisions import decisions_in
 from pubench_cli.machine import print_json
@@ -31,6 +30,7 @@ from pubench_core.results import Result
 
 from ..agreement import RankAgreement, agreement_of
 from ..cells import mean_and_std
+from ..rendering import RenderedTable
 
 
 @dataclass(frozen=True)
@@ -101,19 +101,14 @@ def _print(found: Sequence[SeedResult], *, as_json: bool) -> None:
         )
     seeds = ", ".join(str(done.seed) for done in found)
     console.print(f"{first.spec.method.key} on {first.spec.data.key}, seeds {seeds}", style="bold", markup=False)
-    columns = [
-        PrintedColumn(f"selected by {first.selected}", wraps=True),
-        PrintedColumn("mean", right=True),
-        PrintedColumn("sd", right=True),
-    ]
-    columns += [PrintedColumn(f"seed {done.seed}", right=True) for done in found]
+    head = [f"selected by {first.selected}", "mean", "sd", *(f"seed {done.seed}" for done in found)]
     rows = []
     for name, values in measures.items():
         spread = _spread(values)
         digits = 2 if name.endswith("%") else 4
         shown = (spread["mean"], spread["sd"], *values)
         rows.append([name, *("-" if value is None else f"{value:.{digits}f}" for value in shown)])
-    print_table(console, columns, rows, surplus="below")
+    RenderedTable.of(head, rows, wraps=(0,)).print_to(console)
     if agreement is not None:
         console.print(_of_ranks(agreement, len(found)), markup=False)
     for done in found:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pubench_core.errors import shortened
 
-from ..printed import Printed
 from ..published import STANDINGS, Figure, Reason, Verdict, standard_error, standing_of, verdict_of
-from ..rendering import RenderedTable, TableEntry
+from ..rendering import Printed, RenderedTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -126,10 +125,11 @@ class Beside(Printed):
 
     def table(self) -> RenderedTable:
         """The cells as they are printed."""
-        rows = tuple(tuple(map(TableEntry, cell.texts())) for cell in self.cells)
-        return RenderedTable("beside", "", self.head, rows, left=2, texts=self.text_columns)
+        rows = [cell.texts() for cell in self.cells]
+        wide = [k for k, name in enumerate(self.head) if name in ("reason", "best of the board")]
+        return RenderedTable.of(self.head, rows, left=2, texts=self.text_columns, wraps=tuple(wide))
 
-    def _shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         return [self.title(), *self.heading()], self.table(), self.remarks()
 
     def _left_out(self) -> list[str]:

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from pubench_core.errors import visible
 
 from ..numbers import percent, points
-from ..rendering import RenderedTable
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
@@ -38,9 +37,9 @@ def rendered(
     )
 
 
-def table_html(above: Sequence[str], table: RenderedTable, below: Sequence[str]) -> str:
-    """A table between lines of text, for a notebook."""
-    return _environment(HERE).get_template("table.html.j2").render(above=above, table=table, below=below)
+def fragment(template: str, **given: Any) -> str:
+    """A part of a page, for a notebook."""
+    return _environment(HERE).get_template(template).render(**given)
 
 
 def script_json(data: Mapping[str, Any]) -> Markup:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from pubench_cli.columns import PrintedColumn, print_table
 from pubench_core.errors import counted, visible
 
 from ..cells import MeasuredCell
 from ..numbers import percent, points
 from ..ranking import MethodPlace, changes, headline, not_told_apart
+from ..rendering import RenderedTable, TableEntry
 from .model import Model
 from .tables import upper
 
@@ -35,23 +35,15 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
     ranked = {place.row: place for place in ranking.places}
     rows = [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
-    head = [
-        PrintedColumn("#", right=True),
-        PrintedColumn("method"),
-        PrintedColumn("below", right=True),
-        PrintedColumn("interval", right=True, rank=1),
-    ]
-    head += [PrintedColumn("first in", right=True, rank=1)]
-    head += [PrintedColumn(visible(column.name), right=True, rank=2) for column in setting.columns]
+    head = ["#", "method", "below", "interval", "first in", *(column.name for column in setting.columns)]
     body = [
-        [
-            *_place(ranked.get(row), visible(model.row_name(row))),
-            *(_cell(model, cells[row, c.label]) for c in setting.columns),
-        ]
+        (*_place(ranked.get(row), model.row_name(row)), *(_cell(model, cells[row, c.label]) for c in setting.columns))
         for row in rows[:MOST_ROWS]
     ]
+    left_out = {3: 1, 4: 1} | dict.fromkeys(range(5, len(head)), 2)
     styles = ["dim" if row in model.apart else "" for row in rows[:MOST_ROWS]]
-    print_table(console, head, body, styles, everything="--full")
+    table = RenderedTable("summary", "", tuple(head), tuple(body), left=0, texts=(1,), ranks=left_out)
+    table.print_to(console, styles, surplus="left out", everything="--full")
     more = [counted(len(rows) - MOST_ROWS, "more method")] if len(rows) > MOST_ROWS else []
     more += [counted(len(model.settings) - 1, "more setting")] if len(model.settings) > 1 else []
     rest = ", ".join([*more, "criteria, measures, tests, ranks"])
@@ -59,16 +51,17 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     console.print(Text(text), soft_wrap=not console.is_terminal)
 
 
-def _place(place: MethodPlace | None, name: str) -> list[str | Text]:
-    if place is None:
-        return ["", name, "", "", ""]
-    interval = f"{points(place.low)} to {points(place.high)}"
-    return [str(place.rank), name, points(place.below), interval, percent(place.first)]
+def _place(place: MethodPlace | None, name: str) -> Iterator[TableEntry]:
+    interval = "" if place is None else f"{points(place.low)} to {points(place.high)}"
+    texts = (
+        ("", "", "", "") if place is None else (str(place.rank), points(place.below), interval, percent(place.first))
+    )
+    return map(TableEntry, (texts[0], name, *texts[1:]))
 
 
-def _cell(model: Model, cell: MeasuredCell) -> Text:
+def _cell(model: Model, cell: MeasuredCell) -> TableEntry:
     """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
     if cell.mean is None:
-        return Text("-" if cell.seeds else "")
+        return TableEntry("-" if cell.seeds else "")
     style = "red" if cell.alike else {"best": "bold green", "second": "yellow", "": ""}[cell.mark]
-    return Text(f"{model.measure.text(cell.mean)}{f' !{cell.alike}' if cell.alike else ''}", style=style)
+    return TableEntry(model.measure.text(cell.mean), alike=cell.alike, style=style)

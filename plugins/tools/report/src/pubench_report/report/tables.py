@@ -143,16 +143,12 @@ def _with_costs(
     costs = []
     for row in (row for row in model.rows if model.cells(model.measure, model.criterion)[row, column.label].seeds):
         results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
-        seconds, size = (
-            [result.seconds.training for result in results],
-            [result.peak_memory.bytes / 2**20 for result in results],
-        )
-        costs.append(
-            (TableEntry(f"{fmean(seconds):.1f}"), TableEntry(f"{fmean(size):.0f}"))
-            if results
-            else (TableEntry(NO_VALUE),) * 2
-        )
-    rows = tuple((*row, *cost) for row, cost in zip(table.rows, costs, strict=True))
+        cost = (NO_VALUE, NO_VALUE)
+        if results:
+            seconds, size = (fmean(r.seconds.training for r in results), fmean(r.peak_memory.bytes for r in results))
+            cost = (f"{seconds:.1f}", f"{size / 2**20:.0f}")
+        costs.append(cost)
+    rows = tuple((*row, *map(TableEntry, cost)) for row, cost in zip(table.rows, costs, strict=True))
     return replace(table, head=(*table.head, "training, s", "peak, MiB"), rows=rows)
 
 
@@ -166,23 +162,14 @@ def _pairs(model: Model, test: SettingTests) -> RenderedTable:
         for column in test.setting.columns
         for row in model.rows
     }
-    rows = tuple(
-        (
-            TableEntry(pair.data),
-            TableEntry(pair.method),
-            TableEntry(str(pair.n)),
-            TableEntry(
-                NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure),
-                link=ids[pair.data, pair.method],
-            ),
-            TableEntry(p_text(pair.p)),
-            TableEntry(p_text(pair.adjusted)),
-            TableEntry(pair.decision),
-        )
-        for pair in test.pairs.values()
-    )
+    rows = []
+    for pair in test.pairs.values():
+        difference = NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure)
+        before, after = (pair.data, pair.method, str(pair.n)), (p_text(pair.p), p_text(pair.adjusted), pair.decision)
+        linked = TableEntry(difference, link=ids[pair.data, pair.method])
+        rows.append((*map(TableEntry, before), linked, *map(TableEntry, after)))
     notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
-    return RenderedTable(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
+    return RenderedTable(f"tests-{test.setting.key}", test.setting.words, head, tuple(rows), notes, left=2)
 
 
 def _ranks(model: Model, test: SettingTests) -> RenderedTable:

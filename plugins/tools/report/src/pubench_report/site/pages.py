@@ -175,28 +175,15 @@ def _data_sets(site: Site) -> RenderedTable:
         mine = site.runs_of("data", key)
         called = info.name if info is not None else "not installed where this site was made"
         methods = {run.result.spec.method.key for run in mine}
-        rows.append(
-            (
-                TableEntry(key, link=_file(name)),
-                TableEntry(called),
-                TableEntry(str(len(methods))),
-                TableEntry(str(len(mine))),
-            )
-        )
+        rows.append((TableEntry(key, link=_file(name)), *map(TableEntry, (called, str(len(methods)), str(len(mine))))))
     return RenderedTable("data", "", ("key", "data set", "methods", "runs"), tuple(rows), left=2)
 
 
 def _sources(site: Site) -> RenderedTable:
-    rows = tuple(
-        (
-            TableEntry(one.path.resolve().name),
-            TableEntry(one.kind),
-            TableEntry(", ".join(one.studies)),
-            TableEntry(str(one.runs)),
-        )
-        for one in site.collected.sources
-    )
-    return RenderedTable("sources", "", ("source", "kind", "studies", "runs that no source above has"), rows, left=3)
+    head = ("source", "kind", "studies", "runs that no source above has")
+    of = site.collected.sources
+    rows = [(one.path.resolve().name, one.kind, ", ".join(one.studies), str(one.runs)) for one in of]
+    return replace(RenderedTable.of(head, rows, left=3), key="sources")
 
 
 # -------------------------------------------------------------------- a method
@@ -332,13 +319,13 @@ def _costs(runs: Sequence[RunResult]) -> RenderedTable:
         memory = max(run.result.peak_memory.bytes for run in mine)
         epochs = statistics.median(run.result.epochs for run in mine)
         values = (f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}", f"{epochs:.0f}", f"{memory / MIB:.0f}")
-        rows.append((TableEntry(data), *(TableEntry(text) for text in (*values, at_once, threads, str(len(mine))))))
+        rows.append((data, *values, at_once, threads, str(len(mine))))
     head = ("data", "seconds, median", "seconds, most", "epochs, median", "peak MiB", "runs at once", "threads", "runs")
     note = (
         "Seconds and memory are a method's own only where it was alone on the machine (runs at once: 1); a hyphen says "
         "that no study carried the run out. An epoch is what the method calls one."
     )
-    return RenderedTable("cost", "", head, tuple(rows), (note,))
+    return replace(RenderedTable.of(head, rows, notes=(note,)), key="cost")
 
 
 # -------------------------------------------------------------------- a data set
