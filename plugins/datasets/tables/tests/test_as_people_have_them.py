@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_datasets_tables.column_uses import label_candidates
-from pubench_datasets_tables.encoding import encode
+from pubench_datasets_tables.encoding import encode, label_candidates
 from pubench_datasets_tables.files import read_table
-from pubench_datasets_tables.reader import Tables
-from pubench_datasets_tables.user_table import read_user_table
+from pubench_datasets_tables.user_table import Tables, read_user_table
 from refusals import refusal
 
 from pubench import data

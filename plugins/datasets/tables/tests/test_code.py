@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pubench_datasets_tables import reader
+from pubench_datasets_tables import user_table
 from pubench_datasets_tables.user_table import read_user_table
 
 from pubench_cli.yaml_layers import assigned
@@ -58,7 +58,7 @@ def test_a_reader_that_reads_other_numbers_changes_the_code_of_the_run(
         table = read_user_table(own)
         return replace(table, x=table.x + 1)
 
-    monkeypatch.setattr(reader, "read_user_table", shifted)
+    monkeypatch.setattr(user_table, "read_user_table", shifted)
     own = plan.spec.data.own
     assert own is not None
     layer = assigned(f"data.own.path={own.path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_datasets_tables import formats
+from pubench_datasets_tables import files
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.held import sha256_of
 from refusals import refusal
@@ -193,7 +193,7 @@ class TestDelimitedText:
 
     def test_a_gzip_that_is_cut_short_or_none(self, written: Written) -> None:
         whole = gzip.compress("".join(f"{k},{k * k}\n" for k in range(2000)).encode())
-        assert "is damaged" in complaint(written(whole[: len(whole) // 2], "my.csv.gz"))
+        assert "a damaged one (Compressed file ended" in complaint(written(whole[: len(whole) // 2], "my.csv.gz"))
         assert "Not a gzipped file" in complaint(written(PLAIN, "my.csv.gz"))
 
 
@@ -297,10 +297,10 @@ class TestNpz:
 
     def test_text_an_array_alone_and_another_archive_are_no_npz(self, written: Written) -> None:
         path = written(PLAIN, "my.npz")
-        assert "is not an npz file, or a damaged one" in complaint(path)
+        assert "is not an npz file of plain arrays, or a damaged one" in complaint(path)
         with path.open("wb") as file:
             np.save(file, np.ones(3))
-        assert "is not an npz file, or a damaged one" in complaint(path)
+        assert "is not an npz file of plain arrays, or a damaged one" in complaint(path)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("a.txt", "words")
         assert "'a.txt' is no array" in complaint(path)
@@ -310,7 +310,7 @@ class TestNpz:
         np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)})
         with zipfile.ZipFile(tmp_path / "my.npz", "w") as parts:
             parts.writestr("a.npy", header.getvalue())
-        assert "my.npz is not an npz of plain arrays" in complaint(tmp_path / "my.npz")
+        assert "my.npz is not an npz file of plain arrays" in complaint(tmp_path / "my.npz")
 
 
 class TestDamage:
@@ -407,7 +407,7 @@ class TestGuesses:
 
 class TestExcel:
     def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(formats, "find_spec", lambda name: None)
+        monkeypatch.setattr(files, "find_spec", lambda name: None)
         assert "pip install 'pubench-datasets-tables[excel]'" in complaint(written(b"PK", "my.xlsx"))
 
     def test_cells_are_what_they_are_in_excel(self, excel: Callable[..., Path]) -> None:

@@ -15,6 +15,6 @@ def pubench_tables() -> list[TableInfo]:
             name="Tables",
             summary="a file or frame in which some rows are labeled positive: csv, tsv, txt, xlsx, parquet, npz, ...",
             suffixes=SUFFIXES,
-            load="pubench_datasets_tables.reader:Tables",
+            load="pubench_datasets_tables.user_table:Tables",
         )
     ]

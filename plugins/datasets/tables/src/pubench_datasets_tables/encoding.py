@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.labeled import POOLED, Column
+from pubench_core.data.labeled import POOLED, Column, LabeledData
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse, Use
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.specs import UserTableSpec
 
-from .cells import is_nested
-from .names import named_columns
+from .cells import NUMBER, is_blank, is_nested, listed, named_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -44,6 +44,7 @@ ID_NAME = re.compile(
     r"|^(account|customer|patient|subject|person|user|client|donor|site|plot|order|case)s?$",
     re.IGNORECASE,
 )
+_YYYYMMDD = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
 _TIME = "a date or a time; turn it into numbers to use it"
 
 
@@ -59,28 +60,32 @@ def encode(
     """
     if absent := [column.name for column in columns if column.name not in frame]:
         features = {column.name for column in columns}
-        raise _lacking(name, absent, [str(other) for other in frame if other not in features])
-    known = {column.name: without(frame[column.name], column.missing) for column in columns if column.missing}
-    frame = frame.assign(**known) if known else frame
+        near = get_close_matches(absent[0], [str(other) for other in frame if other not in features], n=1)
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        hint = f"; '{near[0]}' may be that, under another name" if near else ""
+        raise RequestError(
+            f"{name} lacks '{shortened(absent[0])}'{more}; expected a table with every feature of the training rows"
+            f"{hint}"
+        )
+    frame = frame.assign(**{c.name: without(frame[c.name], c.missing) for c in columns if c.missing})
     plain = _plain_numbers(frame[[column.name for column in columns if column.kind == "number"]])
     dtype = np.float64 if any(column.wide for column in columns) else np.float32
     parts: list[npt.NDArray[Any]] = []
     for column in columns:
-        if column.name in plain:
-            parts.append(plain[column.name].astype(dtype)[:, None])
+        if column.kind == "category":
+            words = words_of(frame[column.name])
+            parts.append(np.stack([words == value for value in column.categories], axis=1).astype(dtype))
+            if column.pooled:
+                parts.append((parts[-1].sum(axis=1, keepdims=True) == 0).astype(dtype))
+            elif say is not None and (new := sorted(set(words) - set(column.categories))):
+                say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
             continue
-        values = frame[column.name]
-        if column.kind == "number":
-            parts.append(_numbers(values, name, column.name).astype(dtype)[:, None])
-            if say is not None and _is_inexact(values):
+        numbers = plain.get(column.name)
+        if numbers is None:
+            numbers = _numbers(frame[column.name], name, column.name)
+            if say is not None and _is_inexact(frame[column.name]):
                 say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
-            continue
-        words = words_of(values)
-        parts.append(np.stack([words == value for value in column.categories], axis=1).astype(dtype))
-        if column.pooled:
-            parts.append((parts[-1].sum(axis=1, keepdims=True) == 0).astype(dtype))
-        elif say is not None and (new := sorted(set(words) - set(column.categories))):
-            say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
+        parts.append(numbers.astype(dtype)[:, None])
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
@@ -113,15 +118,10 @@ def without(values: Series[Any], words: Sequence[str]) -> Series[Any]:
     if is_nested(values):
         return values
     if values.dtype.kind in "iufb":
-        numbers = [float(word) for word in words if re.fullmatch(r"\s*[+-]?\d*\.?\d+([eE][+-]?\d+)?\s*", word)]
-        found = values.isin(numbers)
-        return values.mask(found) if found.any() else values
-    found = values.map(str).isin(words)
-    if not found.any():
-        return values
-    rest = values.mask(found)
-    numbers_of_rest = pd.to_numeric(rest, errors="coerce")
-    return rest if (numbers_of_rest.isna() & rest.notna()).any() else numbers_of_rest
+        return values.mask(values.isin([float(word) for word in words if NUMBER.fullmatch(word)]))
+    rest = values.mask(values.map(str).isin(words))
+    numbers = pd.to_numeric(rest, errors="coerce")
+    return rest if rest.equals(values) or (numbers.isna() & rest.notna()).any() else numbers
 
 
 # -------------------------------------------------------------------- deciding what a column becomes
@@ -145,13 +145,14 @@ def encoding_of(spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tup
 
     Raises RequestError if none is left.
     """
-    file, dropped = spec.path.name, named_columns(spec.drop, frame.columns, "data.own.drop", spec.path.name)
+    file = spec.path.name
+    dropped = named_columns(spec.drop, frame.columns, "data.own.drop", file)
     apart = {spec.label_col, spec.truth_col, spec.groups, spec.weights, *dropped}
     names = [name for name in frame.columns if name not in apart]
-    codes = set(named_columns(spec.codes, names, "data.own.codes", file))
+    codes = named_columns(spec.codes, names, "data.own.codes", file)
     if spec.features:
-        named = set(named_columns(spec.features, names, "data.own.features", file))
-        names = [name for name in names if name in named]
+        named = named_columns(spec.features, names, "data.own.features", file)
+        names = [name for name in names if name in set(named)]
     plain = _plain_numbers(frame[[name for name in names if name not in codes]])
     decisions = {
         name: _Decision(Column(name, "number"))
@@ -159,35 +160,17 @@ def encoding_of(spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tup
         else _decide(name, frame[name], by_name=name in spec.features, is_code=name in codes)
         for name in names
     }
-    columns = tuple(
-        replace(d.column, missing=missing.get(name, ())) for name, d in decisions.items() if d.column is not None
-    )
+    columns = tuple(replace(d.column, missing=missing.get(name, ())) for name, d in decisions.items() if d.column)
     left_out = {name: d.left_out for name, d in decisions.items() if d.left_out}
-    listed = [f"'{name}' ({reason})" for name, reason in left_out.items()]
+    reasons = [f"'{name}' ({reason})" for name, reason in left_out.items()]
     if not columns:
-        reason = f": {', '.join(listed)}" if listed else ""
-        raise RequestError(f"{file}: no column is left as a feature{reason}")
+        raise RequestError(f"{file}: no column is left as a feature{': ' if reasons else ''}{', '.join(reasons)}")
     notes = [*(d.note for d in decisions.values() if d.note), _summary(columns)]
-    if listed:
-        notes.append("left out: " + "; ".join(listed))
-    ids = tuple(
-        name
-        for name in frame.columns
-        if (name in decisions and decisions[name].is_id) or (name in dropped and _names_rows(frame[name]))
-    )
-    if ids:
-        notes.append("the rows are named by " + ", ".join(f"'{name}'" for name in ids))
-    return Encoding(columns, tuple(notes), left_out, ids)
-
-
-def _lacking(name: str, absent: Sequence[str], others: Sequence[str]) -> RequestError:
-    """``others``: columns of the table that the model does not know, of which one may be an absent one."""
-    more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-    near = get_close_matches(absent[0], others, n=1)
-    hint = f"; '{near[0]}' may be that, under another name" if near else ""
-    return RequestError(
-        f"{name} lacks '{shortened(absent[0])}'{more}; expected a table with every feature of the training rows{hint}"
-    )
+    ids = [name for name, d in decisions.items() if d.is_id] + [name for name in dropped if _names_rows(frame[name])]
+    ids = [name for name in frame.columns if name in ids]
+    notes += ["left out: " + "; ".join(reasons)] if reasons else []
+    notes += ["the rows are named by " + ", ".join(f"'{name}'" for name in ids)] if ids else []
+    return Encoding(columns, tuple(notes), left_out, tuple(ids))
 
 
 @dataclass(frozen=True)
@@ -209,7 +192,8 @@ def _decide(name: str, values: Series[Any], *, by_name: bool = False, is_code: b
 
     if is_nested(values):
         return _Decision(left_out="lists of different lengths, or of something else than numbers")
-    distinct = values.nunique(dropna=False)
+    distinct, whole = values.nunique(dropna=False), _is_whole(values)
+    few = distinct <= MAX_CATEGORIES and distinct < len(values)
     if distinct <= 1:
         return _Decision(left_out="empty" if values.isna().any() else "constant")
     if is_code or values.dtype.name == "category":
@@ -217,31 +201,27 @@ def _decide(name: str, values: Series[Any], *, by_name: bool = False, is_code: b
     if _is_time(values):
         return _Decision(left_out=_TIME)
     if odd := _numbers_but_for(values):
-        if distinct > MAX_CATEGORIES or distinct == len(values):
-            return _Decision(left_out=f"text: {odd}")
-        return replace(_categories(name, values), note=f"'{name}' is read as text: {odd}")
+        found = replace(_categories(name, values), note=f"'{name}' is read as text: {odd}")
+        return found if few else _Decision(left_out=f"text: {odd}")
     dates = are_dates(values)
     if not by_name and _is_id(name, values):
-        if dates:
-            return _Decision(left_out=_TIME)
         many = "every value differs" if distinct == len(values) else f"{distinct} of {len(values)} values differ"
         reason = f"probably an id: {many}; data.own.features keeps it"
-        return _Decision(left_out=reason, is_id=_names_rows(values))
-    if _is_whole(values) and _is_inexact(values):
+        return _Decision(left_out=_TIME) if dates else _Decision(left_out=reason, is_id=_names_rows(values))
+    if whole and _is_inexact(values) and (few or not by_name):
         beyond = "whole numbers beyond 2^53, of which a float keeps the first 16 digits"
-        if distinct <= MAX_CATEGORIES and distinct < len(values):
+        if few:
             return replace(_categories(name, values), note=f"'{name}' is read as text: {beyond}")
-        if not by_name:
-            reason = f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded"
-            return _Decision(left_out=reason, is_id=_names_rows(values))
-    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values) or _is_whole(values):
+        reason = f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded"
+        return _Decision(left_out=reason, is_id=_names_rows(values))
+    if whole or pd.api.types.is_numeric_dtype(values):
         return _number(name, values)
     if dates and distinct > MAX_CATEGORIES:
         return _Decision(left_out=_TIME)
-    note = f"'{name}' holds dates and becomes {distinct} features, one for each; turn it into numbers, or leave it out"
     found = _categories(name, values)
     if found.left_out:
         return replace(found, is_id=_names_rows(values))
+    note = f"'{name}' holds dates and becomes {distinct} features, one for each; turn it into numbers, or leave it out"
     return replace(found, note=f"{note}: data.own.drop={name}") if dates else found
 
 
@@ -255,17 +235,16 @@ def _number(name: str, values: Series[Any]) -> _Decision:
     """A column of numbers, kept in 64 bits if most of its values would become the same ones in 32."""
     import pandas as pd
 
-    distinct = values.nunique()
     numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+    given = numbers[np.isfinite(numbers)]
     with np.errstate(over="ignore"):  # a number too large for any feature is refused later, with its row
         left = pd.Series(numbers.astype(np.float32)).nunique()
     note = ""
     if _is_inexact(values):
         note = f"'{name}' has whole numbers beyond 2^53, which are rounded"
-    elif left > 2 and _are_days(numbers):
-        day = numbers[np.isfinite(numbers)][0]
-        note = f"'{name}' holds dates written as numbers ({day:.0f}), which do not count days"
-    return _Decision(Column(name, "number", wide=bool(2 * left < distinct)), note=note)
+    elif left > 2 and all(re.fullmatch(_YYYYMMDD, f"{day:.12g}") for day in np.unique(given)):
+        note = f"'{name}' holds dates written as numbers ({given[0]:.0f}), which do not count days"
+    return _Decision(Column(name, "number", wide=bool(2 * left < values.nunique())), note=note)
 
 
 def _categories(name: str, values: Series[Any], at_least: float = 0.5) -> _Decision:
@@ -288,23 +267,18 @@ def _categories(name: str, values: Series[Any], at_least: float = 0.5) -> _Decis
 
 def _summary(columns: Sequence[Column]) -> str:
     """How many features there are, and of which columns."""
-    categories = [c for c in columns if c.kind == "category"]
+    categories = [f"'{c.name}' ({len(c.categories)})" for c in columns if c.kind == "category"]
     features = sum(len(c.features) for c in columns)
     text = f"{counted(features, 'feature')}: {counted(len(columns) - len(categories), 'numeric column')}"
-    if categories:
-        listed = ", ".join(f"'{c.name}' ({len(c.categories)})" for c in categories[:8])
-        more = f" and {len(categories) - 8} more" if len(categories) > 8 else ""
-        text += f", {len(categories)} categorical as one-hot: {listed}{more}"
-    return text
+    return text + (f", {len(categories)} categorical as one-hot: {listed(categories)}" if categories else "")
 
 
 def gaps_in(frame: DataFrame, columns: Collection[Column]) -> str:
     """Columns with missing values and what stands for them; empty if none has any."""
     counts = frame[[c.name for c in columns]].isna().sum()
     gaps = [f"'{name}' {count}" for name, count in counts[counts > 0].items()]
-    more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
     stand_in = "numbers get the training pool's median, categories one of their own ('?')"
-    return f"missing values: {', '.join(gaps[:8])}{more}; {stand_in}" if gaps else ""
+    return f"missing values: {listed(gaps)}; {stand_in}" if gaps else ""
 
 
 # -------------------------------------------------------------------- what a column is
@@ -362,15 +336,6 @@ def are_dates(values: Series[Any]) -> bool:
     return all(_DATE.fullmatch(text.strip()) for text in values.dropna())
 
 
-def _are_days(numbers: npt.NDArray[np.float64]) -> bool:
-    """Whether every number is a day of 1900 to 2100 as YYYYMMDD."""
-    given = numbers[np.isfinite(numbers)]
-    if not len(given) or not ((given >= 19000101) & (given <= 21001231) & (given % 1 == 0)).all():
-        return False
-    month, day = given // 100 % 100, given % 100
-    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
-
-
 def _numbers_but_for(values: Series[Any]) -> str:
     """Why a column of texts is no column of numbers, if at least half of them are, or all with signs; else empty."""
     import pandas as pd
@@ -406,11 +371,8 @@ def _is_inexact(values: Series[Any]) -> bool:
     A column of whole numbers with a gap is read as floats; large measurements without one are what they are.
     """
     given = values.dropna()
-    if not len(given) or not (_is_whole(given) or (given.dtype.kind == "f" and len(given) < len(values))):
-        return False
-    if given.dtype.kind == "f" and not (given % 1 == 0).all():
-        return False
-    return bool(given.max() > EXACT_UP_TO or given.min() < -EXACT_UP_TO)
+    with_gaps = given.dtype.kind == "f" and 0 < len(given) < len(values) and bool((given % 1 == 0).all())
+    return (_is_whole(given) or with_gaps) and bool(given.max() > EXACT_UP_TO or given.min() < -EXACT_UP_TO)
 
 
 def _is_id(name: str, values: Series[Any]) -> bool:
@@ -440,3 +402,158 @@ def words_of(values: Series[Any]) -> npt.NDArray[Any]:
         plain = plain.map(lambda value: int(value) if value % 1 == 0 else value, na_action="ignore")
     words: npt.NDArray[Any] = plain.where(values.notna(), "?").map(str).to_numpy(dtype=object)
     return words
+
+
+# -------------------------------------------------------------------- what nobody said of a table
+
+
+#: A repeated whole number stands apart if it is farther from the others than these from each other; one value is wild
+#: if it is so many times as far. Without the outer ``_TAIL`` of them on each side.
+_APART, _WILD, _TAIL = 1.0, 50.0, 0.005
+#: A value that means missing is there so often, at least.
+_OFTEN = 3
+#: From so many rows on, it means something that nearly all values differ.
+_ENOUGH = 50
+#: So many columns are named in one line, or have a line each.
+_NAMED = 8
+
+
+def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) -> Iterator[str]:
+    """``frame``: with gaps for what was said to be missing."""
+    numbers = [column.name for column in columns if column.kind == "number"]
+    lines, few, many = list[str](), dict[str, str](), dict[str, str]()
+    for names, values in number_blocks(frame[numbers]):
+        lines += _apart(names, values)
+        given = np.sort(np.where(np.isfinite(values), values, np.nan), axis=0)
+        whole = (np.isnan(given) | (given % 1 == 0)).all(axis=0)
+        distinct = (given[1:] > given[:-1]).sum(axis=0) + 1
+        is_few = whole & (distinct > 2) & (distinct <= min(MAX_CATEGORIES, len(frame) / 5))
+        is_many = whole & (distinct >= max(LEAST_DISTINCT * len(frame), _ENOUGH)) & (values.dtype.kind == "i")
+        for found, where in ((few, is_few), (many, is_many)):
+            found |= {names[k]: f"'{names[k]}' ({distinct[k]} values)" for k in np.flatnonzero(where)}
+    yield from lines[:_NAMED]
+    if len(lines) > _NAMED:
+        yield f"{len(lines) - _NAMED} more columns have values far from all others"
+    for what, found, role, field in (
+        ("with few values", few, "codes of categories", "codes"),
+        ("that nearly all differ", many, "ids", "drop"),
+    ):
+        if found:
+            quoted = listed(list(found.values()), _NAMED)
+            option = f"data.own.{field}={','.join(list(found)[:_NAMED])}"
+            yield f"whole numbers {what} are read as quantities: {quoted}; if they are {role}: {option}"
+    if spec.groups is None:
+        yield from _repeated_ids(spec, frame, {column.name for column in columns})
+
+
+def _apart(names: Sequence[str], values: npt.NDArray[Any]) -> Iterator[str]:
+    """A line for the lowest or highest value of a column of (n, k) if it is far from all others."""
+    for sign in (1, -1):
+        block = np.sort(np.where(np.isfinite(values), sign * values.astype(np.float64), np.inf), axis=0)
+        n, count = np.isfinite(block).sum(axis=0), (block == block[0]).sum(axis=0)
+
+        def at(place: npt.NDArray[Any], block: npt.NDArray[Any] = block) -> npt.NDArray[Any]:
+            index = np.maximum(place, 0).astype(np.int64)[None]
+            return np.asarray(np.take_along_axis(block, index, axis=0)[0])
+
+        rest = np.maximum(n - count, 1)
+        low, high = (at(np.minimum(count + share * (rest - 1), n - 1)) for share in (_TAIL, 1 - _TAIL))
+        nearest, last = at(np.minimum(count, n - 1)), at(n - 1)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            far = np.where((n - count > 2) & (high > low), (nearest - block[0]) / (high - low), 0.0)
+        sentinel = (far > _APART) & (count >= _OFTEN) & (block[0] % 1 == 0)
+        for k in np.flatnonzero(sentinel | (far > _WILD)).tolist():
+            value, others = sign * block[0, k], sorted((sign * nearest[k], sign * last[k]))
+            row = int(np.flatnonzero(values[:, k] == value)[0])
+            what = f"{count[k]} of {n[k]} values are {value:g}" if sentinel[k] else f"row {row} is {value:g}"
+            yield (
+                f"'{names[k]}': {what}, far from all others ({others[0]:g} to {others[1]:g}); if that means "
+                f"missing: data.own.missing_values={names[k]}={value:.15g}"
+            )
+
+
+def _repeated_ids(spec: UserTableSpec, frame: DataFrame, features: set[str]) -> Iterator[str]:
+    """A line for a column that names things of which each has several rows."""
+    for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "fbmM"]:
+        values = frame[name]
+        if name in (spec.label_col, spec.truth_col, spec.weights) or is_nested(values):
+            continue
+        distinct = int(values.nunique())
+        likely = ID_NAME.search(name) or (name not in features and values.dtype.kind not in "iu")
+        if likely and max(10, len(values) / 50) <= distinct <= len(values) / 1.5:
+            yield (
+                f"'{name}': {len(values)} rows have {distinct} values; if rows of one value belong together, as those "
+                f"of a patient: data.own.groups={name}"
+            )
+
+
+# -------------------------------------------------------------------- use of every column, before anything is trained
+
+_LABEL_NAME = re.compile(
+    r"label|target|class|positive|known|confirmed|presence|present|observed|outcome|fraud|^(y|s|pu|made|hit|active)$",
+    re.IGNORECASE,
+)
+#: Values of a column that are shown, and the most characters of one.
+SHOWN, LONGEST = 3, 24
+_ROLES: tuple[tuple[str, Use, str], ...] = (
+    ("label_col", "labels", "who is labeled"),
+    ("truth_col", "truth", "true labels, for measuring only"),
+    ("groups", "groups", "rows of one value are never parted"),
+    ("weights", "weights", "weights of the rows"),
+)
+
+
+def column_uses(
+    frame: DataFrame, spec: UserTableSpec | None = None, table: LabeledData | None = None
+) -> list[ColumnUse]:
+    """One per column, in the table's order; without a spec, what would become of each one if it were a feature."""
+    features = {} if table is None else {column.name: column for column in table.columns}
+    found = []
+    for name, values in frame.items():
+        use, what = _use(str(name), values, features, spec, table)
+        nested = is_nested(values)
+        missing, distinct = (0, 0) if nested else (int(is_blank(values).sum()), int(values.nunique()))
+        given = values.dropna()
+        some = (given.head(SHOWN) if nested else given.unique()[:SHOWN]).tolist()
+        if use == "names rows" and table is not None:  # as written in the file
+            some = table.ids[str(name)][:SHOWN].tolist()
+        shown = tuple(
+            text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
+            for value in some
+        )
+        found.append(ColumnUse(str(name), use, what, distinct, missing, shown))
+    return found
+
+
+def _use(
+    name: str,
+    values: Series[Any],
+    features: Mapping[str, Column],
+    spec: UserTableSpec | None,
+    table: LabeledData | None,
+) -> tuple[Use, str]:
+    column, reason = decided(name, values) if table is None else (features.get(name), "")
+    if column is not None:
+        dates = " (dates)" if are_dates(values) else ""
+        of_category = f"{len(column.categories)} categories, one feature each{dates}"
+        return "feature", A_NUMBER if column.kind == "number" else of_category
+    if spec is None or table is None:
+        return "left out", reason
+    for role, use, what in _ROLES:
+        if getattr(spec, role) == name:
+            return use, what
+    unnamed = "dropped" if spec.drop and not spec.features else "dropped, or not among the features"
+    return "names rows" if name in table.ids else "left out", table.left_out.get(name, unnamed)
+
+
+def label_candidates(frame: DataFrame) -> list[str]:
+    """Columns that could say who is labeled, the likely ones first: of that name, or of one value and blank cells."""
+    found: list[tuple[bool, int, str]] = []
+    for name, values in frame.items():
+        if is_nested(values):
+            continue
+        blank = is_blank(values)
+        distinct = int(values[~blank].nunique())
+        if distinct == 2 or (distinct == 1 and blank.any()):
+            found.append((_LABEL_NAME.search(str(name)) is None, distinct, str(name)))
+    return [name for *_, name in sorted(found, key=lambda one: one[:2])]

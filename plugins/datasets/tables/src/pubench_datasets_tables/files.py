@@ -1,22 +1,35 @@
-"""Reading a user's table into a pandas frame, every fault in one line."""
+"""Reading a user's table into a pandas frame: delimited text, parquet, npz, json lines, svmlight, ARFF and Excel.
+
+Every fault is one line. Encoding, separator and decimal commas of delimited text (csv, tsv, txt, packed or not) are
+found out.
+"""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
-from collections.abc import Collection, Sequence
+import json
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
 
 import numpy as np
 import numpy.typing as npt
+from pubench_archives.archives import one_line, opened
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, counted, shortened
 
 from . import SUFFIXES
-from .cells import Say, each_once, is_nested
-from .delimited import DELIMITED, read_delimited
+from .cells import NO_VALUE, Say, column_names, each_once, is_nested, listed, read_numbers, refuse_bomb
 from .encoding import words_of
-from .formats import read_arff, read_excel, read_json_lines, read_npz, read_parquet, read_svmlight
 from .held import held_at, unreadable
 
 if TYPE_CHECKING:
@@ -26,7 +39,11 @@ if TYPE_CHECKING:
 _MANY = 100
 #: A table of fewer rows and more columns lies on its side.
 _FEW_ROWS, _WIDE = 20, 10_000
-_READERS = {".npz": read_npz, ".jsonl": read_json_lines, ".ndjson": read_json_lines, ".arff": read_arff}
+#: What pandas, NumPy, pyarrow, scikit-learn and openpyxl raise for damaged files.
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(ValueError, LookupError, TypeError, AttributeError, EOFError, ArithmeticError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, ParseError, csv.Error),
+)
 
 
 def _silent(text: str) -> None:
@@ -48,9 +65,9 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, n
     held = held_at(path)
     if held is not None and held.rows is not None:
         raise RequestError(f"{path.name} holds sparse rows, which have no columns; give a frame or a dense array")
-    frame = _read_file(path, texts, say, no_header) if held is None else read_parquet(path, io.BytesIO(held.content))
+    frame = _read_file(path, texts, say, no_header) if held is None else read_parquet(path, held.content)
     frame.columns = [str(column).strip() for column in frame.columns]
-    each_once(path, frame.columns)
+    each_once(path, list(frame.columns))
     if not len(frame):
         raise RequestError(f"{path} has columns and no rows")
     if len(frame) < _FEW_ROWS and len(frame.columns) > _WIDE:
@@ -82,18 +99,22 @@ def _read_file(path: Path, texts: Collection[str], say: Say, no_header: bool) ->
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise RequestError(f"{path}: expected a table that ends in {', '.join(SUFFIXES)}")
+    read, what = _FORMATS.get(path.suffix.lower(), (None, "an Excel file (.xlsx)"))
     try:
         if path.stat().st_size == 0:
             raise RequestError(f"{path} is empty")
-        if name.endswith(".parquet"):
-            return read_parquet(path, path)
-        if name.endswith(".xlsx"):
-            return read_excel(path, texts, say, no_header=no_header)
         if name.removesuffix(".gz").endswith(DELIMITED):
+            what = "a table of delimited text"
             return read_delimited(path, texts, say, no_header=no_header)
-        return _READERS.get(path.suffix.lower(), read_svmlight)(path)
+        found: DataFrame = read_excel(path, texts, say, no_header=no_header) if read is None else read(path)
     except OSError as error:
         raise unreadable(path, error) from error
+    except UnicodeError as error:
+        raise RequestError(f"{path} is not UTF-8 text, nor in a known encoding; save it as UTF-8") from error
+    except _DAMAGE as error:
+        reason = one_line(error).removeprefix("Error tokenizing data. C error: ")
+        raise RequestError(f"{path} is not {what}, or a damaged one ({reason})") from error
+    return found
 
 
 def _plain(values: Series[Any]) -> Series[Any]:
@@ -108,3 +129,367 @@ def _plain(values: Series[Any]) -> Series[Any]:
         case "decimal":
             return values.astype(np.float64)
     return values
+
+
+# -------------------------------------------------------------------- delimited text
+
+#: Ends of names without ``.gz``.
+DELIMITED = (".csv", ".tsv", ".txt")
+#: The usual encoding, with or without a mark, and the one of exports in Western Europe and America.
+_UTF_8, _FALLBACK = "utf-8-sig", "cp1252"
+#: First bytes of files that are no text, and what they are.
+_NO_TEXT = {
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive or an Excel file",
+    b"PAR1": "parquet",
+    b"%PDF": "PDF",
+}
+_HEAD = 2**16
+#: Fields separated by any number of spaces or tabs.
+_SPACES = r"\s+"
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """How a delimited text is written."""
+
+    separator: str
+    encoding: str
+    names: list[str]
+
+    def said(self, path: Path, commas: Sequence[str]) -> Iterator[str]:
+        """What was guessed and is not the usual; ``commas``: columns with decimal commas."""
+        if self.encoding == _FALLBACK:
+            yield f"{path.name}: read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8"
+        elif self.encoding != _UTF_8:
+            yield f"{path.name}: read as {self.encoding.upper()} text"
+        if self.separator != ("," if ".csv" in path.name.lower() else "\t"):
+            sign = {"\t": "tabs", _SPACES: "spaces"}.get(self.separator, f"'{self.separator}'")
+            names = [f"'{name}'" for name in commas]
+            decimal = f"; decimal commas in {listed(names)}" if commas else ""
+            yield f"{path.name}: fields are separated by {sign}{decimal}"
+
+
+def read_delimited(
+    path: Path, texts: Collection[str], say: Say, *, no_header: bool = False, only: Sequence[str] | None = None
+) -> DataFrame:
+    """``only``: the columns that are wanted; by default all."""
+    encoding = _encoding(path)
+    try:
+        frame, dialect = _parsed(path, encoding, texts, only, no_header=no_header)
+    except UnicodeDecodeError:
+        control = {*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"}
+        if encoding != _UTF_8 or control & {*_first_bytes(path)}:  # no text has these
+            raise
+        frame, dialect = _parsed(path, _FALLBACK, texts, only, no_header=no_header)
+    comma_is_free = dialect.separator != ","
+    decimals = read_numbers(path, frame, texts, commas=comma_is_free)
+    for line in dialect.said(path, decimals if comma_is_free else ()):
+        say(line)
+    if only is None and dialect.separator != _SPACES and frame.iloc[:, -1].isna().any():
+        _look_at_short_lines(path, dialect, say)
+    return frame
+
+
+def _look_at_short_lines(path: Path, dialect: _Dialect, say: Say) -> None:
+    """Says which lines have too few fields. Raises RequestError if the file ends in the middle of one."""
+    width = len(dialect.names)
+    with io.TextIOWrapper(opened(path), dialect.encoding, newline="") as lines:
+        rows = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=True)
+        try:
+            found = [(rows.line_num, len(row)) for row in rows if row]
+        except csv.Error:  # a field of more than 128 KiB
+            return
+    short = [(line, count) for line, count in found if count < width]
+    if not short:
+        return
+    with opened(path) as content:
+        *_, end = iter(lambda: content.read(_HEAD), b"")
+    if short[-1] == found[-1] and end[-1:] not in b"\r\n\0":
+        raise RequestError(
+            f"{path}, line {short[-1][0]}: expected {width} fields, found {short[-1][1]}, and the file ends there; it "
+            "was cut: get it again, or remove its last line"
+        )
+    what = "line has" if len(short) == 1 else "lines have"
+    say(
+        f"{path.name}: {len(short)} {what} fewer fields than line 1 has names, the first is line {short[0][0]}; what "
+        "is not there counts as empty"
+    )
+
+
+def _parsed(
+    path: Path, encoding: str, texts: Collection[str], only: Sequence[str] | None, *, no_header: bool
+) -> tuple[DataFrame, _Dialect]:
+    import pandas as pd
+    from packaging.version import Version
+
+    dialect = _dialect(path, encoding, no_header=no_header)
+    more: dict[str, Any] = {} if only is None else {"usecols": list(only)}
+    kinds = {name: str for name in texts if name in dialect.names}
+    more |= {"header": None if no_header else 0, "names": dialect.names, "index_col": False, "dtype": kinds}
+    more |= {"sep": dialect.separator, "encoding": encoding, "skipinitialspace": True, "na_values": list(NO_VALUE)}
+    if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
+        more["float_precision"] = "round_trip"
+    with warnings.catch_warnings(), opened(path) as content:
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(content, low_memory=False, **more), dialect
+        except pd.errors.ParserWarning as error:  # surplus fields that are not empty
+            raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8, or UTF-16 if the first bytes say so. Raises RequestError for what is no text, or fills memory."""
+    if path.suffix.lower() == ".gz":
+        with opened(path) as content:
+            total = 0
+            while part := content.read(_HEAD):
+                refuse_bomb(path, path.stat().st_size, total := total + len(part))
+    head = _first_bytes(path)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for magic, what in _NO_TEXT.items():
+        if head.startswith(magic):
+            raise RequestError(f"{path} is {what}, not text; rename it so that its ending says so")
+    zeros = [head[k::2].count(0) / max(len(head[k::2]), 1) for k in (0, 1)]
+    if max(zeros) > 0.4 and min(zeros) < 0.1:  # UTF-16 without a mark: every other byte of plain letters is 0
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    if head.count(0) > 1:
+        raise RequestError(f"{path} has zero bytes, which no text has; expected names of columns in line 1")
+    return _UTF_8
+
+
+def _first_bytes(path: Path) -> bytes:
+    with opened(path) as file:
+        return bytes(file.read(_HEAD))
+
+
+def _dialect(path: Path, encoding: str, *, no_header: bool) -> _Dialect:
+    """The separator that cuts line 1 into the most fields, and the names in it.
+
+    ``|`` separates only if nothing else does, and in ``.txt`` spaces after that.
+    """
+    name = path.name.lower()
+    separators = ["\t"] if ".tsv" in name else [",", ";", "\t"]
+    first = {s: _fields(path, encoding, s) for s in separators}
+    for rest in ["|"] * (".tsv" not in name) + [_SPACES] * (".txt" in name):
+        if max(map(len, first.values())) == 1:
+            first |= {rest: _fields(path, encoding, rest)}
+    separator = max(first, key=lambda s: len(first[s]))
+    if len(first[separator]) == 1:
+        known = "a tab" if separators == ["\t"] else "',' (or ';', '|' or a tab)"
+        raise RequestError(f"{path} has a single column; fields are separated by {known} and named in line 1")
+    return _Dialect(separator, encoding, column_names(path, first[separator], no_header=no_header))
+
+
+def _fields(path: Path, encoding: str, separator: str) -> list[str]:
+    """Fields of the first line that is not blank."""
+    with io.TextIOWrapper(opened(path), encoding, errors="replace", newline="") as lines:
+        if separator == _SPACES:
+            return next((line.split() for line in lines if line.strip()), [])
+        try:
+            for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
+                if any(field.strip() for field in row):
+                    return row
+        except csv.Error:  # a long line without this separator is one long field
+            return [""]
+    raise RequestError(f"{path} is empty")
+
+
+# -------------------------------------------------------------------- formats that know their columns
+
+#: Key of a parquet file's notes under which a table in memory lists its columns of a categorical type.
+CATEGORICAL = b"categorical"
+#: In an Excel sheet, a cell that is so many rows or columns from the rest was not meant.
+_FAR = 1000
+_ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNORECASE)
+
+
+def read_parquet(path: Path, content: bytes | None = None) -> DataFrame:
+    """``content``: of a table in memory; by default that of the file."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path if content is None else io.BytesIO(content)) as file:
+        size = path.stat().st_size if content is None else len(content)
+        refuse_bomb(path, size, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        table = file.read()
+    notes = table.schema.metadata or {}
+    frame: DataFrame = table.replace_schema_metadata(None).to_pandas()
+    each_once(path, list(frame.columns))
+    for name in [name for name in _categorical(notes) if name in frame]:
+        frame[name] = frame[name].astype("category")
+    kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
+    return _frame(path, {name: _stacked(frame[name]) for name in kept})
+
+
+def _categorical(notes: dict[bytes, bytes]) -> list[str]:
+    """Columns that were of a categorical type, of which parquet keeps only texts as such."""
+    try:
+        of_pandas = json.loads(notes.get(b"pandas", b"{}")).get("columns", [])
+        ours = json.loads(notes.get(CATEGORICAL, b"[]"))
+        return [*map(str, ours), *(str(one["name"]) for one in of_pandas if one.get("pandas_type") == "categorical")]
+    except (ValueError, AttributeError, TypeError):  # damaged notes do not matter
+        return []
+
+
+def _stacked(values: Series[Any]) -> Any:
+    """(n, d) if every entry is a list of d numbers."""
+    if not is_nested(values) or not all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values):
+        return values
+    return np.stack(list(values)) if len({v.shape for v in values}) == 1 and values[0].ndim == 1 else values
+
+
+def read_npz(path: Path) -> DataFrame:
+    with zipfile.ZipFile(path) as parts, np.load(path, allow_pickle=False) as stored:
+        refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
+        arrays = {name: stored[name] for name in stored.files}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUMm":
+            kind = str(array.dtype) if isinstance(array, np.ndarray) else "no array"
+            raise RequestError(f"{path}: '{name}' is {kind}; expected arrays of numbers, truth values or texts")
+        if array.ndim not in (1, 2):
+            raise RequestError(f"{path}: array '{name}' has shape {array.shape}; expected (n,) or (n, d)")
+        arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if len({len(array) for array in arrays.values()}) > 1:
+        listed = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
+        raise RequestError(f"{path}: arrays differ in length ({listed}); expected one entry per row each")
+    if not arrays:
+        raise RequestError(f"{path} holds no array")
+    return _frame(path, arrays)
+
+
+def _frame(path: Path, arrays: dict[str, Any]) -> DataFrame:
+    """One column per 1-D array, d columns per (n, d) array."""
+    import pandas as pd
+
+    columns: list[tuple[str, Any]] = []
+    for name, array in arrays.items():
+        of_matrix = [(f"{name}_{k}", array[:, k]) for k in range(array.shape[1])] if array.ndim == 2 else []
+        columns += of_matrix or [(name, array)]
+    each_once(path, [name for name, _ in columns])
+    return pd.DataFrame(dict(columns))
+
+
+def read_json_lines(path: Path) -> DataFrame:
+    """An object per line; texts stay texts."""
+    import pandas as pd
+
+    frame = pd.read_json(path, lines=True, dtype=False, precise_float=True)
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise ValueError("expected {'name': value, ...} on each line")
+    return frame
+
+
+def read_svmlight(path: Path) -> DataFrame:
+    """Columns ``label`` and ``x_0`` to ``x_d-1``; what a line leaves out is 0."""
+    from sklearn.datasets import load_svmlight_file
+
+    x, labels = load_svmlight_file(str(path), dtype=np.float64)
+    refuse_bomb(path, path.stat().st_size, 8 * x.shape[0] * x.shape[1])
+    whole = labels.astype(np.int64)
+    return _frame(path, {"label": whole if (whole == labels).all() else labels, "x": x.toarray()})
+
+
+def read_arff(path: Path) -> DataFrame:
+    """Attributes of named values become a categorical type."""
+    import pandas as pd
+
+    kinds: dict[str, str] = {}
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if found := _ATTRIBUTE.match(line.strip()):
+                kinds[found[1].strip("'\"")] = found[2].strip()
+            elif line.strip().lower() == "@data":
+                break
+        options: dict[str, Any] = {"header": None, "names": list(kinds), "index_col": False, "quotechar": "'"}
+        options |= {"escapechar": "\\", "comment": "%", "skipinitialspace": True, "na_values": ["?"]}
+        frame: DataFrame = pd.read_csv(lines, **options)
+    if frame.iloc[:1, 0].astype(str).str.startswith("{").any():
+        raise RequestError(f"{path} is sparse ARFF, which is not read; save it as csv or svmlight")
+    return frame.astype({name: "category" for name, kind in kinds.items() if kind.startswith("{")})
+
+
+def read_excel(path: Path, texts: Collection[str], say: Say, *, no_header: bool = False) -> DataFrame:
+    """The first sheet; names are in its first row. Rows without any value are left out."""
+    import pandas as pd
+
+    if find_spec("openpyxl") is None:
+        raise RequestError(
+            f"{path}: Excel files are read by openpyxl, which is not installed "
+            "(pip install 'pubench-datasets-tables[excel]'); or save the table as CSV"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
+        rows = _rows_of_sheet(path, say)
+    if not rows:
+        raise RequestError(f"{path} is empty")
+    width = max(map(len, rows))
+    rows = [row + [None] * (width - len(row)) for row in rows]
+    names = column_names(path, rows[0], no_header=no_header)
+    cells = rows if no_header else rows[1:]
+    frame = pd.DataFrame({name: pd.Series([row[k] for row in cells]) for k, name in enumerate(names)})
+    as_texts = {name: frame[name].map(str, na_action="ignore") for name in names if name in texts}
+    frame = frame.assign(**as_texts)
+    read_numbers(path, frame, texts, commas=True)
+    return frame
+
+
+def _rows_of_sheet(path: Path, say: Say) -> list[list[Any]]:
+    """Cells of the rows that have a value, of texts without the spaces around them; a blank text is a gap."""
+    import openpyxl  # type: ignore[import-untyped]
+    from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]
+    from pandas._libs.parsers import STR_NA_VALUES
+
+    content = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        refuse_bomb(path, len(content), sum(part.file_size for part in parts.infolist()))
+        formulas = any(b"<f" in parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/"))
+    books = [
+        openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=values, keep_links=False)
+        for values in ([True, False] if formulas else [True])
+    ]
+    sheets = [book.worksheets[0] for book in books]
+    for sheet in sheets:
+        sheet.reset_dimensions()  # what a file says of its size may be wrong
+    absent = {*NO_VALUE, *STR_NA_VALUES}
+    rows: list[list[Any]] = []
+    empty, unknown, last = 0, [], 0
+    lines = zip(*(sheet.iter_rows(values_only=True) for sheet in sheets), strict=False)
+    for number, (given, *formula) in enumerate(lines, 1):
+        pairs = zip(given, formula[0], strict=False) if formula else ()
+        unknown += [number for value, cell in pairs if value is None and cell is not None]
+        row = [cell.strip() if isinstance(cell, str) else cell for cell in given]
+        row = [None if isinstance(cell, str) and cell in absent else cell for cell in row]
+        while row and row[-1] is None:
+            row.pop()
+        if not row:
+            continue
+        if rows and (number - last > _FAR or len(row) - len(rows[0]) > _FAR):
+            raise RequestError(
+                f"{path}: cell {get_column_letter(len(row))}{number} ({shortened(str(row[-1]))}) is far from the table "
+                f"of {counted(len(rows[0]), 'column')} and {counted(len(rows), 'row')}; delete it"
+            )
+        empty, last = empty + number - last - 1, number
+        rows.append(row)
+    if len(books[0].sheetnames) > 1:
+        say(f"{path.name}: the first of {len(books[0].sheetnames)} sheets is read, '{sheets[0].title}'")
+    if empty:
+        say(f"{path.name}: {empty} rows without any value are left out, and rows counted without them")
+    if unknown:
+        say(
+            f"{path.name}: {counted(len(unknown), 'formula')} without a stored value, the first in row {unknown[0]}, "
+            "count as empty; open the file in Excel and save it"
+        )
+    return rows
+
+
+#: End of a name -> what reads such a file, and what it should be.
+_FORMATS: dict[str, tuple[Any, str]] = {
+    ".parquet": (read_parquet, "a parquet file"),
+    ".npz": (read_npz, "an npz file of plain arrays"),
+    ".jsonl": (read_json_lines, "json lines (an object per line)"),
+    ".ndjson": (read_json_lines, "json lines (an object per line)"),
+    ".svmlight": (read_svmlight, "svmlight (lines such as 1 0:0.5 3:2)"),
+    ".libsvm": (read_svmlight, "svmlight (lines such as 1 0:0.5 3:2)"),
+    ".arff": (read_arff, "ARFF"),
+}

@@ -18,9 +18,9 @@ from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
-from .formats import CATEGORICAL
+from .files import CATEGORICAL
 from .held import HeldTable, held, held_rows
-from .positives import is_list
+from .labels import is_list
 from .pu_table import PUTable
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class TableFields(TypedDict, total=False):
     no_header: bool
 
 
-#: Names of the columns that labels and truth get where they are given as arrays.
-_LABEL, _TRUTH = "labeled", "truth"
+#: Arguments that say what a column is, and the names of columns that arrays become.
+_NAMES = {"label_col": "labeled", "truth_col": "truth", "groups": "groups", "weights": "weights"}
 #: So many labeled rows and so many others must agree before a sparse column counts as a copy of the labels.
 _NO_CHANCE = 5
 
@@ -98,55 +98,49 @@ def data(
     twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
     """
     with in_words():
+        if not isinstance(x, (str, Path)) and (positives is not None or unlabeled is not None):
+            x, labeled = _joined(x, labeled, positives, unlabeled)
+            scheme, positives, unlabeled = scheme or "two-sample", None, None
+        roles = {"label_col": labeled, "truth_col": truth, "groups": groups, "weights": weights}
+        roles = {role: given for role, given in roles.items() if given is not None}
         own: dict[str, Any] = {}
         tables: list[HeldTable] = []
         index: str | None = None
-        other = positives if positives is not None else unlabeled
-        if other is not None and not isinstance(x, (str, Path)):
-            x, labeled = _joined(x, other, labeled, positive=positives is not None)
-            scheme, positives, unlabeled = scheme or "two-sample", None, None
-        roles = (
-            ("label_col", labeled, _LABEL),
-            ("truth_col", truth, _TRUTH),
-            ("groups", groups, "groups"),
-            ("weights", weights, "weights"),
-        )
         if isinstance(x, (str, Path)):
-            own["path"] = _file(x)
-            own |= {
-                role: _file(given)
-                for role, given in (("positives", positives), ("unlabeled", unlabeled))
-                if given is not None
-            }
-            if no_header:
-                own["no_header"] = True
-            if other is not None:
-                as_rows = unlabeled is not None or not is_list(Path(positives))
-                scheme = scheme or ("two-sample" if as_rows else "one-sample")
-            own |= {role: _name(given, what) for role, given, what in roles if given is not None}
+            files = {"path": x, "positives": positives, "unlabeled": unlabeled}
+            own |= {role: _file(given) for role, given in files.items() if given is not None}
+            own |= {"no_header": True} if no_header else {}
+            if "positives" in own or "unlabeled" in own:
+                scheme = scheme or (
+                    "one-sample" if positives is not None and is_list(own["positives"]) else "two-sample"
+                )
+            for role, given in roles.items():
+                if not isinstance(given, str):
+                    kind = type(given).__name__
+                    raise RequestError(
+                        f"{_NAMES[role]} must be the name of a column if the table is a file, got {kind}"
+                    )
+                own[role] = given
         else:
             frame, index = _with_index(frame_of(x, "x"))
-            for role, given, what in roles:
-                if given is not None:
-                    refuse_other_rows(x, given, ("x", what))
-                    frame, own[role] = _with_column(frame, given, what)
+            for role, given in roles.items():
+                refuse_other_rows(x, given, ("x", _NAMES[role]))
+                frame, own[role] = _with_column(frame, given, _NAMES[role])
             tables.append(hold(frame, name))
             own["path"] = tables[0].path
-        if test is not None:
-            if isinstance(test, (str, Path)):
-                own["test"] = _file(test)
-            else:
-                if "truth_col" not in own:
-                    own["truth_col"] = _TRUTH
-                tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
-                own["test"] = tables[-1].path
+        if isinstance(test, (str, Path)):
+            own["test"] = _file(test)
+        elif test is not None:
+            own.setdefault("truth_col", "truth")
+            tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
+            own["test"] = tables[-1].path
         lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
         for role, words in {**lists, "codes": categorical, "missing_values": missing}.items():
-            if isinstance(words, (str, int, float)) or words:
-                own[role] = [str(words)] if isinstance(words, (str, int, float)) else [str(word) for word in words]
+            some = [words] if isinstance(words, (str, int, float)) else words
+            own |= {role: list(map(str, some))} if len(some) else {}
         if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
             own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
-        if "label_col" not in own and other is None:
+        if not own.keys() & {"label_col", "positives", "unlabeled"}:
             columns = ", ".join(table_reader(registry()).frame(Path(own["path"])).columns[:12])
             raise RequestError(
                 f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
@@ -181,7 +175,7 @@ def sparse_data(
         if len(codes) != len(x):
             raise RequestError(f"groups: expected {len(x)} values, one per row, got {len(codes)}", field="groups")
     held = held_rows(name, LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
-    return PUTable({"path": held.path, "label_col": _LABEL}, scheme, (held,))
+    return PUTable({"path": held.path, "label_col": _NAMES["label_col"]}, scheme, (held,))
 
 
 def hold(frame: DataFrame, name: str) -> HeldTable:
@@ -208,17 +202,17 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
     return held(name, stream.getvalue())
 
 
-def _joined(x: Any, other: Any, labeled: Any, *, positive: bool) -> tuple[DataFrame, npt.NDArray[np.bool_]]:
+def _joined(x: Any, labeled: Any, positives: Any, unlabeled: Any) -> tuple[DataFrame, npt.NDArray[np.bool_]]:
     """Unlabeled rows and after them the labeled ones, and which are labeled."""
     import pandas as pd
 
     if labeled is not None:
         raise RequestError("labeled must be left out if positives or unlabeled say who is labeled")
-    rows = [frame_of(x, "x"), frame_of(other, "positives" if positive else "unlabeled")]
-    rows = rows if positive else rows[::-1]
-    if set(rows[0]) != set(rows[1]):
-        apart = ", ".join(sorted(map(str, set(rows[0]) ^ set(rows[1]))))
-        raise RequestError(f"positives and unlabeled rows must have the same columns; only one has {apart}")
+    others, labels = (x, positives) if positives is not None else (unlabeled, x)
+    rows = frame_of(others, "unlabeled rows"), frame_of(labels, "positives")
+    if apart := set(rows[0]) ^ set(rows[1]):
+        only = ", ".join(sorted(map(str, apart)))
+        raise RequestError(f"positives and unlabeled rows must have the same columns; only one has {only}")
     return pd.concat(rows, ignore_index=True), np.arange(len(rows[0]) + len(rows[1])) >= len(rows[0])
 
 
@@ -230,12 +224,6 @@ def _file(given: str | Path) -> Path:
     return path
 
 
-def _name(given: Any, what: str) -> str:
-    if not isinstance(given, str):
-        raise RequestError(f"{what} must be the name of a column if the table is a file, got {type(given).__name__}")
-    return given
-
-
 def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
     """An index that has a name and differs in every row as a column that names the rows, and its name."""
     index = frame.index
@@ -244,14 +232,13 @@ def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
     return frame.reset_index(), str(index.name)
 
 
-def _with_column(frame: DataFrame, given: Any, what: str) -> tuple[DataFrame, str]:
+def _with_column(frame: DataFrame, given: Any, name: str, of: str = "x") -> tuple[DataFrame, str]:
     """The frame with a column that holds ``given``, and its name; or the name of a column that is there."""
     if isinstance(given, str):
         return frame, given
     values = np.asarray(given)
     if values.shape != (len(frame),):
-        raise RequestError(f"{what}: expected {len(frame)} values, one per row of x; given shape {values.shape}")
-    name = what
+        raise RequestError(f"{name}: expected {len(frame)} values, one per row of {of}; given shape {values.shape}")
     while name in frame.columns:
         name += "_"
     return frame.assign(**{name: values}), name
@@ -264,10 +251,7 @@ def _test_frame(test: Any, truth: str) -> DataFrame:
         raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} values")
     refuse_other_rows(*test, ("x_test", "truth_test"))
     frame = frame_of(test[0], "test")
-    values = np.asarray(test[1])
-    if values.shape != (len(frame),):
-        raise RequestError(f"test: expected {len(frame)} true labels, one per row; given shape {values.shape}")
-    return frame.assign(**{truth: values})
+    return _with_column(frame.drop(columns=truth, errors="ignore"), test[1], truth, of="test")[0]
 
 
 def frame_of(x: Any, what: str) -> DataFrame:

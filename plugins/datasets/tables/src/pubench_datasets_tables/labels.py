@@ -1,23 +1,28 @@
-"""Columns that say who is labeled, who is known to be negative, and what is true."""
+"""Who is labeled, who is known to be negative, and what is true: columns, and files of positives."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.specs import UserTableSpec
 
-from .cells import is_nested
-from .names import rejoined
+from .cells import NUMBER, Say, is_blank, is_nested, listed, rejoined
+from .encoding import LEAST_DISTINCT
+from .files import DELIMITED, read_table
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
+#: The column that says which rows are of a file of positives.
+LABELED = "(labeled)"
 BoolArray = npt.NDArray[np.bool_]
 #: Texts that hardly mean positive: one of them alone next to blank cells needs a word of the user.
 _DOUBTFUL = frozenset(
@@ -77,38 +82,30 @@ def labels_of(
     values = frame[column]
     if values.dtype.name == "category":
         values = values.astype(object).infer_objects()
-    where = f"{file}: column '{column}' ({role.field})"
+    blank, where = is_blank(values), f"{file}: column '{column}' ({role.field})"
+    wrong = ""
     if is_nested(values):
-        raise RequestError(f"{where} holds lists; expected one value per row", field=role.field, value=column)
-    blank = is_blank(values)
-    if blank.any() and role is not LABEL:
-        raise RequestError(
-            f"{where} is empty in row {int(np.flatnonzero(blank)[0])}; true labels must be complete, or leave the "
-            "column out (data.own.drop)",
-            field=role.field,
-            value=column,
-        )
+        wrong = " holds lists; expected one value per row"
+    elif blank.all():
+        wrong = " is empty in every row; PU data need labeled positives"
+    elif blank.any() and role is not LABEL:
+        row = int(np.flatnonzero(blank)[0])
+        wrong = f" is empty in row {row}; true labels must be complete, or leave the column out (data.own.drop)"
+    if wrong:
+        raise RequestError(where + wrong, field=role.field, value=column)
     found = list(values[~blank].unique())
-    if not found:
-        raise RequestError(
-            f"{where} is empty in every row; PU data need labeled positives", field=role.field, value=column
-        )
     words, negative = rejoined(words, map(str, found)), rejoined(negative, map(str, found))
     is_number = values.dtype.kind in "biuf" or values.dtype.name in ("boolean", "Int64", "Float64")
     positives = [value for value in found if any(_means(word, value) for word in words)]
     negatives = [value for value in found if any(_means(word, value) for word in negative)] if role is LABEL else []
     if not positives or (len(positives) == len(found) and role is TRUTH):
-        try:
-            positives = [_positive_of(found, where, words, is_number=is_number, blank=bool(blank.any()))]
-        except RequestError as error:
-            error.field = error.field or role.field
-            raise
+        positives = [_positive_of(found, where, words, is_number=is_number, blank=bool(blank.any()))]
     if role is LABEL and not negative and is_number and set(map(float, found)) == {-1.0, 0.0, 1.0}:
         negatives = [value for value in found if value == -1 and value not in positives]
-    said = _plainly if blank.any() and is_number else str  # a gap made floats of whole numbers
+    said = "{:g}".format if blank.any() and values.dtype.kind == "f" else str  # a gap made floats of whole numbers
     rest = [value for value in found if value not in positives and value not in negatives]
     kinds = ((positives, role.positive), (negatives, "known negative"), (rest, role.other))
-    read = [f"{some_of(list(map(said, some)))} = {meaning}" for some, meaning in kinds if some]
+    read = [f"{listed(list(map(said, some)), 5)} = {meaning}" for some, meaning in kinds if some]
     return Labels(
         values.isin(positives).to_numpy(dtype=bool),
         values.isin(negatives).to_numpy(dtype=bool),
@@ -117,19 +114,6 @@ def labels_of(
         int(blank.sum()),
         tuple(map(said, rest)),
     )
-
-
-def is_blank(values: Series[Any]) -> BoolArray:
-    """(n,) True where a cell holds nothing: a missing value, or a text without a character that can be seen."""
-    blank: BoolArray = values.isna().to_numpy(dtype=bool)
-    if values.dtype.kind in "biufmM" or values.dtype.name == "boolean":
-        return blank
-    texts = [isinstance(value, str) and not value.strip() for value in values.astype(object)]
-    return np.asarray(blank | np.array(texts, dtype=bool))
-
-
-def _plainly(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _positive_of(found: Sequence[Any], where: str, words: Sequence[str], *, is_number: bool, blank: bool) -> Any:
@@ -141,7 +125,7 @@ def _positive_of(found: Sequence[Any], where: str, words: Sequence[str], *, is_n
         return next((value for value in found if value == 1), 1)
     if blank and len(found) == 1 and str(found[0]).strip().lower() not in _DOUBTFUL:
         return found[0]
-    has = f"{where} has the value{'s' if len(found) > 1 else ''} {some_of(found)}{' and blank cells' if blank else ''}"
+    values = f"value{'s' if len(found) > 1 else ''} {listed(found, 5)}{' and blank cells' if blank else ''}"
     if words and not is_number:
         remedy = f"data.own.positive_value={words[0]} must name some of them and not all"
     elif len(found) == 1:
@@ -151,7 +135,7 @@ def _positive_of(found: Sequence[Any], where: str, words: Sequence[str], *, is_n
             "expected 1 and 0, 1 and -1, or true and false; say which mean positive with data.own.positive_value, and "
             "which mean a known negative, if any, with data.own.known_negative"
         )
-    raise RequestError(f"{has}; {remedy}", field="data.own.positive_value", value=tuple(words))
+    raise RequestError(f"{where} has the {values}; {remedy}", field="data.own.positive_value", value=tuple(words))
 
 
 def _means(word: str, value: Any) -> bool:
@@ -161,14 +145,74 @@ def _means(word: str, value: Any) -> bool:
     if isinstance(value, (int, np.integer)) and re.fullmatch(r"\s*[+-]?\d+\s*", word):
         return int(word) == int(value)  # a float does not tell whole numbers beyond 2^53 apart
     if isinstance(value, (bool, np.bool_, int, float, np.number)):
-        try:
-            return float(word) == float(value)
-        except ValueError:
-            return False
+        return NUMBER.fullmatch(word) is not None and float(word) == float(value)
     return word == str(value)
 
 
-def some_of(values: Sequence[Any]) -> str:
-    """The first five, and how many more there are."""
-    texts = [str(v) for v in values[:5]]
-    return ", ".join(texts) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+# -------------------------------------------------------------------- positives in a file of their own
+
+
+def rows_of(spec: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+    """The rows of a table; after them those of its file of positives, if that has rows. Arguments as for reading."""
+    frame = read_table(spec.path, texts, say, no_header=spec.no_header)
+    if spec.positives is None:
+        return frame
+    if (ids := _listed(spec.positives)) is not None:
+        return frame.assign(**{LABELED: _found(spec, frame, ids, say)})
+    import pandas as pd
+
+    more = read_table(spec.positives, texts, say, no_header=spec.no_header)
+    both = [name for name in frame if name in more]
+    if spec.truth_col in frame and spec.truth_col not in both:
+        more[spec.truth_col] = next(iter(spec.positive_value), 1)
+        both.append(str(spec.truth_col))
+    if not both:
+        raise RequestError(
+            f"{spec.positives.name} and {spec.path.name} have no column in common; expected the same columns, or ids",
+            field="data.own.positives",
+        )
+    if apart := [str(name) for name in (*frame, *more) if name not in both]:
+        say(f"{spec.positives.name} and {spec.path.name} do not both have {shortened(', '.join(apart))}; left out")
+    say(f"{spec.positives.name}: {counted(len(more), 'row')}, all labeled; those of {spec.path.name} are unlabeled")
+    joined = pd.concat([frame[both], more[both]], ignore_index=True)
+    return joined.assign(**{LABELED: np.arange(len(joined)) >= len(frame)})
+
+
+def is_list(path: Path) -> bool:
+    """Whether a file of positives has ids and no rows."""
+    return _listed(path) is not None
+
+
+def _listed(path: Path) -> list[str] | None:
+    """Ids, one a line; None if the file is a table."""
+    if not path.name.lower().endswith(DELIMITED):
+        return None
+    try:
+        lines = [line.strip().strip('"') for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError):  # read_table says what is wrong
+        return None
+    given = [line for line in lines if line]
+    return None if not given or any(sign in given[0] for sign in ",;\t|") else given
+
+
+def _found(spec: UserTableSpec, frame: DataFrame, ids: list[str], say: Say) -> npt.NDArray[np.bool_]:
+    """(n,) rows that the list names, by the column that has most of its ids. Raises RequestError if none has."""
+    assert spec.positives is not None
+    best, hits, rows = "", 0, np.zeros(len(frame), dtype=bool)
+    for name in frame.columns:
+        values = frame[name]
+        if values.dtype.kind in "fbmM" or is_nested(values) or values.nunique() < LEAST_DISTINCT * len(values):
+            continue
+        words = values.where(~is_blank(values), "").map(str).str.strip()
+        listed = words.isin(ids) & (words != "")
+        if (count := int(words[listed].nunique())) > hits:
+            best, hits, rows = str(name), count, listed.to_numpy(dtype=bool)
+    wanted = set(ids) - {best}
+    if 2 * hits < len(wanted):
+        raise RequestError(
+            f"{spec.positives.name}: {hits} of its {len(wanted)} ids are in a column of {spec.path.name}, not all",
+            field="data.own.positives",
+        )
+    lost = f"; {len(wanted) - hits} ids are in no row" if len(wanted) > hits else ""
+    say(f"{spec.positives.name}: {counted(hits, 'id')} of '{best}', {counted(int(rows.sum()), 'row')} labeled{lost}")
+    return rows

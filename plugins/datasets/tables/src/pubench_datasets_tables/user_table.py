@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ValidationError
 
 from pubench_core.data.labeled import Column, LabeledData, texts_of
+from pubench_core.data.table_reader import ColumnUse, Say, TableReader
+from pubench_core.engine.explain import explain
 from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import UserTableSpec
 
-from .cells import is_nested
-from .encoding import encode, encoding_of, gaps_in, number_blocks, without
+from .cells import is_blank, is_nested, listed, missing_by_column, named_columns
+from .encoding import column_uses, encode, encoding_of, gaps_in, label_candidates, notices, without
 from .files import as_texts, as_written, read_table
-from .held import held_at
-from .labels import LABEL, TRUTH, BoolArray, Labels, Role, is_blank, labels_of, some_of
-from .names import missing_by_column, named_columns
-from .notices import notices
-from .positives import is_list, rows_of
+from .held import held_at, sha256_of
+from .labels import LABEL, LABELED, TRUTH, BoolArray, Labels, Role, is_list, labels_of, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: So many labeled rows and so many others must agree before one value among many counts as a copy of the labels.
 _NO_CHANCE = 5
-#: Features that are looked at in one step.
-_AT_ONCE = 256
+#: Features that are looked at in one step; of rows that may repeat, so many columns first.
+_AT_ONCE, _FIRST = 256, 8
 #: With fewer labeled rows, a validation part of the usual size, a fifth, has one of them or none.
 _FEW = 8
 #: What is asked about a column that may have its two values the wrong way round.
 _ROUND = "read the right way round? (data.own.positive_value)"
-
-
-@dataclass(frozen=True)
-class _TestRows:
-    """``x``: (n, d), encoded as the training file is."""
-
-    x: npt.NDArray[Any]
-    truth: Labels
-    notes: tuple[str, ...]
 
 
 @lru_cache(maxsize=2)
@@ -54,58 +46,54 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     """
     if (held := held_at(spec.path)) is not None and held.rows is not None:
         return held.rows
-    guessed: list[str] = []
-    frame, file = rows_of(spec, say=guessed.append), spec.path.name
+    notes: list[str] = []
+    frame, file = rows_of(spec, say=notes.append), spec.path.name
     _check_names(spec, frame)
-    labels = _labels(spec, frame)
+    labels = labels_of(frame, spec.label_col, LABEL, spec.positive_value, file, spec.known_negative)
+    if not labels.n_positive or not labels.n_other:
+        wrong, need = ("every row", "unlabeled rows") if labels.n_positive else ("no row", "labeled positives")
+        raise RequestError(
+            f"{file}: column '{spec.label_col}' labels {wrong} ({labels.reading}); PU data need {need}",
+            field=LABEL.field,
+            value=spec.label_col,
+        )
     truth = None
     if spec.truth_col is not None and spec.truth_col in frame:
         truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
-    apart = {spec.label_col, spec.truth_col, spec.groups, spec.weights}
-    names = [str(name) for name in frame.columns if name not in apart]
+    notes += (*_notes_on_labels(spec, labels, truth), *_notes_on_groups(spec, frame, labels))
+    names = [str(n) for n in frame if n not in {spec.label_col, spec.truth_col, spec.groups, spec.weights}]
     missing = missing_by_column(spec.missing_values, names, file)
+    features = _with_gaps(spec, frame, missing, notes)
     codes = named_columns(spec.codes, names, "data.own.codes", file)
-    features, gaps = _as_said(spec, frame, missing, codes)
+    texts = {
+        name: features[name].astype(object).where(features[name].isna(), text)
+        for name, text in written(spec, frame, codes).items()
+    }
+    features = features.assign(**texts)
     encoding = encoding_of(spec, features, missing)
     x = encode(features, encoding.columns, file)
     _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, file)
     if truth is not None:
         _refuse_copies(x, encoding.columns, truth, TRUTH, str(spec.truth_col), file)
-    test = _test_rows(spec, encoding.columns) if spec.test is not None else None
-    truth_test = test.truth if test is not None else None
-    words = {word for part in (labels, truth, truth_test) if part is not None for word in part.words}
-    for field in ("positive_value", "known_negative"):
-        for word in getattr(spec, field):
-            if word not in words and not any(word in map(str.strip, one.split(",")) for one in words):
-                raise RequestError(
-                    f"{file}: data.own.{field}={word} is not a value of '{spec.label_col}' or of the true labels",
-                    field=f"data.own.{field}",
-                    value=word,
-                )
+    notes += (*encoding.notes, *notices(spec, features, encoding.columns))
+    notes += _notes_on_rows(spec, features, encoding.columns, labels.positive)
+    x_test, truth_test = _test_rows(spec, encoding.columns, notes)
+    _refuse_words_of_no_column(spec, [part for part in (labels, truth, truth_test) if part is not None])
     return LabeledData(
         x=x,
         labeled=labels.positive,
         truth=_as_integers(truth),
-        x_test=test.x if test is not None else None,
+        x_test=x_test,
         truth_test=_as_integers(truth_test),
         columns=encoding.columns,
         left_out=encoding.left_out,
-        # where some are known to be negative, a list of unlabeled rows says which
+        # if some are known to be negative, a list of unlabeled rows says which
         ids=written(spec, frame, (*encoding.ids, *([spec.label_col] if labels.known_negative.any() else []))),
         groups=_groups(spec, frame),
         weights=_weights(spec, frame),
         known_negative=labels.known_negative if labels.known_negative.any() else None,
         scheme="two-sample" if spec.positives is not None and not is_list(spec.positives) else "one-sample",
-        notes=(
-            *guessed,
-            *_notes_on_labels(spec, labels, truth),
-            *_notes_on_groups(spec, frame, labels),
-            *gaps,
-            *encoding.notes,
-            *notices(spec, features, encoding.columns),
-            *_notes_on_rows(spec, features, encoding.columns, labels.positive),
-            *(test.notes if test is not None else ()),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -138,47 +126,38 @@ def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
             )
 
 
-def _labels(spec: UserTableSpec, frame: DataFrame) -> Labels:
-    """Who is labeled. Raises RequestError if all rows are, or none is."""
-    found = labels_of(frame, spec.label_col, LABEL, spec.positive_value, spec.path.name, spec.known_negative)
-    wrong = ""
-    if not found.n_positive:
-        wrong = f"labels no row ({found.reading}); PU data need labeled positives"
-    elif not found.n_other:
-        wrong = f"labels every row ({found.reading}); PU data need unlabeled rows"
-    if wrong:
-        raise RequestError(
-            f"{spec.path.name}: column '{spec.label_col}' {wrong}", field=LABEL.field, value=spec.label_col
-        )
-    return found
+def _refuse_words_of_no_column(spec: UserTableSpec, parts: Sequence[Labels]) -> None:
+    """RequestError for a positive value or known negative that neither labels nor truth hold."""
+    words = {word for part in parts for word in part.words}
+    for field in ("positive_value", "known_negative"):
+        for word in getattr(spec, field):
+            if word not in words and not any(word in map(str.strip, one.split(",")) for one in words):
+                raise RequestError(
+                    f"{spec.path.name}: data.own.{field}={word} is not a value of '{spec.label_col}' or of the true "
+                    "labels",
+                    field=f"data.own.{field}",
+                    value=word,
+                )
 
 
-def _as_said(
-    spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]], codes: Sequence[str]
-) -> tuple[DataFrame, list[str]]:
-    """The rows with gaps for values that mean missing and with codes as texts, and a note on the gaps.
-
-    Raises RequestError for a value that no column has.
-    """
+def _with_gaps(
+    spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]], notes: list[str]
+) -> DataFrame:
+    """The rows with gaps for values that mean missing, which is noted. RequestError for a value that no column has."""
     changed = {name: without(frame[name], words) for name, words in missing.items()}
-    changed = {name: values for name, values in changed.items() if values is not frame[name]}
     counts = {name: int(values.isna().sum() - frame[name].isna().sum()) for name, values in changed.items()}
     for word in spec.missing_values:
         name, sign, value = word.rpartition("=")
-        if not any(
-            without(frame[one], [value]).isna().sum() > frame[one].isna().sum() for one in ([name] if sign else counts)
-        ):
+        some = [name] if sign else [name for name, count in counts.items() if count]
+        if not any(without(frame[one], [value]).isna().sum() > frame[one].isna().sum() for one in some):
             raise RequestError(
                 f"{spec.path.name}: data.own.missing_values={word} is a value of no feature",
                 field="data.own.missing_values",
                 value=word,
             )
-    for name, texts in written(spec, frame, codes).items():
-        values = changed.get(name, frame[name])
-        changed[name] = values.astype(object).where(values.isna(), texts)
-    listed = ", ".join(f"'{name}' {count}" for name, count in list(counts.items())[:8])
-    note = f"read as missing ({', '.join(spec.missing_values)}): {listed}"
-    return frame.assign(**changed) if changed else frame, [note] if counts else []
+    given = [f"'{name}' {count}" for name, count in counts.items() if count]
+    notes += [f"read as missing ({', '.join(spec.missing_values)}): {listed(given)}"] if given else []
+    return frame.assign(**{name: values for name, values in changed.items() if counts[name]})
 
 
 def _groups(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.int64] | None:
@@ -215,9 +194,15 @@ def _weights(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.float64] |
     return found
 
 
-def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
-    """The rows of the test file. Raises RequestError if it lacks a column, or no column of true labels is named."""
-    assert spec.test is not None
+def _test_rows(
+    spec: UserTableSpec, columns: Sequence[Column], notes: list[str]
+) -> tuple[npt.NDArray[Any] | None, Labels | None]:
+    """Features, encoded as the training file is, and truth of the test file, if there is one.
+
+    Raises RequestError if it lacks a column, or no column of true labels is named.
+    """
+    if spec.test is None:
+        return None, None
     file = spec.test.name
     if spec.truth_col is None:
         raise RequestError(
@@ -225,19 +210,18 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
             "without true labels, save the model and predict)",
             field=TRUTH.field,
         )
-    notes: list[str] = []
     frame = read_table(spec.test, texts_of(columns), notes.append, no_header=spec.no_header)
     if spec.truth_col not in frame:
         raise unknown(f"column of {file} ({TRUTH.field})", spec.truth_col, list(frame.columns), field=TRUTH.field)
     truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
     x = encode(frame, columns, file, notes.append)
     _refuse_copies(x, columns, truth, TRUTH, spec.truth_col, file)
-    if gaps := gaps_in(frame, columns):
-        notes.append(f"{file}: {gaps}")
+    gaps = gaps_in(frame, columns)
+    notes += [f"{file}: {gaps}"] if gaps else []
     notes.append(f"{file}: {len(x)} test rows; {truth.reading}; {truth.n_positive} positive")
     if spec.test_sha256 == spec.sha256:
         notes.append(f"{file} is the file that is trained on; what is measured on it is no test")
-    return _TestRows(x, truth, tuple(notes))
+    return x, truth
 
 
 def _refuse_copies(
@@ -288,7 +272,7 @@ def _notes_on_labels(spec: UserTableSpec, labels: Labels, truth: Labels | None) 
         yield f"only {said}: held-out ones, which choose the epoch, are one or none"
     kinds = [f"{labels.blank} blank cells"] if labels.blank else []
     if labels.others and len(labels.others) + len(kinds) > 1:
-        kinds.append(f"{labels.n_other - labels.blank} of {some_of(labels.others)}")
+        kinds.append(f"{labels.n_other - labels.blank} of {listed(labels.others, 5)}")
         yield (
             f"'{spec.label_col}': {' and '.join(kinds)} count as unlabeled alike; if some are known to be negative, "
             f"say so: data.own.known_negative={labels.others[-1]}"
@@ -308,10 +292,8 @@ def _notes_on_groups(spec: UserTableSpec, frame: DataFrame, labels: Labels) -> I
             f"'{spec.groups}': {counted(named.nunique(), 'group')}, never parted; {both} of them have labeled and "
             "unlabeled rows"
         )
-    if spec.weights is not None:
-        weights = frame[spec.weights]
-        absent = int((weights == 0).sum())
-        yield f"'{spec.weights}': weights from {weights.min():g} to {weights.max():g}, {absent} of them 0"
+    if (weights := _weights(spec, frame)) is not None:
+        yield f"'{spec.weights}': weights from {weights.min():g} to {weights.max():g}, {(weights == 0).sum()} of them 0"
 
 
 def _notes_on_rows(
@@ -321,7 +303,8 @@ def _notes_on_rows(
     if gaps := gaps_in(frame, columns):
         yield gaps
     features = frame[[column.name for column in columns]]
-    repeated = _repeated(features)
+    repeated = features.iloc[:, :_FIRST].duplicated(keep=False).to_numpy(copy=True)
+    repeated[repeated] = features[repeated].duplicated(keep=False)
     if repeated.any():
         both = (repeated & labeled).any() and (repeated & ~labeled).any()
         among = ", labeled rows among them" if both else ""
@@ -330,17 +313,110 @@ def _notes_on_rows(
         yield f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{spec.label_col}' {_ROUND}"
 
 
-def _repeated(features: DataFrame) -> BoolArray:
-    """(n,) rows that are there more than once; looked for among numbers first, where few rows stay alike for long."""
-    alike = np.arange(len(features))
-    for _, values in number_blocks(features):
-        block = np.ascontiguousarray(values[alike] + 0)  # -0.0 is 0.0
-        whole_rows = block.view(np.dtype((np.void, block.dtype.itemsize * block.shape[1]))).ravel()
-        _, group, sizes = np.unique(whole_rows, return_inverse=True, return_counts=True)
-        alike = alike[sizes[group] > 1]
-        if not len(alike):
-            break
-    found = np.zeros(len(features), dtype=bool)
-    if len(alike):
-        found[alike] = features.iloc[alike].duplicated(keep=False).to_numpy()
-    return found
+# -------------------------------------------------------------------- the reader that core finds
+
+#: Files of a table besides its own.
+_MORE_FILES = ("positives", "test")
+
+
+class Tables(TableReader):
+    def frame(
+        self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None, *, no_header: bool = False
+    ) -> DataFrame:
+        return read_table(path, texts, say, no_header=no_header)
+
+    def rows(self, own: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+        return rows_of(own, texts, say)
+
+    def checksum(self, path: Path) -> str:
+        return sha256_of(path)
+
+    def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
+        checked = {name: value for name, value in own.items() if value is not None}
+        for role in ("path", *_MORE_FILES):
+            if role in checked:
+                checked[role] = Path(str(checked[role]))
+        if unlabeled := checked.pop("unlabeled", None):
+            if "positives" in checked:
+                raise RequestError(
+                    f"{unlabeled.name}: give data.own.unlabeled or data.own.positives, not both",
+                    field="data.own.unlabeled",
+                )
+            checked |= {"path": unlabeled, "positives": checked["path"]}
+        path = checked["path"]
+        if "positives" in checked:
+            if checked.setdefault("label_col", LABELED) != LABELED:
+                raise RequestError(
+                    f"{path.name}: data.own.label_col={checked['label_col']} and data.own.positives="
+                    f"{checked['positives'].name} both say who is labeled; leave one out",
+                    field="data.own.label_col",
+                )
+        elif not checked.get("label_col"):
+            columns = list(read_table(path, no_header=bool(checked.get("no_header"))).columns)
+            listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
+            raise RequestError(
+                f"{path.name}: data.own.label_col=COLUMN must name the column of labels; columns are {listed}",
+                field="data.own.label_col",
+            )
+        for role, name in (("path", "sha256"), *((role, f"{role}_sha256") for role in _MORE_FILES)):
+            if role not in checked:
+                continue
+            found, given = sha256_of(checked[role]), checked.get(name)
+            if given not in (None, found):
+                raise RequestError(
+                    f"{checked[role]} is not the file this spec was written for: sha256 {found[:16]}, "
+                    f"{str(given)[:16]} in the spec; leave {name} out to take the file as it is",
+                    field=f"data.own.{name}",
+                    value=given,
+                )
+            checked[name] = found
+        try:
+            return UserTableSpec.model_validate(checked)
+        except ValidationError as error:
+            raise explain(error, UserTableSpec, ("data", "own"), origins or {}, owner="data.own") from None
+
+    def describe(self, own: UserTableSpec) -> DatasetInfo:
+        return DatasetInfo(
+            key="own",
+            name=own.path.name,
+            summary="a table of the user's own",
+            load=self.info.load,
+            modality="tabular",
+            classes=("negative", "positive"),
+            positive=(1,),
+            negative=(0,),
+            backbone="mlp",
+            preprocess="standardize",
+        )
+
+    def read(self, own: UserTableSpec) -> LabeledData:
+        return read_user_table(own)
+
+    def encode(
+        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say | None = None
+    ) -> npt.NDArray[Any]:
+        return encode(frame, columns, name, say)
+
+    def gaps(self, frame: DataFrame, columns: Sequence[Column]) -> str:
+        return gaps_in(frame, columns)
+
+    def as_written(
+        self, path: Path, frame: DataFrame, names: Sequence[str], *, no_header: bool = False
+    ) -> dict[str, npt.NDArray[np.object_]]:
+        return as_written(path, frame, names, no_header=no_header)
+
+    def written(self, own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+        return written(own, frame, names)
+
+    def positives(
+        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
+    ) -> npt.NDArray[np.bool_]:
+        return labels_of(frame, column, TRUTH if truth else LABEL, words, name).positive
+
+    def uses(
+        self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
+    ) -> list[ColumnUse]:
+        return column_uses(frame, own, table)
+
+    def label_candidates(self, frame: DataFrame) -> list[str]:
+        return label_candidates(frame)
