@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def test_few_labels_no_base_or_a_prior_below_the_labels_are_refused() -> None:
     for config, match in (
         ({}, "6 labeled rows are left to train on, .*; label more rows$"),
         ({"base": "tree"}, "base must be trees, forest"),
-        ({"base_config": {"depth": 3}}, "trees cannot take depth"),
+        ({"base_config": {"depth": 3}}, "trees has no 'depth'; known: n_estimators, max_features"),
         ({"base": "no_such_package:thing"}, "cannot be imported"),
     ):
         with pytest.raises(ValueError, match=match):
@@ -127,6 +128,15 @@ def test_few_labels_no_base_or_a_prior_below_the_labels_are_refused() -> None:
         PUClassifier("pu-bagging", prior=0.05).fit(frame, labeled)
     with pytest.raises(ValueError, match="bootstrap_positives=true"):
         PUClassifier("pu-bagging", prior=0.3, threshold="posterior").fit(frame, labeled)
+
+
+def test_a_hyper_parameter_of_the_base_is_set_by_its_name(pubench: Callable[..., Any]) -> None:
+    request = ("run", "--method", "pu-bagging", "--data", "digits", "--mech", "scar", "--c", "0.1", "--dry-run")
+    done = pubench(*request, "--format", "json", "--set", "base_config.max_features=all")
+    assert json.loads(done.stdout)["method"]["config"]["base_config"]["max_features"] == "all"
+    wrong = pubench(*request, "--set", "base_config.features=all")
+    assert wrong.returncode == 2
+    assert "trees has no 'features'; known: n_estimators, max_features" in wrong.stderr
 
 
 def test_naive_is_the_baseline_and_the_others_are_methods() -> None:

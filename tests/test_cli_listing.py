@@ -111,7 +111,9 @@ finally:
 """
 
 
-@pytest.mark.parametrize("arguments", [("list", "methods"), ("list", "datasets"), ("--help",), ("run", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("list", "methods"), ("list", "datasets"), ("--help",), ("help", "all"), ("run", "--help")]
+)
 def test_listing_and_help_import_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     command = [sys.executable, "-c", WATCHED, *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -78,8 +78,9 @@ class TestACommandOfAPlugin:
         assert "Example: pubench greet nnpu" in done.stdout
 
     def test_a_command_of_a_plugin_is_listed(self, pubench: Run, greeter: Environment) -> None:
-        assert "Greet a method." in pubench("--help", env=greeter).stdout
-        assert "Large rooms." in pubench("--help", env=greeter).stdout
+        listed = pubench("help", "all", env=greeter).stdout
+        assert "Greet a method." in listed
+        assert "Large rooms." in listed
         assert "Greet a study." in pubench("study", "--help", env=greeter).stdout
 
     def test_a_misspelled_command_is_answered_with_the_nearest(self, pubench: Run, greeter: Environment) -> None:
@@ -154,13 +155,27 @@ class TestOurs:
         assert {word: panel for word, panel in words.items() if panel not in PANELS} == {}
         assert set(words.values()) == set(PANELS)
 
+    def test_the_help_fits_one_screen_and_leads_to_everything(self, pubench: Run) -> None:
+        done = pubench("--help", env={"COLUMNS": "80"})
+        lines = done.stdout.splitlines()
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 80
+        assert "pubench help all" in done.stdout
+        assert done.stdout == pubench(env={"COLUMNS": "80"}).stdout == pubench("help", env={"COLUMNS": "80"}).stdout
+
+    def test_help_shows_one_command(self, pubench: Run) -> None:
+        assert pubench("help", "study", "run").stdout == pubench("study", "run", "--help").stdout
+        wrong = pubench("help", "stduy")
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        assert "'study'" in wrong.stderr
+
     def test_a_list_of_commands_imports_none(self) -> None:
         code = (
             "import sys; from pubench_cli.main import app\n"
-            "try: app(['--help'])\nexcept SystemExit: pass\n"
+            "try: app(['help', 'all'])\nexcept SystemExit: pass\n"
             "print([m for m in sys.modules if m.startswith('pubench_cli.commands.')], 'torch' in sys.modules)"
         )
-        assert python(code, {}).stdout.splitlines()[-1] == "[] False"
+        assert python(code, {}).stdout.splitlines()[-1] == "['pubench_cli.commands.helping'] False"
 
     def test_tables_of_what_installs_a_tool_say_what_is_so(self) -> None:
         """Those of the command line and of the package ``pubench``, which name what may be absent."""

@@ -15,6 +15,7 @@ from .commands import COMMANDS
 
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
+    from typer._click.formatting import HelpFormatter
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
 PACKAGES: Mapping[str, str] = {
@@ -47,8 +48,12 @@ PACKAGES: Mapping[str, str] = {
     "board": "pubench-submit",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
+#: Entry of a context's ``meta``: whether its help has all commands.
+EVERYTHING = "pubench.help.all"
 #: Headings of ``pubench --help``, in their order.
 PANELS = ("Run and compare", "Your own data", "Results", "Plugins and data")
+#: Commands that ``pubench --help`` shows; ``pubench help all`` shows every one.
+FIRST = ("run", "compare-methods", "study", "advise", "new-method")
 
 
 class Commands(TyperGroup):
@@ -83,6 +88,21 @@ class Commands(TyperGroup):
             app.command(info.path.split()[-1], epilog=example)(load(info))
             command = typer.main.get_command(app)
         return name, command, rest
+
+    def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Help of a group; of the command itself one screen, unless all of it is asked for."""
+        if self.words or ctx.meta.get(EVERYTHING):
+            return super().format_help(ctx, formatter)
+        words = self._next_words()
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS]")
+        formatter.write_paragraph()
+        formatter.write_text(self.help or "")
+        with formatter.section("First commands"):
+            formatter.write_dl([(word, self._info(word).help) for word in FIRST if word in words])
+        formatter.write_paragraph()
+        formatter.write_text(f"All {len(words)} commands and the options: {ctx.command_path} help all")
+        formatter.write_text(self.epilog or "")
+        return None
 
     def _next_words(self) -> list[str]:
         depth = len(self.words)

@@ -33,7 +33,8 @@ def assigned(*texts: str, prefix: str = "") -> Layer:
 
 
 def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
-    """``name=value`` (a field of the run, such as ``seed``, or else of the method) or ``section.name=value``.
+    """``name=value`` (a field of the run, such as ``seed``, or else of the method), ``section.name=value``, or
+    ``name.key=value`` of a hyper-parameter that is a mapping.
 
     The value is read as YAML.
     """
@@ -47,7 +48,8 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    return (path if len(path) > 1 or name in _OF_THE_RUN else ("method", "config", *path)), value
+    of_the_run = path[0] in RunSpec.model_fields if len(path) > 1 else name in _OF_THE_RUN
+    return (path if of_the_run else ("method", "config", *path)), value
 
 
 def read_yaml(

@@ -36,6 +36,13 @@ COMMANDS = [
         help="Check the installation, or one plugin (with its traceback if it is broken, and exit code 1).",
         example="pubench doctor nnpu",
     ),
+    CommandInfo(
+        path="help",
+        panel="Plugins and data",
+        load="pubench_cli.commands.helping:help_",
+        help="List every command, or show the help of one.",
+        example="pubench help all",
+    ),
     CommandInfo(path="data", panel="Plugins and data", help="List, fetch, check, draw and remove data sets."),
     CommandInfo(
         path="data list",

@@ -31,6 +31,8 @@ Fit = Callable[[Array, int], Model]
 
 #: Labeled rows below which no method of this kind begins.
 FEWEST = 10
+#: Base -> names of its hyper-parameters.
+SETTINGS = {name: ", ".join(base.Config.model_fields) for name, base in BASES.items()}
 
 
 class BaseConfig(MethodConfig):
@@ -42,7 +44,9 @@ class BaseConfig(MethodConfig):
         "xgboost (extras); or package.module:callable",
     )
     base_config: dict[str, Any] = Field(
-        default_factory=dict, description="hyper-parameters of the base; those not given have its defaults"
+        default_factory=dict,
+        description="hyper-parameters of the base, such as base_config.max_features=all; of "
+        + "; ".join(f"{base}: {names}" for base, names in SETTINGS.items()),
     )
 
     @field_validator("base")
@@ -63,6 +67,9 @@ class BaseConfig(MethodConfig):
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
+            known = SETTINGS.get(info.data["base"], "")
+            if first["type"] == "extra_forbidden" and known:
+                raise ValueError(f"{info.data['base']} has no '{name}'; known: {known}") from None
             raise ValueError(f"{info.data['base']} cannot take {name}: {first['msg']}") from None
         return made
 
