@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,6 +133,15 @@ class WarmInterpreter:
         (pid,) = self.ask(arguments, folder, env, [[str(out), str(err)]], start=True)
         return Started(pid, out, err, self)
 
+    def train(self, words: list[str], *, input: str, **_: Any) -> subprocess.CompletedProcess[str]:
+        """What :func:`subprocess.run` gives of a training that :func:`pubench.verify` starts in this process."""
+        read, out, err = (self._out.with_name(name) for name in ("read", "trained-out", "trained-err"))
+        for path, text in ((read, input), (out, ""), (err, "")):
+            path.write_text(text)
+        files = [[str(out), str(err)]]
+        (code,) = self.ask([], Path.cwd(), os.environ, files, script=words[-1], read=str(read))
+        return subprocess.CompletedProcess(words, code, out.read_text(), err.read_text())
+
     def ask(
         self,
         arguments: list[str],
@@ -140,11 +150,18 @@ class WarmInterpreter:
         files: list[list[str]],
         *,
         start: bool = False,
-        script: Path = SCRIPT,
+        script: Path | str = SCRIPT,
+        read: str = os.devnull,
     ) -> list[int]:
         """The exit codes of processes that write to these pairs of files; their numbers if they are only to start."""
         return self._answer(
-            script=str(script), arguments=arguments, folder=str(folder), env=dict(env), files=files, start=start
+            script=str(script),
+            arguments=arguments,
+            folder=str(folder),
+            env=dict(env),
+            files=files,
+            start=start,
+            read=read,
         )
 
     def wait(self, pid: int) -> int:
@@ -236,6 +253,17 @@ def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
         return run
 
     return bind
+
+
+@pytest.fixture(scope="session")
+def forked_trainings(_warm: WarmInterpreter | None) -> Iterator[None]:
+    """:func:`pubench.verify` in this process repeats runs without waiting for torch to be imported each time."""
+    from pubench_verify import training
+
+    with pytest.MonkeyPatch.context() as patch:
+        if _warm is not None:
+            patch.setattr(training, "subprocess", SimpleNamespace(run=_warm.train))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,10 @@ a process for it: that process goes on as the script itself, with its own argume
 request with several pairs of files is carried out by as many processes side by side. A request to start answers the
 number of the process at once; a request to wait for it answers its exit code.
 
-The workers of a study, which the script starts as processes of their own, are forked as well. Modules of the libraries
-in ``SHARED`` that two requests imported are imported here, so that no third one has to.
+The workers of a study, which the script starts as processes of their own, are forked as well. So are the trainings of
+``pubench verify``, which must know nothing of the command that starts them: of a process that waits for such requests
+at a socket. Modules of the libraries in ``SHARED`` that two requests imported are imported here, so that no third one
+has to.
 """
 
 import contextlib
@@ -17,9 +19,11 @@ import json
 import os
 import runpy
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -32,6 +36,7 @@ import scipy.special  # noqa: F401
 import torch
 import typer.main
 from pubench_study import local, worker
+from pubench_verify import training
 
 import pubench.method  # noqa: F401
 import pubench_cli.commands.runs
@@ -47,11 +52,20 @@ from pubench_core.plugins.registry import registry
 #: Libraries that may be loaded before a process is forked: they start no threads when they are imported.
 SHARED = {"pubench", "pubench_core", "pubench_cli", "rich", "scipy", "pandas", "matplotlib", "sklearn", "numba"}
 WORKER = ["-m", "pubench_study.worker"]
+TRAINING = "pubench_verify.training"
+#: Address of the process that forks trainings, without a file.
+TRAININGS = f"\0pubench-trainings-{os.getpid()}"
 
 
 def serve() -> dict[str, Any] | None:
     """In the parent: the exit codes of every request, until stdin ends (None). In a child: its request."""
     prepare()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(TRAININGS)
+    listener.listen()
+    if not os.fork():
+        return next_training(listener)
+    listener.close()
     wanted: Counter[str] = Counter()
     for line in sys.stdin:
         request = json.loads(line)
@@ -121,7 +135,7 @@ def become(request: dict[str, Any]) -> None:
     """Turns this process into one that was started with the request's arguments."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it: its children too
     os.chdir(request["folder"])
-    for number, path in ((0, os.devnull), (1, request["out"]), (2, request["err"])):
+    for number, path in ((0, request.get("read", os.devnull)), (1, request["out"]), (2, request["err"])):
         os.dup2(os.open(path, os.O_WRONLY if number and stat.S_ISFIFO(os.stat(path).st_mode) else os.O_RDWR), number)
     os.environ.clear()
     os.environ.update(request["env"])
@@ -137,6 +151,7 @@ def become(request: dict[str, Any]) -> None:
         if any(os.path.exists(os.path.join(place, name.partition(".")[0])) for place in places):
             del sys.modules[name]
     local.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": worker_process})
+    training.subprocess = SimpleNamespace(run=training_process)
 
 
 def forget() -> None:
@@ -151,7 +166,12 @@ def forget() -> None:
 def run_script(path: str) -> int:
     """Exit code of the script, as the interpreter would give it."""
     try:
-        runpy.run_path(path, run_name="__main__")
+        if path == TRAINING:
+            del sys.path[0]  # as -P does
+            warnings.simplefilter("ignore")
+            runpy.run_module(path, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(path, run_name="__main__")
     except SystemExit as stop:
         return int(stop.code or 0)
     except BaseException:  # noqa: BLE001 (what an interpreter does with whatever a script raises)
@@ -241,6 +261,45 @@ def worker_process(words: list[str], *, pass_fds: tuple[int, ...] = (), **how: A
     end(0)
 
 
+# -------------------------------------------------------------------- trainings of ``pubench verify``
+
+
+def next_training(listener: socket.socket) -> dict[str, Any]:
+    """In a process that lives as long as its parent: answers exit codes. In a child of it: its request."""
+    parent = os.getppid()
+    for number in (0, 1):  # the parent's
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    listener.settimeout(0.5)
+    while os.getppid() == parent:
+        with contextlib.suppress(TimeoutError):
+            connection, _ = listener.accept()
+            with connection, connection.makefile() as lines:
+                request: dict[str, Any] = json.loads(lines.readline())
+                child = os.fork()
+                if not child:
+                    return request
+                connection.sendall(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
+    end(0)
+
+
+def training_process(words: list[str], *, input: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    """What :func:`subprocess.run` gives of a training that ``pubench verify`` starts."""
+    if words[-2:] != ["-m", TRAINING]:
+        return subprocess.run(words, input=input, **how)
+    with tempfile.TemporaryDirectory() as place:
+        files = {name: os.path.join(place, name) for name in ("read", "out", "err")}
+        for name, path in files.items():
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(input if name == "read" else "")
+        request = {**files, "script": TRAINING, "arguments": [], "folder": os.getcwd(), "env": dict(os.environ)}
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(TRAININGS)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            code = int(connection.recv(16))
+        out, err = (open(files[name], encoding="utf-8").read() for name in ("out", "err"))  # noqa: SIM115
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
 if __name__ == "__main__":
     request = serve()
     if request is not None:
@@ -248,7 +307,8 @@ if __name__ == "__main__":
         before = set(sys.modules)
         code = run_script(request["script"])
         new = [name for name in sys.modules if name.partition(".")[0] in SHARED and name not in before]
-        os.set_blocking(request["said"], False)
-        with contextlib.suppress(OSError):  # the pipe is full, or its reader gone
-            os.write(request["said"], " ".join(new).encode())
+        if "said" in request:
+            os.set_blocking(request["said"], False)
+            with contextlib.suppress(OSError):  # the pipe is full, or its reader gone
+                os.write(request["said"], " ".join(new).encode())
         end(code)

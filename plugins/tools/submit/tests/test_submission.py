@@ -36,6 +36,7 @@ from pubench_core.errors import RecordError, RequestError
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
     pytest.mark.filterwarnings("ignore:Duplicate name"),
+    pytest.mark.usefixtures("forked_trainings"),
 ]
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "pages" / "submitting.md"

@@ -29,7 +29,10 @@ from pubench_core.records.files import read_scores
 from pubench_core.records.scores import measures_at, measures_of, scores_of
 from pubench_core.results import Measure, Result
 
-pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
+    pytest.mark.usefixtures("forked_trainings"),
+]
 UPU, PN = "upu", "pn"
 SHORT: Any = {"config": {"epochs": 1}, "tracking": False}
 

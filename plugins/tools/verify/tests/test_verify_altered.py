@@ -16,7 +16,10 @@ from pubench_verify.training import trained
 
 import pubench
 
-pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
+    pytest.mark.usefixtures("forked_trainings"),
+]
 #: What a run ran on, and how long it took, only the one who ran it knows; no other figure is derived from it.
 HOW_IT_RAN = {
     r"result\.json seconds\..*": "how long it took",
@@ -83,7 +86,7 @@ def trained_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
                 known[key] = Path(shutil.copytree(folder, tmp_path / str(len(known)) / folder.name)), opened
         yield known[key]
 
-    monkeypatch.setattr("pubench_verify.reproduction.trained", once)
+    monkeypatch.setattr("pubench_verify.training.trained", once)
 
 
 @pytest.mark.usefixtures("trained_once")

@@ -23,6 +23,7 @@ from pubench_core.records.files import read_scores
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
     pytest.mark.filterwarnings("ignore:Duplicate name"),
+    pytest.mark.usefixtures("forked_trainings"),
 ]
 #: Seconds that a record of a stranger may take, on a busy machine; one of these took minutes, or never ended.
 SECONDS = 30.0
