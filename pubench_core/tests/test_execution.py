@@ -242,6 +242,8 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     assert failure.code.parts.keys() == {*plan.code.parts, "data digits"}
     assert failure.traceback.startswith("Traceback")
     assert "test_execution.py" in failure.traceback or fails in ("nan", "score")
+    assert 'File "pubench_core/engine/' in failure.traceback  # below the folder in which it is installed
+    assert 'File "/' not in failure.traceback
     assert not list((tmp_path / "results").rglob(RESULT))
 
 

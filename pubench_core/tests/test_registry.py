@@ -131,6 +131,7 @@ BROKEN = {
     ),
     "inside": (returning("[1 / 0]"), "ZeroDivisionError"),
     "key": (returning(f"[{method('Not_A_Key')}]"), "'Not_A_Key' must be lower-case"),
+    "long": (returning(f"[{method('k' * 300)}]"), "must have at most 64 characters, got 300"),
     "load": (returning(f"[{method('m')}]").replace("somewhere:M", "somewhere"), "must read 'package.module:attribute'"),
     "typo": (returning("[]").replace("pubench_methods", "pubench_method"), "did you mean 'pubench_methods'?"),
     "argument": (returning("[]").replace("()", "(extra)", 1), "PluginValidationError"),

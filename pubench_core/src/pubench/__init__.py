@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
     from pubench_verify.reproduction import Reproduction
-    from pubench_verify.verification import Verification, verify
+    from pubench_verify.result import Verification
+    from pubench_verify.verification import verify
 
     from .field_names import InvalidRequest, PubenchWarning
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors

@@ -108,6 +108,8 @@ def test_an_honest_submission_is_accepted_with_its_rank(
     assert " of 3 | " in text  # rank among vpu, pusb and itself
     assert "carried out again in" in text
     assert "the same scores to the last bit" in text
+    named = CheckedSubmission(honest, sha256, 1, (), notes=("@somebody, see a@b.c",)).markdown()
+    assert "- note: @<!-- -->somebody, see a@b.c" in named  # nobody is sent a message
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import numpy as np
 import pubench_verify.reproduction
 import pytest
 from altered import edit_json, edit_scores, list_checksums, put
+from pubench_study.plan import FrozenPlan, PlannedRun
 from pubench_verify.derived import plan_here
 from pubench_verify.difference import differences
 from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
@@ -482,6 +483,42 @@ def test_a_key_that_is_there_twice_is_a_problem(copied: Callable[[str], Path]) -
     text = (folder / "result.json").read_text()
     (folder / "result.json").write_text(text.replace('"selected": "pa"', '"selected": "f1", "selected": "pa"'))
     assert said(folder) == ["result.json cannot be read: the key 'selected' is given twice"]
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        ("upu", ""),
+        ("mine", ""),
+        ("upu [lr=0.01, epochs=3]", ""),
+        ("nnpu", "upu (called nnpu)"),
+        ("nnpu [lr=0.01]", "upu (called nnpu [lr=0.01])"),
+        ("upu [lr=0.5]", "upu (called upu [lr=0.5])"),
+        ("mine [epochs=3, lr=0.5]", "upu (called mine [epochs=3, lr=0.5])"),
+    ],
+)
+def test_names_of_a_plan_follow_from_the_specs(copied: Callable[[str], Path], row: str, shown: str) -> None:
+    folder = copied(UPU)
+    result = Result.model_validate_json((folder / "result.json").read_bytes())
+    run = PlannedRun(run_id=folder.name, row=row, facts={}, resolved=result.spec.model_dump(mode="json"))
+    plan = FrozenPlan(plan_version=1, name="s", sha256="0" * 64, made_at="", versions={}, runs=(run,))
+    path = folder.parent / "studies" / "s" / "plan.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(plan.model_dump_json())
+    assert said(folder) == ([f"in the plan of study s it is {shown}"] if shown else [])
+    path.unlink()
+    os.mkfifo(path)
+    (problem,) = pubench.verify(folder.parent, rerun=0).problems
+    assert str(problem).endswith("plan.json cannot be read (it is not a regular file)")
+
+
+def test_values_that_are_not_those_of_the_preset_are_noted(tmp_path: Path) -> None:
+    given: Any = {"preset": "quick", "threads": 1, "tracking": False, "results": tmp_path / "results"}
+    pubench.run("nnpu", "digits", config={"epochs": 1}, **given)
+    found = pubench.verify(tmp_path / "results", rerun=0)
+    assert (found.problems, found.notes) == ((), ("nnpu has its preset quick, but another epochs",))
+    pubench.run("nnpu", "digits", seed=3, **given)
+    assert pubench.verify(tmp_path / "results", rerun=0).notes == found.notes
 
 
 FACTS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 import traceback
 from pathlib import Path
@@ -39,6 +40,7 @@ from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
 from .finish import Finished, model_warning
 from .plan import Plan
+from .source_location import short_path
 from .train import OUT_OF_MEMORY
 
 
@@ -117,6 +119,7 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
     else:
         reason = str(error) if isinstance(error, PubenchError) else said_by(error)
         failed = RunFailed(reason, cause="out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error")
+    trace = "".join(traceback.format_exception(error))  # records are passed on: without folders of this machine
     return Failure(
         failure_version=1,
         run_id=plan.run_id,
@@ -127,7 +130,7 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
         step=failed.step,
         code=code,
         spec=plan.spec,
-        traceback=_writable("".join(traceback.format_exception(error))),
+        traceback=_writable(re.sub(r'(?<=  File ")[^"\n]+', lambda file: short_path(file[0]), trace)),
         environment=environment,
         failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )

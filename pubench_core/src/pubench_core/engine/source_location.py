@@ -34,11 +34,11 @@ def raised_at(error: BaseException, packages: Collection[str]) -> str:
         if isinstance(one, PubenchError):
             code = getattr(getattr(one.about, "__func__", one.about), "__code__", None)
             if isinstance(code, CodeType):  # a function of Python, and where it begins
-                return f"{_short(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
+                return f"{short_path(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
     found = ""
     for frame, line in _lines(chain):
         if str(frame.get("__name__")).partition(".")[0] in packages:
-            found = f"{_short(str(frame.get('__file__')))}, line {line}"
+            found = f"{short_path(str(frame.get('__file__')))}, line {line}"
     return found
 
 
@@ -51,7 +51,7 @@ def _lines(chain: Sequence[BaseException]) -> Iterator[tuple[dict[str, object], 
             trace = trace.tb_next
 
 
-def _short(file: str) -> str:
+def short_path(file: str) -> str:
     """The path below ``src`` or ``site-packages``; else folder and name."""
     parts = Path(file).parts
     start = max((k for k, part in enumerate(parts) if part in _SOURCES), default=len(parts) - 3)

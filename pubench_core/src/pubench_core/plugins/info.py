@@ -13,9 +13,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from ..errors import shown
+from ..errors import shortened, shown
 
 _IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+#: Most characters of a key: tables, files and pages show it.
+LONGEST_KEY = 64
 
 Setting = Literal["two-sample", "one-sample", "either"]
 Modality = Literal["image", "text", "tabular"]
@@ -84,6 +86,8 @@ class Info:
         for key in (self.key, *self.aliases):
             if not re.fullmatch(self.spelling[0], key):
                 raise ValueError(f"key {key!r} must be {self.spelling[1]}")
+            if len(key) > LONGEST_KEY:
+                raise ValueError(f"key {shortened(key)!r} must have at most {LONGEST_KEY} characters, got {len(key)}")
         if not _IMPORT_STRING.fullmatch(self.load) and (self.load or self.kind != "command"):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
 

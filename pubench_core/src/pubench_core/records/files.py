@@ -222,12 +222,12 @@ def open_regular(path: Path) -> BufferedReader:
     return file
 
 
-def read_small(path: Path) -> bytes:
+def read_small(path: Path, most: int = MOST_TEXT) -> bytes:
     """The content of a file of text that a record has. Raises OSError if it is not a regular file, or too large."""
     with open_regular(path) as file:
-        content = file.read(MOST_TEXT + 1)
-    if len(content) > MOST_TEXT:
-        raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT:,} bytes", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return content
 
 

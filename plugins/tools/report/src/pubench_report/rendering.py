@@ -203,8 +203,8 @@ def md_rows(head: Iterable[str], rows: Iterable[Iterable[str]], left: Collection
 
 
 def md_escaped(text: str) -> str:
-    """Escapes Markdown."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", _one_line(text))
+    """Escapes Markdown, and names of people that a forum would send a message."""
+    return re.sub(r"(?<!\w)@(?=\w)", "@<!-- -->", re.sub(r"([\\`*_\[\]<>|])", r"\\\1", _one_line(text)))
 
 
 # -------------------------------------------------------------------- LaTeX

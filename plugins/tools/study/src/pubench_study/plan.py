@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from pubench_core.errors import Hint, RecordError, RequestError, shortened
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import replace_text
+from pubench_core.records.files import MOST_BYTES, read_small, replace_text
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
 
@@ -96,16 +97,27 @@ class PlannedRun(Stored):
         return f"{self.row} on {self.data}, {listed}"
 
 
-def shown_row(row: str, method: str) -> str:
-    """Name of a run in tables: its row, with its method if the row is called as another one is. A plan is no proof.
+def shown_row(row: str, spec: RunSpec) -> str:
+    """Name of a run in tables: its row, with its method if the row names another one, or settings that the run does not
+    have. A plan is no proof.
 
-    >>> shown_row("nnpu lr=0.1", "nnpu"), shown_row("mine", "nnpu"), shown_row("upu", "nnpu")
-    ('nnpu lr=0.1', 'mine', 'nnpu (called upu)')
+    ``nnpu``, ``mine`` and ``nnpu [lr=0.1]`` stay as they are; nnPU that a plan calls ``upu`` is ``nnpu (called upu)``.
     """
-    first = row.partition(" ")[0]
-    if first == method or first not in {info.key for info in registry().infos(MethodInfo)}:
-        return row
-    return f"{method} (called {row})"
+    method = spec.method.key
+    first, _, settings = row.partition(" ")
+    mine = {"preset": spec.method.preset, **spec.method.config}
+    true = first == method or first not in {info.key for info in registry().infos(MethodInfo)}
+    for name, value in re.findall(r"(\w+)=([^\s,\[\]{}()]+)[,\]]", settings):
+        true = true and (name not in mine or _same_value(value, mine[name]))
+    return row if true else f"{method} (called {row})"
+
+
+def _same_value(text: str, value: object) -> bool:
+    """Whether a name of a row says the value of a setting. Values of several words are not looked at."""
+    try:
+        return isinstance(value, (list, dict)) or float(text) == value or text == str(value)
+    except ValueError:
+        return text == str(value)
 
 
 class Excluded(Stored):
@@ -158,7 +170,7 @@ def read_plan(folder: StudyFolder) -> FrozenPlan | None:
     Raises RecordError if it is damaged, of another version, or of another study than its folder is called.
     """
     try:
-        text = folder.plan.read_bytes()
+        text = read_small(folder.plan, MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

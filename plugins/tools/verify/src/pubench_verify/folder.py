@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from os.path import isdir, isfile
@@ -13,9 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pubench_study.export import SUMS
+from pubench_study.plan import read_plan
+from pubench_study.study_file import studies_in
 
 from pubench.field_names import InvalidRequest
-from pubench_core.errors import PubenchError, shortened
+from pubench_core.errors import PubenchError, RecordError, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
     MEASURES,
@@ -65,6 +68,21 @@ def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
     if not found and not problems:
         elsewhere = "; the records of a site are in its folder records" if isdir(place / "records") else ""
         raise InvalidRequest(f"{shortened(str(place))} holds no records{elsewhere}")
+    return found, problems
+
+
+def names_in_plans(place: Path) -> tuple[dict[str, dict[str, str]], list[RecordProblem]]:
+    """Run id -> study -> what its plan calls the run; plans that cannot be read."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    problems = []
+    for folder in studies_in(place):
+        try:
+            plan = read_plan(folder)
+        except RecordError as error:
+            problems.append(RecordProblem(f"study {shortened(folder.name)}", str(error)))
+        else:
+            for run in () if plan is None else plan.runs:
+                found[run.run_id][folder.name] = run.row
     return found, problems
 
 

@@ -16,6 +16,7 @@ from pubench_core.records.record import Record
 from pubench_core.results import Result
 
 from .derived import DataHere, absent_table, installed_metrics, other_claims, other_code, plan_here
+from .difference import alike
 from .folder import RUN_ID, wrong_files
 from .result import RecordProblem
 from .score_checks import STATE, other_measures
@@ -75,6 +76,8 @@ class RecordChecker:
             plan = self._plan(result)
             digest = None if plan is None else self._data.digest(plan)
             if plan is not None:
+                if beyond := _beyond_preset(plan):
+                    self.notes.setdefault(beyond)
                 if digest is None:
                     self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
                 changed = list(other_code(plan, result, plain, digest))
@@ -115,6 +118,15 @@ class RecordChecker:
         if packages not in self._own_functions:
             refuse_replaced(packages)
             self._own_functions.add(packages)
+
+
+def _beyond_preset(plan: Plan) -> str:
+    """Settings that are not those of the preset that a spec names; a user may set them, and a reader must know."""
+    spec, info = plan.spec, plan.method.info
+    usual = {} if spec.method.preset is None else info.presets[spec.method.preset].resolve(plan.data.info.key)
+    free = set() if spec.validation.folds is None else {"patience"}  # one epoch is chosen for all folds
+    apart = [name for name, value in usual.items() if name not in free and not alike(spec.method.config[name], value)]
+    return f"{info.key} has its preset {spec.method.preset}, but another {' and '.join(apart)}" if apart else ""
 
 
 def _impossible_facts(result: Result) -> Iterator[str]:

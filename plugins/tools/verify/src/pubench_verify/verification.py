@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from pubench_report.suspicion import ScoredRun, too_good
+from pubench_study.plan import shown_row
 
 from pubench.field_names import InvalidRequest, said
 from pubench_core.data.dataset import data_root as default_root
@@ -17,11 +18,11 @@ from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec
 
 from .blind import blind as with_other_labels
-from .folder import compared_sums, records_in
+from .folder import compared_sums, names_in_plans, records_in
 from .fresh import fresh as on_fresh_problem
 from .record import RecordChecker
 from .rerun import SIGNIFICANT, carried_out_again, drawn, one_sided
-from .result import Again, Blind, Fresh, RecordProblem, Verification
+from .result import Blind, Fresh, RecordProblem, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -83,7 +84,8 @@ def verify(
     sums, apart = compared_sums(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
     look = RecordChecker(root, sums, say, submitted=submitted)
-    problems = [*problems, *apart]
+    names, unread = names_in_plans(place)
+    problems = [*problems, *apart, *unread]
     readable, tested = [], []
     for path in folders:  # one after the other: a record is not kept
         try:
@@ -92,6 +94,9 @@ def verify(
             problems.append(RecordProblem(path.resolve().name, str(error)))
         else:
             wrong = look.at(record)
+            for study, row in names[record.result.run_id].items() if record.result.run_id in names else ():
+                if (shown := shown_row(row, record.result.spec)) != row:
+                    wrong.append(RecordProblem(record.result.run_id, f"in the plan of study {study} it is {shown}"))
             problems += wrong
             readable.append((record.result.run_id, record.result.spec.method.key, path))
             tested.append(None if wrong else ScoredRun.of(record.result))
@@ -132,6 +137,3 @@ def verify(
         fresh=tuple(one for one in tried if isinstance(one, Fresh)),
         blind=tuple(one for one in tried if isinstance(one, Blind)),
     )
-
-
-__all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "RecordProblem", "Verification", "verify"]

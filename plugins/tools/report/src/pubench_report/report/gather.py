@@ -157,4 +157,4 @@ def _planned(
         for run in plan.runs
         if not run.is_fold
     ]
-    return [(shown_row(row, spec_of(run).method.key), run) for row, run in runs]
+    return [(shown_row(row, spec_of(run)), run) for row, run in runs]

@@ -118,5 +118,5 @@ def _of_study(folder: Path, name: str) -> Results:
             runs.append(FailedRun(planned.row, planned.run_id, planned.spec, failed[-1].cause, failed[-1].reason))
         else:
             continue
-        names.append(shown_row(planned.row, spec_of(runs[-1]).method.key))
+        names.append(shown_row(planned.row, spec_of(runs[-1])))
     return Results(runs, names)

@@ -1,7 +1,10 @@
-"""The commands ``submit``, ``board build`` and ``board check`` as they are typed."""
+"""The commands ``submit``, ``board build`` and ``board check``."""
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +12,12 @@ import typer
 
 from pubench_cli.choices import Format
 from pubench_cli.commands.shared import PrintFormat
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
 from pubench_cli.options import Root
 from pubench_cli.process import Over
+from pubench_core.errors import counted
 
 
 def build(
@@ -25,9 +32,19 @@ def build(
 
     A board that is there is never changed. Runs on user tables are left out.
     """
-    from .board import print_built
+    from pubench_report.rows.files import FACTS
 
-    print_built(name, sources, out, as_json=format is Format.json)
+    from ..building import build
+
+    built = build(name, sources, out)
+    if format is Format.json:
+        print_json({**json.loads((built.folder / FACTS).read_text(encoding="utf-8")), "folder": str(built.folder)})
+        return
+    for note in built.notes:
+        _say(f"note: {said(note)}")
+    _answer(f"{built.folder}: {counted(built.rows, 'row')} of {counted(built.runs, 'run')}")
+    scores = "no source has scores" if built.scores is None else f"scores: {built.scores}"
+    _answer(f"{scores}; use it: pubench study compare results --with {built.folder}")
 
 
 def check(
@@ -38,9 +55,16 @@ def check(
 
     One line per problem. Exit codes: 0 none, 1 some, 2 a wrong request.
     """
-    from .board import print_problems
+    from ..building import problems_of
 
-    if not print_problems(folder, as_json=format is Format.json):
+    found = problems_of(folder)
+    if format is Format.json:
+        print_json({"ok": not found, "problems": found})
+    else:
+        for problem in found:
+            _answer(said(problem))
+        _answer(f"{folder}: {counted(len(found), 'problem')}")
+    if found:
         raise Over(1)
 
 
@@ -64,12 +88,45 @@ def submit(
     """Pack records for a board, check them as its workflow does, and write what the issue form needs.
 
     Written: NAME.tar.gz (records with their scores), NAME.md (the text of the issue) and NAME-check.md (the comment
-    that the workflow will make). Exit codes: 0 accepted, 1 refused, 2 a wrong request.
+    that the workflow will make); the comment alone if it is refused. Exit codes: 0 accepted, 1 refused, 2 a wrong
+    request.
     """
-    from .submit import submit_records
+    from pubench_report.rows import read_board
 
-    if not submit_records(
-        folder, name, study=study, methods=methods or (), board=board, rerun=rerun, out=out, data_root=data_root,
-        as_json=format is Format.json,
-    ):  # fmt: skip
+    from ..checking import check
+    from ..packing import issue_text, pack_records
+
+    against = None if board is None else read_board(board)
+    made = pack_records(folder, name, out, study=study, methods=methods or ())
+    with redirect_stdout(sys.stderr):
+        found = check(
+            made.archive, board=against, rerun=rerun, data_root=data_root, progress=lambda text: _say(said(text))
+        )
+    comment, issue = out / f"{name}-check.md", out / f"{name}.md"
+    comment.write_text(found.markdown(), encoding="utf-8")
+    if found.ok:
+        issue.write_text(issue_text(made, found.markdown()), encoding="utf-8")
+    else:
+        made.archive.unlink()
+    written = [made.archive, issue, comment] if found.ok else [comment]
+    if format is Format.json:
+        paths = {"archive": str(made.archive), "issue": str(issue)} if found.ok else {}
+        print_json({"ok": found.ok, "sha256": made.sha256, "reasons": list(found.reasons), **paths})
+    else:
+        _answer(said(found.markdown().rstrip()))
+        for path in written:
+            _say(f"written: {path}")
+        if found.ok:
+            records = counted(len(made.records), "record")
+            what = f"drop {made.archive.name} on it, and copy the fields of {issue.name}"
+            _say(f"send {records}: open the issue form Submission, {what}")
+    if not found.ok:
         raise Over(1)
+
+
+def _say(text: str) -> None:
+    err().print(text, markup=False, soft_wrap=True)
+
+
+def _answer(text: str) -> None:
+    out().print(text, markup=False, soft_wrap=True)
