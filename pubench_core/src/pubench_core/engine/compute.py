@@ -84,7 +84,7 @@ def compute(
 
 @contextmanager
 def left_unchanged(plan: Plan, say: Say) -> Iterator[None]:
-    """What the run changed of the state of the process is put back afterwards, and said."""
+    """Puts back what the run changes of the state of the process, and says so."""
     changed: list[str] = []
     try:
         with left_as_found() as changed:
