@@ -12,6 +12,7 @@ import typer
 from pydantic import BaseModel
 from typer.testing import CliRunner
 
+from pubench_cli import run
 from pubench_cli.main import app
 from pubench_cli.options import OPTIONS, Given, SpecOption, option, takes
 from pubench_cli.yaml_layers import assigned
@@ -317,3 +318,13 @@ def test_help_speaks_of_user_tables_if_a_command_takes_them() -> None:
         "A table of your own (--data my.csv)",
         "A table of your own",
     ]
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(("limit", "said"), [(10, "reading my.csv\n"), (2**24, "")])
+def test_reading_a_large_table_is_said_before_it(
+    limit: int, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "LARGE", limit)
+    run.plan_of(read({"--data": "my.csv", "--label-col": "s", "--method": "pu-bagging"}), [], None)
+    assert capfd.readouterr().err == said

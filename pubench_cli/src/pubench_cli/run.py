@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import keep_freed_memory
@@ -29,6 +30,9 @@ from .options import Given
 from .progress import data_progress, display
 from .results import print_result
 from .yaml_layers import assigned, read_yaml
+
+#: A table of more bytes takes seconds to read.
+LARGE = 2**24
 
 
 def saying_once() -> Callable[[str], None]:
@@ -121,7 +125,10 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Ou
 
 
 def plan_of(given: Given, sets: list[str], config: Path | None) -> Plan:
-    """The plan of a file and options."""
+    """The plan of a file and options; says that a table of more than :data:`LARGE` bytes is read."""
+    table = Path(str(given.get("--data", "")))
+    if is_table_path(str(table)) and table.is_file() and table.stat().st_size > LARGE:
+        say(f"reading {table.name}")
     return resolve(layers_of(given, sets, config), registry(), warn=lambda text: say(f"warning: {said(text)}"))
 
 

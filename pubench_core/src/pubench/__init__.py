@@ -31,8 +31,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from pubench_advise.advise import advise
     from pubench_advise.page import Advice
-    from pubench_datasets_tables.frames import data
-    from pubench_datasets_tables.pu_table import PUTable
+    from pubench_datasets_tables.frames import PUTable, data
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior

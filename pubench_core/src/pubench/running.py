@@ -23,7 +23,7 @@ from .openmp import wait_briefly
 from .tools import tool
 
 if TYPE_CHECKING:
-    from pubench_datasets_tables.pu_table import PUTable
+    from pubench_datasets_tables.frames import PUTable
 
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.plan import Plan

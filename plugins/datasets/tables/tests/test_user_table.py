@@ -768,6 +768,10 @@ class TestGroupsAndWeights:
         line = complaint(read, w=[bad, *["1"] * (N - 1)], _weights="w")
         assert f"row 0 of column 'w' is {bad}; data.own.weights needs a finite number of at least 0" in line
 
+    def test_groups_of_lists_are_refused(self, read: Read) -> None:
+        line = complaint(read, g=[[k] * (k % 3) for k in range(N)], _groups="g", _suffix="parquet")
+        assert "column 'g' holds lists, and data.own.groups needs one value" in line
+
     @pytest.mark.parametrize("role", ["groups", "weights"])
     def test_a_column_that_is_not_there_is_named(self, read: Read, role: str) -> None:
         assert f"data.own.{role}" in complaint(read, **{f"_{role}": "absent"})

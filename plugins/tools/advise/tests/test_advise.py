@@ -354,5 +354,6 @@ class TestTime:
         assert early == []
         assert [one.name for one in found.compared] == [DEFAULT.name]
         assert len(found.not_fitted) == len(CHEAP) - 1
-        assert "all 3 methods in about" in lines[0]
-        assert lines[0].endswith("and no other within 1 s")
+        assert lines[0].startswith("reading ")
+        assert "all 3 methods in about" in lines[1]
+        assert lines[1].endswith("and no other within 1 s")

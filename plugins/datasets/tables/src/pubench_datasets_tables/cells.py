@@ -105,14 +105,21 @@ def read_numbers(path: Path, frame: DataFrame, texts: Collection[str], *, commas
             )
         if name in texts:
             continue
-        plain = frame[name].str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
-        given = plain.dropna().str
-        if given.fullmatch(r"[+-]?\d+").all() and given.len().max() > 18:
+        given = _in_plain_signs(frame[name].dropna().drop_duplicates())
+        if not given.str.fullmatch(form).all():
+            continue
+        plain = _in_plain_signs(frame[name])
+        if given.str.fullmatch(r"[+-]?\d+").all() and given.str.len().max() > 18:
             frame[name] = plain.map(int, na_action="ignore").astype(object)
-        elif given.fullmatch(form).all():
+        else:
             frame[name] = pd.to_numeric(plain.str.replace(",", "."))
             decimals += [name] if frame[name].dtype.kind == "f" else []
     return decimals
+
+
+def _in_plain_signs(texts: Series[Any]) -> Series[Any]:
+    """Texts with a plain minus sign, and without spaces of print."""
+    return texts.str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
 
 
 # -------------------------------------------------------------------- lists of columns and values

@@ -225,12 +225,6 @@ def _decide(name: str, values: Series[Any], *, by_name: bool = False, is_code: b
     return replace(found, note=f"{note}: data.own.drop={name}") if dates else found
 
 
-def decided(name: str, values: Series[Any]) -> tuple[Column | None, str]:
-    """Encoding of a column that nobody named, or None and why it is no feature."""
-    decision = _decide(name, values)
-    return decision.column, decision.left_out
-
-
 def _number(name: str, values: Series[Any]) -> _Decision:
     """A column of numbers, kept in 64 bits if most of its values would become the same ones in 32."""
     import pandas as pd
@@ -249,7 +243,10 @@ def _number(name: str, values: Series[Any]) -> _Decision:
 
 def _categories(name: str, values: Series[Any], at_least: float = 0.5) -> _Decision:
     """A column of categories. Of many values, the frequent ones, if they are those of a share ``at_least`` of rows."""
-    levels, counts = np.unique(words_of(values), return_counts=True)
+    import pandas as pd
+
+    found = pd.Series(words_of(values)).value_counts().sort_index()
+    levels, counts = found.index.to_numpy(dtype=object), found.to_numpy()
     if len(levels) <= MAX_CATEGORIES:
         return _Decision(Column(name, "category", tuple(levels)))
     order = np.argsort(-counts, kind="stable")[: MAX_CATEGORIES - 1]
@@ -532,13 +529,13 @@ def _use(
     spec: UserTableSpec | None,
     table: LabeledData | None,
 ) -> tuple[Use, str]:
-    column, reason = decided(name, values) if table is None else (features.get(name), "")
-    if column is not None:
+    decision = _decide(name, values) if table is None else _Decision(features.get(name))
+    if (column := decision.column) is not None:
         dates = " (dates)" if are_dates(values) else ""
         of_category = f"{len(column.categories)} categories, one feature each{dates}"
         return "feature", A_NUMBER if column.kind == "number" else of_category
     if spec is None or table is None:
-        return "left out", reason
+        return "left out", decision.left_out
     for role, use, what in _ROLES:
         if getattr(spec, role) == name:
             return use, what

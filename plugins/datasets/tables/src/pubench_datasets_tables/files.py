@@ -14,8 +14,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
+#: Kinds of objects -> the type that they would have without gaps, or in a format with fewer types.
+_WITHOUT_GAPS: dict[str, Any] = {"boolean": "boolean", "decimal": np.float64}
 #: A table of fewer rows and more columns lies on its side.
 _FEW_ROWS, _WIDE = 20, 10_000
 #: What pandas, NumPy, pyarrow, scikit-learn and openpyxl raise for damaged files.
@@ -62,6 +63,8 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, n
     Raises RequestError naming the file if it is absent, empty, damaged, of another format, or two columns have one
     name.
     """
+    import pandas as pd
+
     held = held_at(path)
     if held is not None and held.rows is not None:
         raise RequestError(f"{path.name} holds sparse rows, which have no columns; give a frame or a dense array")
@@ -75,7 +78,9 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, n
             f"{path} has {len(frame.columns)} columns and {len(frame)} rows; expected a row per case; transpose it"
         )
     for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]:
-        frame[column] = _plain(frame[column])
+        kind = "" if is_nested(frame[column]) else pd.api.types.infer_dtype(frame[column], skipna=True)
+        if kind in _WITHOUT_GAPS:
+            frame[column] = frame[column].astype(_WITHOUT_GAPS[kind])
     return frame.copy() if len(frame.columns) > _MANY else frame  # a copy has one block of numbers, not one per column
 
 
@@ -117,20 +122,6 @@ def _read_file(path: Path, texts: Collection[str], say: Say, no_header: bool) ->
     return found
 
 
-def _plain(values: Series[Any]) -> Series[Any]:
-    """The same values in the dtype they would have without gaps and in a format with fewer types."""
-    import pandas as pd
-
-    if values.dtype != object or is_nested(values):
-        return values
-    match pd.api.types.infer_dtype(values, skipna=True):
-        case "boolean":
-            return values.astype("boolean")
-        case "decimal":
-            return values.astype(np.float64)
-    return values
-
-
 # -------------------------------------------------------------------- delimited text
 
 #: Ends of names without ``.gz``.
@@ -149,53 +140,36 @@ _HEAD = 2**16
 _SPACES = r"\s+"
 
 
-@dataclass(frozen=True)
-class _Dialect:
-    """How a delimited text is written."""
-
-    separator: str
-    encoding: str
-    names: list[str]
-
-    def said(self, path: Path, commas: Sequence[str]) -> Iterator[str]:
-        """What was guessed and is not the usual; ``commas``: columns with decimal commas."""
-        if self.encoding == _FALLBACK:
-            yield f"{path.name}: read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8"
-        elif self.encoding != _UTF_8:
-            yield f"{path.name}: read as {self.encoding.upper()} text"
-        if self.separator != ("," if ".csv" in path.name.lower() else "\t"):
-            sign = {"\t": "tabs", _SPACES: "spaces"}.get(self.separator, f"'{self.separator}'")
-            names = [f"'{name}'" for name in commas]
-            decimal = f"; decimal commas in {listed(names)}" if commas else ""
-            yield f"{path.name}: fields are separated by {sign}{decimal}"
-
-
 def read_delimited(
     path: Path, texts: Collection[str], say: Say, *, no_header: bool = False, only: Sequence[str] | None = None
 ) -> DataFrame:
     """``only``: the columns that are wanted; by default all."""
     encoding = _encoding(path)
     try:
-        frame, dialect = _parsed(path, encoding, texts, only, no_header=no_header)
+        frame, separator = _parsed(path, encoding, texts, only, no_header=no_header)
     except UnicodeDecodeError:
         control = {*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"}
         if encoding != _UTF_8 or control & {*_first_bytes(path)}:  # no text has these
             raise
-        frame, dialect = _parsed(path, _FALLBACK, texts, only, no_header=no_header)
-    comma_is_free = dialect.separator != ","
-    decimals = read_numbers(path, frame, texts, commas=comma_is_free)
-    for line in dialect.said(path, decimals if comma_is_free else ()):
-        say(line)
-    if only is None and dialect.separator != _SPACES and frame.iloc[:, -1].isna().any():
-        _look_at_short_lines(path, dialect, say)
+        encoding = _FALLBACK
+        frame, separator = _parsed(path, encoding, texts, only, no_header=no_header)
+        say(f"{path.name}: read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8")
+    if encoding not in (_UTF_8, _FALLBACK):
+        say(f"{path.name}: read as {encoding.upper()} text")
+    decimals = read_numbers(path, frame, texts, commas=separator != ",")
+    if separator != ("," if ".csv" in path.name.lower() else "\t"):
+        sign = {"\t": "tabs", _SPACES: "spaces"}.get(separator, f"'{separator}'")
+        names = listed([f"'{name}'" for name in decimals]) if separator != "," else ""
+        say(f"{path.name}: fields are separated by {sign}" + (f"; decimal commas in {names}" if names else ""))
+    if only is None and separator != _SPACES and frame.iloc[:, -1].isna().any():
+        _look_at_short_lines(path, encoding, separator, len(frame.columns), say)
     return frame
 
 
-def _look_at_short_lines(path: Path, dialect: _Dialect, say: Say) -> None:
+def _look_at_short_lines(path: Path, encoding: str, separator: str, width: int, say: Say) -> None:
     """Says which lines have too few fields. Raises RequestError if the file ends in the middle of one."""
-    width = len(dialect.names)
-    with io.TextIOWrapper(opened(path), dialect.encoding, newline="") as lines:
-        rows = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=True)
+    with io.TextIOWrapper(opened(path), encoding, newline="") as lines:
+        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
         try:
             found = [(rows.line_num, len(row)) for row in rows if row]
         except csv.Error:  # a field of more than 128 KiB
@@ -219,21 +193,22 @@ def _look_at_short_lines(path: Path, dialect: _Dialect, say: Say) -> None:
 
 def _parsed(
     path: Path, encoding: str, texts: Collection[str], only: Sequence[str] | None, *, no_header: bool
-) -> tuple[DataFrame, _Dialect]:
+) -> tuple[DataFrame, str]:
+    """The columns, and the separator."""
     import pandas as pd
     from packaging.version import Version
 
-    dialect = _dialect(path, encoding, no_header=no_header)
-    more: dict[str, Any] = {} if only is None else {"usecols": list(only)}
-    kinds = {name: str for name in texts if name in dialect.names}
-    more |= {"header": None if no_header else 0, "names": dialect.names, "index_col": False, "dtype": kinds}
-    more |= {"sep": dialect.separator, "encoding": encoding, "skipinitialspace": True, "na_values": list(NO_VALUE)}
+    separator, line = _first_line(path, encoding)
+    names = column_names(path, line, no_header=no_header)
+    kinds = {name: str for name in texts if name in names}
+    more: dict[str, Any] = {"header": None if no_header else 0, "names": names, "index_col": False, "dtype": kinds}
+    more |= {"sep": separator, "encoding": encoding, "skipinitialspace": True, "na_values": list(NO_VALUE)}
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
     with warnings.catch_warnings(), opened(path) as content:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(content, low_memory=False, **more), dialect
+            return pd.read_csv(content, usecols=only, low_memory=False, **more), separator
         except pd.errors.ParserWarning as error:  # surplus fields that are not empty
             raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
 
@@ -264,8 +239,8 @@ def _first_bytes(path: Path) -> bytes:
         return bytes(file.read(_HEAD))
 
 
-def _dialect(path: Path, encoding: str, *, no_header: bool) -> _Dialect:
-    """The separator that cuts line 1 into the most fields, and the names in it.
+def _first_line(path: Path, encoding: str) -> tuple[str, list[str]]:
+    """The separator that cuts line 1 into the most fields, and these.
 
     ``|`` separates only if nothing else does, and in ``.txt`` spaces after that.
     """
@@ -279,7 +254,7 @@ def _dialect(path: Path, encoding: str, *, no_header: bool) -> _Dialect:
     if len(first[separator]) == 1:
         known = "a tab" if separators == ["\t"] else "',' (or ';', '|' or a tab)"
         raise RequestError(f"{path} has a single column; fields are separated by {known} and named in line 1")
-    return _Dialect(separator, encoding, column_names(path, first[separator], no_header=no_header))
+    return separator, first[separator]
 
 
 def _fields(path: Path, encoding: str, separator: str) -> list[str]:
@@ -307,14 +282,18 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNO
 
 def read_parquet(path: Path, content: bytes | None = None) -> DataFrame:
     """``content``: of a table in memory; by default that of the file."""
+    from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path if content is None else io.BytesIO(content)) as file:
-        size = path.stat().st_size if content is None else len(content)
-        refuse_bomb(path, size, 8 * file.metadata.num_rows * file.metadata.num_columns)
-        table = file.read()
-    notes = table.schema.metadata or {}
-    frame: DataFrame = table.replace_schema_metadata(None).to_pandas()
+    try:
+        with ParquetFile(path if content is None else io.BytesIO(content)) as file:
+            size = path.stat().st_size if content is None else len(content)
+            refuse_bomb(path, size, 8 * file.metadata.num_rows * file.metadata.num_columns)
+            table = file.read()
+        notes = table.schema.metadata or {}
+        frame: DataFrame = table.replace_schema_metadata(None).to_pandas()
+    except (ArrowException, UnicodeDecodeError) as error:
+        raise ValueError(one_line(error)) from error
     each_once(path, list(frame.columns))
     for name in [name for name in _categorical(notes) if name in frame]:
         frame[name] = frame[name].astype("category")

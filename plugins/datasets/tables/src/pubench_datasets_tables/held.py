@@ -41,15 +41,9 @@ class HeldTable:
         return f"HeldTable({self.path}, {len(self.content)} bytes)"
 
 
-def held(name: str, content: bytes) -> HeldTable:
-    """Keeps a parquet file in memory; an equal one that is held already is returned instead."""
-    made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
-    return _HELD.setdefault(str(made.path), made)
-
-
-def held_rows(name: str, rows: LabeledData) -> HeldTable:
-    """Keeps sparse rows in memory; equal ones that are held already are returned instead."""
-    made = HeldTable(name, b"", hashlib.sha256(rows.digest.encode()).hexdigest(), rows)
+def held(name: str, content: bytes, rows: LabeledData | None = None) -> HeldTable:
+    """Keeps a parquet file, or sparse rows, in memory; an equal table that is held already is returned instead."""
+    made = HeldTable(name, content, hashlib.sha256(content if rows is None else rows.digest.encode()).hexdigest(), rows)
     return _HELD.setdefault(str(made.path), made)
 
 

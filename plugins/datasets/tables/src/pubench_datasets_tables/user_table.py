@@ -60,7 +60,8 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     truth = None
     if spec.truth_col is not None and spec.truth_col in frame:
         truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
-    notes += (*_notes_on_labels(spec, labels, truth), *_notes_on_groups(spec, frame, labels))
+    groups, weights = _groups(spec, frame), _weights(spec, frame)
+    notes += (*_notes_on_labels(spec, labels, truth), *_notes_on_groups(spec, frame, labels, weights))
     names = [str(n) for n in frame if n not in {spec.label_col, spec.truth_col, spec.groups, spec.weights}]
     missing = missing_by_column(spec.missing_values, names, file)
     features = _with_gaps(spec, frame, missing, notes)
@@ -89,8 +90,8 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         left_out=encoding.left_out,
         # if some are known to be negative, a list of unlabeled rows says which
         ids=written(spec, frame, (*encoding.ids, *([spec.label_col] if labels.known_negative.any() else []))),
-        groups=_groups(spec, frame),
-        weights=_weights(spec, frame),
+        groups=groups,
+        weights=weights,
         known_negative=labels.known_negative if labels.known_negative.any() else None,
         scheme="two-sample" if spec.positives is not None and not is_list(spec.positives) else "one-sample",
         notes=tuple(notes),
@@ -284,7 +285,9 @@ def _notes_on_labels(spec: UserTableSpec, labels: Labels, truth: Labels | None) 
             yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given{doubt}"
 
 
-def _notes_on_groups(spec: UserTableSpec, frame: DataFrame, labels: Labels) -> Iterator[str]:
+def _notes_on_groups(
+    spec: UserTableSpec, frame: DataFrame, labels: Labels, weights: npt.NDArray[np.float64] | None
+) -> Iterator[str]:
     if spec.groups is not None:
         named = frame[spec.groups]
         both = int((named[labels.positive].nunique() + named[~labels.positive].nunique()) - named.nunique())
@@ -292,7 +295,7 @@ def _notes_on_groups(spec: UserTableSpec, frame: DataFrame, labels: Labels) -> I
             f"'{spec.groups}': {counted(named.nunique(), 'group')}, never parted; {both} of them have labeled and "
             "unlabeled rows"
         )
-    if (weights := _weights(spec, frame)) is not None:
+    if weights is not None:
         yield f"'{spec.weights}': weights from {weights.min():g} to {weights.max():g}, {(weights == 0).sum()} of them 0"
 
 

@@ -95,6 +95,7 @@ def advise(
         given = None if prior is None else ends_of(prior)
         own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **said)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
+        say(f"reading {own.name}")
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
         return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer(first)

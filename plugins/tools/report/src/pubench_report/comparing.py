@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pubench_datasets_tables.pu_table import PUTable
+from pubench_datasets_tables.frames import PUTable
 from pubench_study.lines import Lines, to_stderr
 from pubench_study.seeds import seeds_of
 

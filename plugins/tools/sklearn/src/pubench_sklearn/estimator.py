@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import data, frame_of, hold, refuse_other_rows, sparse_data
-from pubench_datasets_tables.pu_table import PUTable
+from pubench_datasets_tables.frames import PUTable, data, frame_of, hold, refuse_other_rows, sparse_data
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state

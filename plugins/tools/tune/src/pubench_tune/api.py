@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pubench_datasets_tables.frames import PUTable
 from pubench_datasets_tables.held import held_at
-from pubench_datasets_tables.pu_table import PUTable
 from pubench_report.comparing import sayer
 from pubench_study.seeds import seeds_of
 
