@@ -39,8 +39,8 @@ FAMILIES = {
 }  # fmt: skip
 #: What others are compared with; the second for data that the first was not run on.
 REFERENCES = ("pu-bagging", "nnpu")
-#: From this share of resamples on, a method other than the reference is recommended.
-SURE = 0.8
+#: A line names at most so many methods that are above the reference.
+NAMED = 3
 RESAMPLES = 2000
 #: AUC in percent of scores that say nothing.
 CHANCE = 50.0
@@ -68,10 +68,9 @@ class Answer:
     level: float = math.nan
 
     @property
-    def recommended(self) -> str:
-        """The method that is surely first, otherwise the reference; empty if nothing is known."""
-        best = max(self.first, key=lambda method: self.first[method], default="")
-        return best if self.first.get(best, 0) >= SURE else self.reference
+    def better(self) -> list[str]:
+        """Methods whose interval is above 0, best first: they are recommended, otherwise the reference is."""
+        return [method for method in self.differences if self.intervals[method][0] > 0]
 
 
 def rows() -> pd.DataFrame:
@@ -141,14 +140,15 @@ def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda
 
 
 def cells_in(found: Answer) -> tuple[str, str]:
-    """Recommended method and the best of the others: difference, interval, share of resamples in which it is first."""
+    """Recommended methods and the best of the others: difference, interval, share of resamples in which it is first."""
     if not found.differences:
         return "unknown", ""
     best = next(iter(found.differences))
     low, high = found.intervals[best]
-    undecided = found.recommended == found.reference and found.differences[best] > 0
+    undecided = not found.better and found.differences[best] > 0
     return (
-        f"`{found.recommended}`" + (", open" if undecided else ""),
+        ", ".join(f"`{method}`" for method in found.better[:NAMED] or [found.reference])
+        + (", open" if undecided else ""),
         f"`{best}` {found.differences[best]:+.1f} ({low:+.1f} to {high:+.1f}), {100 * found.first[best]:.0f} %",
     )
 
@@ -228,21 +228,22 @@ def page() -> str:
         goal: regimes(frame, cells_of(frame, measure))
         for goal, measure in (("rank", "auc"), ("decide", "accuracy"))
     }  # fmt: skip
-    known = [found for key in TITLES for _, found in by_goal["rank"][key] if found.first]
-    others = sum(found.recommended not in REFERENCES for found in known)
-    alone = sum(len(found.data) == 1 for found in known)
+    # lines by time compare the same cells as the line of c = .1
+    known = [found for key in TITLES if key != "time" for _, found in by_goal["rank"][key] if found.first]
+    others = sum(bool(found.better) for found in known)
+    alone = sum(bool(found.better) and len(found.data) == 1 for found in known)
     parts = [
         f"""# Which method?
 
 **Start with `pu-bagging`.** It takes seconds. For a ranking, another method is better in {others} of the
-{len(known)} known lines below; {alone} of these lines rest on one data set. On your own table,
+{len(known)} known lines of the first three tables, {alone} times on one data set. On your own table,
 [`pubench advise`](advice.md) compares methods on your rows.
 
 The tables choose by what you know of your data. No method sees a true label. The epoch is chosen by `pa`, or is the
 last one if no labeled row is held out. The true prior is given, and test rows measure. `make pages` computes
 every line.
 
-- *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the resamples,
+- *Rank* is by AUC, *decide* by accuracy. Both name the methods whose interval is above 0, best first, at most {NAMED};
   otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher
   mean, but not surely.
 - *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
