@@ -68,7 +68,7 @@ FLOORS = {
     "rows": (
         "rows", "grouping", "numbers", "published", "suspicion", "agreement", "samples", "listener", "results.frames",
     ),
-    "ranking": ("significance", "ranking", "over_tasks"),
+    "ranking": ("significance", "ranking"),
     "tables": (
         "cells", "draws", "rendering", "pages.template", "measure_table", "report.gathered", "report.model",
         "report.statistics", "report.panels", "report.tables", "results.compared", "comparison.protocol",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from pubench_report.over_tasks import OverTasks, over_tasks
+from pubench_report.significance import friedman, holm, wilcoxon
 from scipy import stats
 
 from benchmarks.pages.parts import table as markdown_table
@@ -16,27 +16,27 @@ NETWORKS = ("nnpu", "upu", "dist-pu", "vpu", "pusb", "pue", "lbe-pu")
 REGIONS = ("awt", "can", "nsw", "nz", "sa", "swi")
 
 
-def compared(frame: pd.DataFrame, methods: list[str], reference: str, measure: str = "auc") -> OverTasks:
-    """Methods over the species that all of them were run on, each the mean of its seeds."""
+def table_of(frame: pd.DataFrame, methods: list[str], reference: str, measure: str = "auc") -> str:
+    """Methods over the species that all of them were run on, each the mean of its seeds: mean by region and overall,
+    average rank, and the paired difference to the reference.
+    """
     wide = frame[frame.method.isin(methods)].pivot_table(index="species", columns="method", values=measure)[methods]
-    complete = wide.dropna()
-    region = dict(zip(frame.species, frame.region, strict=True))
-    return over_tasks({m: complete[m].to_dict() for m in methods}, region, reference)
-
-
-def table_of(found: OverTasks, reference: str) -> str:
-    """Mean by region and overall, average rank, and the paired difference to the reference."""
-    regions = [region for region in REGIONS if region in found.means]
-    ranks = dict(zip(found.ranks["overall"].methods, found.ranks["overall"].average_ranks, strict=True))
-    pairs = {pair.method: pair for pair in found.pairs}
+    wide = wide.dropna()
+    means = wide.groupby(dict(zip(frame.species, frame.region, strict=True))).mean()
+    tested = friedman({method: wide[method].to_dict() for method in methods})
+    others = [method for method in methods if method != reference]
+    adjusted = holm([wilcoxon(wide[method].tolist(), wide[reference].tolist())[1] for method in others])
     lines = []
-    for method in sorted(ranks, key=lambda one: ranks[one]):
-        pair = pairs.get(method)
-        paired = f"{pair.difference:+.3f} ({pair.wins} of {pair.tasks}; p {pair.p:.2g})" if pair else "reference"
-        means = [found.means[group][method] for group in (*regions, "overall")]
-        lines.append((f"`{method}`", *(f"{mean:.3f}".lstrip("0") for mean in means), f"{ranks[method]:.2f}", paired))
-    head = ("method", *(region.upper() for region in regions), "all", "rank", f"against `{reference}` (wins; Holm)")
-    difference = found.ranks["overall"].critical_difference
+    for rank, method in sorted(zip(tested.average_ranks, tested.methods, strict=True)):
+        paired, more = "reference", wide[method] - wide[reference]
+        if method != reference:
+            p = adjusted[others.index(method)]
+            paired = f"{more.mean():+.3f} ({(more > 0).sum()} of {len(wide)}; p {p:.2g})"
+        numbers = [*(means[method][region] for region in REGIONS if region in means.index), wide[method].mean()]
+        lines.append((f"`{method}`", *(f"{mean:.3f}".lstrip("0") for mean in numbers), f"{rank:.2f}", paired))
+    regions = (region.upper() for region in REGIONS if region in means.index)
+    head = ("method", *regions, "all", "rank", f"against `{reference}` (wins; Holm)")
+    difference = tested.critical_difference
     return f"{markdown_table(head, lines)}\n\nNemenyi's critical difference of ranks: {difference:.2f}."
 
 
@@ -64,11 +64,8 @@ def tables() -> dict[str, str]:
     random, target = frame[frame.source == "disdat"], frame[frame.source == "disdat-target-group"]
     counts = random.groupby("method").species.nunique()
     everywhere = [method for method, n in counts.items() if n >= 160]
-    found = {
-        f"all {name}": table_of(compared(random, everywhere, "naive logistic", name), "naive logistic")
-        for name in MEASURES
-    }
-    found["bagging"] = table_of(compared(random, everywhere, "pu-bagging trees"), "pu-bagging trees")
+    found = {f"all {name}": table_of(random, everywhere, "naive logistic", name) for name in MEASURES}
+    found["bagging"] = table_of(random, everywhere, "pu-bagging trees")
     found["all predicted"] = predicted(random, everywhere)
     found["classics predicted"] = predicted(random, [method for method in everywhere if method not in NETWORKS])
     found["target group"] = backgrounds(random, target)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib import rc_context, rcParams
 from pubench_report import data_show as shown
-from pubench_report.data_show import class_counts, compositions, density, groups_of, heading, mosaic, plan_of
+from pubench_report.data_show import class_counts, compositions, density, groups_of, heading, plan_of
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
@@ -74,8 +74,7 @@ def test_the_split_is_that_of_a_run_with_the_same_seed(scheme: str, mech: str) -
 def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) -> None:
     plan = plan_of(registry(), DIGITS, given(scheme=scheme))
     facts = build_problem(plan, root=NO_FILES).facts()
-    assert plan.mechanism is not None
-    lines = heading(plan.spec, plan.data.info, plan.mechanism.info, facts)
+    lines = heading(plan, facts)
     n, share = {
         "case-control": ("1,149", "570 / 1,149 = 0.4961"),
         "single-training-set": ("1,092", "513 / 1,092 = 0.4698"),
@@ -170,21 +169,6 @@ def test_a_group_may_be_empty(squares: Registry, tmp_path: Path) -> None:
     assert [total for _, total in groups_of(problem("gray", squares, c="1")).values()][2] == 0
     draw("gray", tmp_path / "all.png", c="1")
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_tiles_hold_the_images() -> None:
-    gray = np.arange(5 * 6 * 7, dtype=np.uint8).reshape(5, 1, 6, 7)
-    tiles = mosaic(gray, 3)
-    assert tiles is not None
-    assert tiles.shape == (6 + 1 + 6, 3 * (7 + 1), 3)
-    np.testing.assert_allclose(tiles[7:13, 9:16], np.repeat(gray[4, 0, :, :, None] / 255, 3, axis=2))
-    assert (tiles[6] == 1).all()
-    assert (tiles[7:, 17:] == 1).all()  # there is no sixth image
-    color = np.random.default_rng(0).random((1, 3, 4, 4)).astype(np.float32)
-    np.testing.assert_allclose(mosaic(color, 1)[:, 1:], color[0].transpose(1, 2, 0))  # type: ignore[index]
-    beyond = mosaic(np.array([-1.0, 3.0], dtype=np.float32).reshape(2, 1, 1, 1), 2)
-    np.testing.assert_allclose(beyond[0, :, 0], [1, 0, 1, 1])  # type: ignore[index]
-    assert mosaic(gray[:0], 3) is None
 
 
 def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:

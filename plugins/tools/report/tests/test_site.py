@@ -29,7 +29,7 @@ from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_report.rows import has_rows
 from pubench_report.rows.runs import read_runs
-from pubench_report.site import building, write
+from pubench_report.site import write
 from pubench_report.site.protocols import SiteProtocol
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
@@ -553,17 +553,16 @@ def test_a_site_that_is_ended_leaves_nothing_beside_it_and_clears_what_a_killed_
         assert aside.is_dir()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    options = {"study": None, "by": "protocol", "measure": "accuracy", "criterion": None, "baseline": None}
-    options |= {"with_scores": False, "title": "Mine"}
+    asked = write.SiteOptions((results,), tmp_path / "site", title="Mine")
     with monkeypatch.context() as patched:
         patched.setattr(write, "_put", ended)
         with pytest.raises(SystemExit) as end:
-            building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
+            write.print_site(asked)
     assert end.value.code == 128 + signal.SIGTERM
     left = {f".site-{dead.pid}@elsewhere", f".site-older-{dead.pid}@{write._HOST}"}  # nothing newer is there
     assert {path.name for path in tmp_path.iterdir()} == left
-    building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
-    building.write([results], tmp_path / "site", **options)  # type: ignore[arg-type]
+    write.print_site(asked)
+    write.print_site(asked)
     assert {path.name for path in tmp_path.iterdir()} == {f".site-{dead.pid}@elsewhere", "site"}
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ValidationError
 
 from pubench_cli.console import err
-from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.progress import data_progress
-from pubench_cli.visible import rows_out
 from pubench_core.data.dataset import IntArray, data_root
 from pubench_core.data.generator import label_count
+from pubench_core.engine.explain import accepted
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class
@@ -26,9 +27,10 @@ from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import Registry, registry
 from pubench_core.results import DataFacts
-from pubench_core.specs import MechanismSpec, RunSpec
+from pubench_core.specs import MechanismSpec
 
-from .drawing import COLORS, SMALL, plain_style, write_figure
+from .drawing import COLORS, SMALL, plain_style, print_picture, write_figure
+from .samples import grid_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,21 +51,13 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
 
     Raises RequestError for what cannot be resolved, labeled or written.
     """
-    mechanism = given.get("--mech", "scar")
-    path = out if out is not None else Path(f"{key.replace('/', '-')}-{mechanism}.png")
+    path = out if out is not None else Path(f"{key.replace('/', '-')}-{given.get('--mech', 'scar')}.png")
     if path.suffix.lower() != ".png":
         raise RequestError(f"--out must end in .png, got {path}")
     refuse_unwritable(path)
     with plain_style(), redirect_stdout(sys.stderr):  # what a plugin prints must not mix with the path
-        if key == TOY:
-            figure = _toy(registry().find(MechanismInfo, mechanism), given)
-        else:
-            figure = _figure(plan_of(registry(), key, given))
-        write_figure(figure, path)
-    if as_json:
-        print_json({"picture": str(path)})
-    else:
-        print(path, file=rows_out())
+        write_figure(_toy(given) if key == TOY else _figure(plan_of(registry(), key, given)), path)
+    print_picture(path, as_json=as_json)
 
 
 def plan_of(plugins: Registry, key: str, given: Given) -> Plan:
@@ -87,20 +81,22 @@ def _any_method(plugins: Registry) -> str:
     raise RequestError("no method is installed (pubench list methods), and a problem is built for one")
 
 
-def heading(spec: RunSpec, data: DatasetInfo, mechanism: MechanismInfo, facts: DataFacts) -> tuple[str, ...]:
+def heading(plan: Plan, facts: DataFacts) -> tuple[str, ...]:
     """Lines over a picture: the data, the request, counts and priors of the problem."""
+    assert plan.mechanism is not None  # data that bring labels are refused
+    spec, mechanism, train = plan.spec, plan.mechanism.info, facts.train
     aliases = f" ({', '.join(mechanism.aliases)})" if mechanism.aliases else ""
-    train = facts.train
     positive, n = train.unlabeled_positive or 0, train.unlabeled or 0
     share = f"{positive:,} / {n:,} = {positive / n:.4f}" if n else "not defined"
     return (
-        data.name,
+        plan.data.info.name,
         f"{mechanism.key}{aliases}, {spec.mechanism.amount_in_words}, {spec.data.scheme}, seed {spec.seed}",
         f"{train.labeled:,} labeled positives, {n:,} unlabeled rows U; prior {facts.prior.true:.4f}, in U {share}",
     )
 
 
 def _figure(plan: Plan) -> Figure:
+    """Images of each group if rows are images, else bars of each class."""
     from pubench_core.engine.build import build_problem
 
     if plan.mechanism is None:
@@ -110,10 +106,27 @@ def _figure(plan: Plan) -> Figure:
         )
     root = data_root(plan.spec.execution, lambda text: err().print(said(text), markup=False), progress=data_progress)
     problem = build_problem(plan, root=root)
-    lines = heading(plan.spec, plan.data.info, plan.mechanism.info, problem.facts())
+    lines = heading(plan, problem.facts())
     if len(problem.data.shape) == 3:  # (channels, height, width)
-        return _images(problem, lines)
-    return _classes(class_counts(problem, plan.data.info), lines)
+        figure = _new(lines, 7.0, 7.5)
+        for axes, (name, (drawn, total)) in zip(figure.subplots(3, 1), groups_of(problem).items(), strict=True):
+            axes.set_title(f"{name}: {len(drawn)} of {total:,}")
+            axes.set_axis_off()
+            images = np.asarray(problem.data.x[problem.split.train.rows[drawn]])
+            if len(images):
+                values = images / 255 if images.dtype == np.uint8 else images
+                colored = values if values.shape[1] == 3 else values.mean(axis=1, keepdims=True)
+                axes.imshow(grid_of(colored, GRID[1]), interpolation="nearest", cmap="gray", vmin=0, vmax=255)
+        return figure
+    counts = class_counts(problem, plan.data.info)
+    figure = _new(lines, 7.0, 1.2 + 0.22 * len(counts))
+    axes = figure.subplots()
+    _bars(axes, {name if len(name) <= 22 else f"{name[:21]}…": of for name, of in counts.items()})
+    for place, (labeled, hidden, _) in enumerate(counts.values()):
+        if labeled + hidden:
+            axes.text(labeled + hidden, place, f" {labeled / (labeled + hidden):.1%}", va="center", fontsize=SMALL)
+    axes.set_xlabel("rows in the training pool (%: share labeled)")
+    return figure
 
 
 def _new(lines: tuple[str, ...], width: float, height: float) -> Figure:
@@ -122,9 +135,6 @@ def _new(lines: tuple[str, ...], width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height + 0.25 * len(lines)), layout="constrained")
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize="medium")
     return figure
-
-
-# -------------------------------------------------------------------- images
 
 
 def groups_of(problem: Problem, most: int = GRID[0] * GRID[1]) -> dict[str, tuple[IntArray, int]]:
@@ -146,43 +156,6 @@ def groups_of(problem: Problem, most: int = GRID[0] * GRID[1]) -> dict[str, tupl
     }
 
 
-def _images(problem: Problem, lines: tuple[str, ...]) -> Figure:
-    groups = groups_of(problem)
-    figure = _new(lines, 7.0, 7.5)
-    for axes, (name, (drawn, total)) in zip(figure.subplots(3, 1), groups.items(), strict=True):
-        axes.set_title(f"{name}: {len(drawn)} of {total:,}")
-        axes.set_axis_off()
-        tiles = mosaic(np.asarray(problem.data.x[problem.split.train.rows[drawn]]), GRID[1])
-        if tiles is not None:
-            axes.imshow(tiles, interpolation="nearest")
-    return figure
-
-
-def mosaic(images: npt.NDArray[Any], columns: int) -> npt.NDArray[np.float64] | None:
-    """(rows * (height + gap) - gap, columns * (width + gap), 3) in [0, 1], gaps white; None if there is no image.
-
-    ``images``: (n, channels, height, width), uint8 or float. Three channels are red, green and blue; any other number
-    is averaged to gray. Floats outside [0, 1] are scaled by the range of all images given.
-    """
-    if not len(images):
-        return None
-    values = images.astype(np.float64) / (255 if images.dtype == np.uint8 else 1)
-    low, high = min(values.min(), 0.0), max(values.max(), 1.0)
-    values = (values - low) / (high - low)
-    if values.shape[1] != 3:
-        values = values.mean(axis=1, keepdims=True).repeat(3, axis=1)
-    height, width = values.shape[2:]
-    gap, rows = max(1, width // 14), -(-len(values) // columns)
-    tiles = np.ones((rows * (height + gap) - gap, columns * (width + gap), 3))
-    for k, image in enumerate(values):
-        y, x = (k // columns) * (height + gap), (k % columns) * (width + gap) + gap
-        tiles[y : y + height, x : x + width] = image.transpose(1, 2, 0)
-    return tiles
-
-
-# -------------------------------------------------------------------- classes
-
-
 def class_counts(problem: Problem, info: DatasetInfo) -> dict[str, tuple[int, int, int]]:
     """Class -> its labeled, hidden and negative rows in the training pool; positive classes first, in index order."""
     train, code, y = problem.split.train, problem.data.y, problem.data.classes
@@ -194,27 +167,14 @@ def class_counts(problem: Problem, info: DatasetInfo) -> dict[str, tuple[int, in
     return positive | {info.classes[k]: (0, 0, rows[k]) for k in np.unique(y[code == 0]).tolist()}
 
 
-def _classes(counts: dict[str, tuple[int, int, int]], lines: tuple[str, ...]) -> Figure:
-    figure = _new(lines, 7.0, 1.2 + 0.22 * len(counts))
-    axes = figure.subplots()
-    _bars(axes, [name if len(name) <= 22 else f"{name[:21]}…" for name in counts], [*counts.values()])
-    for place, (labeled, hidden, _) in enumerate(counts.values()):
-        if labeled + hidden:
-            axes.text(labeled + hidden, place, f" {labeled / (labeled + hidden):.1%}", va="center", fontsize=SMALL)
-    axes.set_xlabel("rows in the training pool (%: share labeled)")
-    return figure
-
-
-def _bars(axes: Any, names: list[str], lengths: list[tuple[int, int, int]]) -> None:
+def _bars(axes: Any, lengths: Mapping[str, tuple[int, int, int]]) -> None:
     """A bar for each name: labeled positives (hatched, so that no color is needed), hidden ones, negatives."""
     parts = [("labeled positive", LABELED, "////"), ("hidden positive", HIDDEN, ""), ("negative", NEGATIVE, "")]
-    start = np.zeros(len(names))
-    for (label, color, hatch), of in zip(parts, zip(*lengths, strict=True), strict=True):
-        axes.barh(
-            range(len(names)), of, left=start, height=0.78, color=color, hatch=hatch, edgecolor="white", label=label
-        )
+    start, places = np.zeros(len(lengths)), range(len(lengths))
+    for (label, color, hatch), of in zip(parts, zip(*lengths.values(), strict=True), strict=True):
+        axes.barh(places, of, left=start, height=0.78, color=color, hatch=hatch, edgecolor="white", label=label)
         start += of
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(places, list(lengths))
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
@@ -241,25 +201,25 @@ def density(x: npt.NDArray[np.float64], prior: float) -> npt.NDArray[np.float64]
     return np.asarray(prior * of_class[0] + (1 - prior) * of_class[1])
 
 
-def _toy(mechanism: MechanismInfo, given: Given) -> Figure:
+def _toy(given: Given) -> Figure:
     """What U is made of under two schemes, and its density: exact, nothing is sampled."""
+    mechanism = registry().find(MechanismInfo, given.get("--mech", "scar"))
     if mechanism.assumption != "SCAR":
         raise RequestError(
             f"--mech {mechanism.key}: toy-gaussian compares the two schemes under labels completely at random "
             "(--mech scar)"
         )
-    c = _label_frequency(given)
-    found = compositions(c)
-    figure = _new(
-        (
-            f"Two schemes, one pool: labels completely at random, c = {c:g}",
-            f"{ROWS:,} rows, prior {POSITIVE / ROWS:g}, {label_count(c, POSITIVE)} of {POSITIVE} positives labeled",
-        ),
-        8.6,
-        3.4,
-    )
+    c = given.get("--c", 0.1)
+    try:
+        c = MechanismSpec.model_validate({"c": c}).c or 0.0
+    except ValidationError:
+        raise RequestError(f"--c: given {c!r}; c must be {accepted(MechanismSpec.model_fields['c'])}") from None
+    found, n = compositions(c), label_count(c, POSITIVE)
+    title = f"Two schemes, one pool: labels completely at random, c = {c:g}"
+    counts = f"{ROWS:,} rows, prior {POSITIVE / ROWS:g}, {n} of {POSITIVE} positives labeled"
+    figure = _new((title, counts), 8.6, 3.4)
     left, right = figure.subplots(1, 2)
-    _bars(left, list(found), list(found.values()))
+    _bars(left, found)
     left.set_xlabel("rows of U; labeled positives are in it once more in case-control only")
     x = np.linspace(-4.5, 4.5, 451)
     for (scheme, (labeled, hidden, negative)), style in zip(found.items(), ("-", "--"), strict=True):
@@ -270,18 +230,3 @@ def _toy(mechanism: MechanismInfo, given: Given) -> Figure:
     right.set_xlabel("x (standard deviations of a class)")
     right.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1)
     return figure
-
-
-def _label_frequency(given: Given) -> float:
-    """c as a number in (0, 1]; RequestError in a run's own words if it is none."""
-    from pydantic import ValidationError
-
-    from pubench_core.engine.explain import accepted
-
-    text = given.get("--c", "0.1")
-    try:
-        c = MechanismSpec.model_validate({"c": text}).c
-    except ValidationError:
-        raise RequestError(f"--c: given {text!r}; c must be {accepted(MechanismSpec.model_fields['c'])}") from None
-    assert c is not None
-    return c

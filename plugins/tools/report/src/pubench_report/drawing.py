@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_cli.machine import print_json
+from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError
+from pubench_core.records.files import replace_bytes
 
 from .ranking import RankInterval
 
@@ -401,12 +404,15 @@ def write_figure(figure: Figure, path: Path) -> None:
     metadata = None if form == "png" else {"Date": None, "Creator": None}
     with plain_style(), rc_context({"svg.hashsalt": path.stem}):
         figure.savefig(stream, format=form, dpi=DPI, metadata=metadata)
-    aside = path.with_name(f".{path.name}.aside")
     try:
-        try:
-            aside.write_bytes(stream.getvalue())
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        replace_bytes(path, stream.getvalue())
     except OSError as error:
         raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error
+
+
+def print_picture(path: Path, *, as_json: bool) -> None:
+    """Prints the path of a picture that was written."""
+    if as_json:
+        print_json({"picture": str(path)})
+    else:
+        print(path, file=rows_out())

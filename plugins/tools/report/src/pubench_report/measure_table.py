@@ -72,32 +72,30 @@ class MeasureTable(Printed):
         return pandas.DataFrame(rows).astype({"mean": float, "std": float})
 
     def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
-        rows = tuple(
+        rows = [
             (
-                TableEntry(marked(row, self.oracles, self.baselines)),
-                *(self._entry(self.cells[row, column]) for column in self.columns),
+                marked(row, self.oracles, self.baselines),
+                *(_entry(self.cells[row, c], self.percent) for c in self.columns),
             )
             for row in self.rows
-        )
+        ]
         below = []
         if any(cell.best for cell in self.cells.values()):
             below.append("* best of its column" + (f", {' and '.join(self.apart)} apart" if self.apart else ""))
         if any(cell.alike for cell in self.cells.values()):
             below.append("!n: n of its runs decide every row alike")
-        table = RenderedTable("table", "", ("method", *self.columns), rows)
-        return [self._title()], table, [*below, *(f"note: {note}" for note in self.notes)]
+        unit, setting = ", percent" if self.percent else "", f"; {self.common}" if self.common else ""
+        title = f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
+        table = RenderedTable.of(("method", *self.columns), rows)
+        return [title], table, [*below, *(f"note: {note}" for note in self.notes)]
 
-    def _title(self) -> str:
-        unit = ", percent" if self.percent else ""
-        setting = f"; {self.common}" if self.common else ""
-        return f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
 
-    def _entry(self, cell: MeasuredCell) -> TableEntry:
-        n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
-        if cell.mean is None:
-            return TableEntry(f"- {n}", alike=cell.alike)
-        numbers = [printed(value, percent=self.percent) for value in (cell.mean, cell.std) if value is not None]
-        return TableEntry(f"{' ± '.join(numbers)} {n}", cell.mark, cell.alike)
+def _entry(cell: MeasuredCell, percent: bool) -> TableEntry:
+    n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
+    if cell.mean is None:
+        return TableEntry(f"- {n}", alike=cell.alike)
+    numbers = [printed(value, percent=percent) for value in (cell.mean, cell.std) if value is not None]
+    return TableEntry(f"{' ± '.join(numbers)} {n}", cell.mark, cell.alike)
 
 
 def measured_cells(
@@ -180,12 +178,15 @@ class Significance(Printed):
             )
         head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
         below = [] if self.pairs else ["no pairs to test"]
-        below += [
-            *([self.advice] if self.advice else []),
-            "",
-            *self._ranks_lines(),
-            *(f"note: {n}" for n in self.notes),
-        ]
+        below += [*([self.advice] if self.advice else []), ""]
+        if self.ranks is None:
+            below.append(f"no ranks over data sets: {self.no_ranks}")
+        else:
+            order = sorted(zip(self.ranks.average_ranks, self.ranks.methods, strict=True))
+            listed = ", ".join(f"{method} {rank:.2f}" for rank, method in order)
+            below.append(f"average ranks over {len(self.ranks.data)} data sets (1 is best): {listed}")
+            below += self.ranks.lines()
+        below += [f"note: {note}" for note in self.notes]
         return [self._title()], RenderedTable.of(head, rows, left=2, texts=(6,)), below
 
     def _title(self) -> str:
@@ -195,11 +196,3 @@ class Significance(Printed):
             f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; {kind}, "
             f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
         )
-
-    def _ranks_lines(self) -> list[str]:
-        if self.ranks is None:
-            return [f"no ranks over data sets: {self.no_ranks}"]
-        ranks = self.ranks
-        order = sorted(zip(ranks.average_ranks, ranks.methods, strict=True))
-        listed = ", ".join(f"{method} {rank:.2f}" for rank, method in order)
-        return [f"average ranks over {len(ranks.data)} data sets (1 is best): {listed}", *ranks.lines()]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pubench.field_names import InvalidRequest, in_words, said
 
-from .site.write import SiteOptions, sources_of, write_site
+from .site.write import SiteOptions, write_site
 
 
 def site(
@@ -49,23 +49,9 @@ def site(
     if by not in ("protocol", "study"):
         raise InvalidRequest(f"by must be protocol or study, got {by!r}")
     given = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    of = tuple(map(Path, given))
     asked = SiteOptions(
-        sources=sources_of(given),
-        out=Path(out),
-        study=study,
-        by=by,
-        measure=measure,
-        criterion=criterion,
-        baseline=baseline,
-        with_scores=with_scores,
-        title=title,
-        home=home,
-        docs=docs,
+        of, Path(out), study, by, measure, criterion, baseline, with_scores, title, home=home, docs=docs
     )
     with in_words():
-        written = write_site(asked, (lambda text: progress(said(text))) if progress is not None else _silent)
-    return written.index
-
-
-def _silent(text: str) -> None:
-    """Ignores the message."""
+        return write_site(asked, lambda text: progress(said(text)) if progress is not None else None).index

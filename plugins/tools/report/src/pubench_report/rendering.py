@@ -51,10 +51,10 @@ class TableEntry:
 class RenderedTable:
     """Rows under a head. Every table of reports, cards and searches is one; there is a writer for each format."""
 
-    key: str
-    title: str
     head: tuple[str, ...]
     rows: tuple[tuple[TableEntry, ...], ...]
+    key: str = ""
+    title: str = ""
     notes: tuple[str, ...] = ()
     """what its reader must know"""
     left: int = 1
@@ -67,9 +67,10 @@ class RenderedTable:
     """column -> how early a terminal without room leaves it out"""
 
     @classmethod
-    def of(cls, head: Iterable[str], rows: Iterable[Iterable[str]], **more: Any) -> RenderedTable:
-        """Table of texts without marks or links."""
-        return cls("", "", tuple(head), tuple(tuple(map(TableEntry, row)) for row in rows), **more)
+    def of(cls, head: Iterable[str], rows: Iterable[Iterable[object]], **more: Any) -> RenderedTable:
+        """Table of texts and numbers, entries among them if they have a mark or a link."""
+        entries = ([one if isinstance(one, TableEntry) else TableEntry(str(one)) for one in row] for row in rows)
+        return cls(tuple(head), tuple(map(tuple, entries)), **more)
 
     def is_text(self, k: int) -> bool:
         """Whether a column is flush left."""

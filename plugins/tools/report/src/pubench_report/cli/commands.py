@@ -75,29 +75,16 @@ def site(
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
-    from ..site.building import write
+    from ..site.write import SiteOptions, print_site
 
-    write(
-        sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
-        baseline=baseline, with_scores=scores, title=title,
-    )  # fmt: skip
+    of = tuple(sources or [Path("results")])
+    print_site(SiteOptions(of, out, study, by.value, measure, criterion, baseline, scores, title))
 
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *(
-        "--prior",
-        "--preset",
-        "--select",
-        "--goal",
-        "--decision",
-        "--folds",
-        "--refit",
-        "--device",
-        "--threads",
-        "--results",
-    ),
-    *("--data-root", "--offline", "--no-tracking"),
+    *("--prior", "--preset", "--select", "--goal", "--decision", "--folds", "--refit", "--device", "--threads"),
+    *("--results", "--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
     given: Given,
@@ -247,19 +234,8 @@ def report(
     """
     from .report import write_report
 
-    write_report(
-        folder,
-        results,
-        study=study,
-        only=only or (),
-        measure=measure,
-        criterion=criterion,
-        baseline=baseline,
-        form=format.value if format is not None else None,
-        out_file=out,
-        figures=figures,
-        full=full,
-    )
+    form = format.value if format is not None else None
+    write_report(folder, results, study, only or (), measure, criterion, baseline, form, out, figures, full=full)
 
 
 def compare(
@@ -305,11 +281,10 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
-    from .compare import CompareOptions
     from .compare import compare as beside
 
     form = format.value if format is not None else None
-    beside(CompareOptions(tuple(sources or ()), results, other, study, criterion, measure, form, out))
+    beside(sources or [None], results, other, study, criterion, measure, form, out)
 
 
 @takes(

@@ -6,7 +6,6 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
 
@@ -35,62 +34,53 @@ from ..site.sources import files_of_rows
 BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 
-@dataclass(frozen=True)
-class CompareOptions:
-    """Arguments of the command. ``sources``: folders of records, files of rows, studies of ``results``; none means
-    ``results``. ``other``: a publication, a board, a folder or a file of rows; ``form``: table, md, csv, json, or None,
-    which means what ``out`` ends in, or table.
-    """
-
-    sources: tuple[str, ...]
-    results: Path
-    other: str
-    study: str | None
-    criterion: str | None
-    measure: str | None
-    form: str | None
-    out: Path | None
-
-
-def compare(asked: CompareOptions) -> None:
+def compare(
+    sources: Sequence[str | None],
+    results: Path,
+    other: str,
+    study: str | None,
+    criterion: str | None,
+    measure: str | None,
+    form: str | None,
+    out_file: Path | None,
+) -> None:
     """Prints or writes every cell that was run alike, and says what is left out and missing.
 
-    Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
-    for a file that cannot be written.
+    ``sources``: folders of records, files of rows, studies of ``results``; None means ``results``. ``other``: a
+    publication, a board, a folder or a file of rows; ``form``: table, md, csv, json, or None, which means what
+    ``out_file`` ends in, or table. Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or
+    measure that there is not, and for a file that cannot be written.
     """
-    form = form_of(asked.out, asked.form, BY_SUFFIX)
-    if asked.out is not None:
-        refuse_unwritable(asked.out)
-    found = _found(asked)
-    if asked.out is None and form == "table":
+    form = form_of(out_file, form, BY_SUFFIX)
+    if out_file is not None:
+        refuse_unwritable(out_file)
+    ours = _together([_loaded(given, results, study) for given in sources])
+    found: SideBySide | BoardStanding
+    if other in names():
+        found = beside_published(ours, other, criterion=criterion, measure=measure)
+    elif is_board(other):
+        found = beside_board(ours, read_board(other), criterion=criterion, measure=measure)
+    elif isdir(other) or isfile(other):
+        others = _loaded(other, results, None)
+        found = beside_results(ours, others, other, criterion=criterion, measure=measure)
+    else:
+        raise RequestError(
+            f"--with must be a publication ({', '.join(names())}), a board (board@NAME), a folder of records or "
+            f"a file of rows, got {shortened(other)}; {nearest(other, names())}"
+        )
+    if out_file is None and form == "table":
         _print(found, out())
-    elif asked.out is None and form == "json":
+    elif out_file is None and form == "json":
         print_json(found.to_dict())
-    elif asked.out is None:
+    elif out_file is None:
         rows_out().write(_text(found, form))
     else:
-        write_text(asked.out, _text(found, form))
+        write_text(out_file, _text(found, form))
     if form == "csv":  # stdout is rows
         for line in found.remarks():
             print(visible(line), file=sys.stderr)
-    if asked.out is not None:
-        err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
-
-
-def _found(asked: CompareOptions) -> SideBySide | BoardStanding:
-    ours = _together([_loaded(given, asked.results, asked.study) for given in asked.sources or (None,)])
-    if asked.other in names():
-        return beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)
-    if is_board(asked.other):
-        return beside_board(ours, read_board(asked.other), criterion=asked.criterion, measure=asked.measure)
-    if isdir(asked.other) or isfile(asked.other):
-        others = _loaded(asked.other, asked.results, None)
-        return beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
-    raise RequestError(
-        f"--with must be a publication ({', '.join(names())}), a board (board@NAME), a folder of records or "
-        f"a file of rows, got "
-        f"{shortened(asked.other)}; {nearest(asked.other, names())}"
-    )
+    if out_file is not None:
+        err().print(f"written: {out_file}", markup=False, soft_wrap=True)
 
 
 def _loaded(given: str | None, results: Path, study: str | None) -> Results:

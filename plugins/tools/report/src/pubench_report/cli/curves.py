@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError, counted, shortened, unknown, visible
 from pubench_core.records.record import read_record
 
-from ..drawing import DrawnCurve as Line
+from ..drawing import DrawnCurve, plain_style, write_figure
 from ..drawing import curves as draw_lines
-from ..drawing import plain_style, write_figure
-from ..pages.learning import CRITERION, Trace, chosen_epoch, read_trace
+from ..pages.learning import CRITERION, chosen_epoch, read_trace
 from ..pages.template import rendered, script_json
 from ..report.write import write_text
 
@@ -45,48 +44,50 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
 
     Raises RequestError for a run that kept no trace, a quantity that no run has, and a file that cannot be written.
     """
-    if path is not None and path.suffix.lower() not in (".html", ".png", ".svg"):
+    suffix = "" if path is None else path.suffix.lower()
+    if path is not None and suffix not in (".html", ".png", ".svg"):
         raise RequestError(f"--out {path} must end in .html, .png or .svg")
-    found = _chosen([curve for run in runs for curve in _curves(run, results)], only)
+    found = [curve for run in runs for curve in _curves(folder_of_run(results, run))]
+    if only is not None:
+        known, wanted = list(dict.fromkeys(curve.quantity for curve in found)), [x.strip() for x in only.split(",")]
+        if other := next((name for name in wanted if name not in known), None):
+            raise unknown("quantity", other, known)
+        found = [curve for curve in found if curve.quantity in wanted]
     if as_json:
         print_json([vars(curve) for curve in found])
-    if path is None and not as_json:
+    elif path is None:
         _print(out(), found)
-    if path is not None:
-        if path.suffix.lower() == ".html":
-            write_text(path, page(found))
-        else:
-            _write_picture(path, found)
-        err().print(f"written: {path}", markup=False, soft_wrap=True)
+    if path is None:
+        return
+    panels: dict[str, list[EpochCurve]] = {}
+    for curve in found:
+        panels.setdefault(curve.quantity, []).append(curve)
+    if suffix == ".html":
+        write_text(path, page(panels))
+    else:
+        with plain_style():
+            write_figure(draw_lines({name: list(map(_drawn, of)) for name, of in panels.items()}, "", "epoch"), path)
+    err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
-def _curves(run: str, results: Path) -> list[EpochCurve]:
-    folder = folder_of_run(results, run)
+def _curves(folder: Path) -> list[EpochCurve]:
+    """Criteria first; what has no value is left out."""
     result, trace = read_record(folder).result, read_trace(folder)
     if not trace:
         raise RequestError(f"{folder} has no trace; run it again with trace among its artifacts")
     name = f"{result.spec.method.key} on {result.spec.data.key}, seed {result.spec.seed} ({result.run_id[:8]})"
-    return [
-        EpochCurve(name, key.removeprefix(CRITERION), trace[key], chosen_epoch(result, key.removeprefix(CRITERION)))
-        for key in _in_order(trace)
-    ]
-
-
-def _in_order(trace: Trace) -> list[str]:
-    """Criteria first; what has no value is left out."""
     known = [key for key, values in trace.items() if any(value is not None for value in values)]
-    return sorted(known, key=lambda key: not key.startswith(CRITERION))
+    quantities = [(key.removeprefix(CRITERION), trace[key]) for key in sorted(known, key=_is_loss)]
+    return [EpochCurve(name, key, values, chosen_epoch(result, key)) for key, values in quantities]
 
 
-def _chosen(found: Sequence[EpochCurve], only: str | None) -> list[EpochCurve]:
-    if only is None:
-        return list(found)
-    known = list(dict.fromkeys(curve.quantity for curve in found))
-    wanted = [name.strip() for name in only.split(",")]
-    for name in wanted:
-        if name not in known:
-            raise unknown("quantity", name, known)
-    return [curve for curve in found if curve.quantity in wanted]
+def _is_loss(key: str) -> bool:
+    return not key.startswith(CRITERION)
+
+
+def _drawn(curve: EpochCurve) -> DrawnCurve:
+    points = tuple((k, math.nan if value is None else value) for k, value in enumerate(curve.values, 1))
+    return DrawnCurve(curve.run, points, curve.chosen)
 
 
 # -------------------------------------------------------------------- on a terminal
@@ -123,36 +124,12 @@ def _print(console: Console, found: Sequence[EpochCurve]) -> None:
             console.print(Text(text), soft_wrap=True)
 
 
-# -------------------------------------------------------------------- as a page or a picture
-
-
-def _panels(found: Sequence[EpochCurve]) -> dict[str, list[EpochCurve]]:
-    panels: dict[str, list[EpochCurve]] = {}
-    for curve in found:
-        panels.setdefault(curve.quantity, []).append(curve)
-    return panels
-
-
-def _write_picture(path: Path, found: Sequence[EpochCurve]) -> None:
-    with plain_style():
-        lines = {
-            quantity: [
-                Line(c.run, tuple((k, math.nan if v is None else v) for k, v in enumerate(c.values, 1)), c.chosen)
-                for c in mine
-            ]
-            for quantity, mine in _panels(found).items()
-        }
-        write_figure(draw_lines(lines, "", "epoch"), path)
-
-
-def page(found: Sequence[EpochCurve]) -> str:
+def page(panels: Mapping[str, Sequence[EpochCurve]]) -> str:
     """A page with a panel for each quantity and a line for each run."""
-    runs = list(dict.fromkeys(curve.run for curve in found))
-    panels: list[dict[str, Any]] = [
-        {"title": quantity, "curves": [[curve.run, list(curve.values), curve.chosen] for curve in mine]}
-        for quantity, mine in _panels(found).items()
+    runs = list(dict.fromkeys(curve.run for of in panels.values() for curve in of))
+    drawn: list[dict[str, Any]] = [
+        {"title": quantity, "curves": [[curve.run, list(curve.values), curve.chosen] for curve in of]}
+        for quantity, of in panels.items()
     ]
-    title = f"Curves of {runs[0] if len(runs) == 1 else counted(len(runs), 'run')}"
-    return rendered(
-        "curves.html.j2", shortened(title), ("curves.js",), runs=runs, panels=script_json({"panels": panels})
-    )
+    title = shortened(f"Curves of {runs[0] if len(runs) == 1 else counted(len(runs), 'run')}")
+    return rendered("curves.html.j2", title, ("curves.js",), runs=runs, panels=script_json({"panels": drawn}))

@@ -21,7 +21,6 @@ from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_
 def write_report(
     given: str | None,
     results: Path,
-    *,
     study: str | None,
     only: Sequence[str],
     measure: str,
@@ -30,6 +29,7 @@ def write_report(
     form: str | None,
     out_file: Path | None,
     figures: Path | None,
+    *,
     full: bool,
 ) -> None:
     """Prints or writes a report of the runs that :func:`pubench_report.report.gather.gather` finds.

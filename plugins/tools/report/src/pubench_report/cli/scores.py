@@ -11,33 +11,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
-from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import SCORES, TRACE, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
 
-from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
+from ..drawing import ScorePanel, plain_style, print_picture, score_histograms, write_figure
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from pubench import RunResult
 
-#: Formats of pictures by the end of a file's name.
-FORMATS = (".png", ".svg")
-
 
 def print_scores(run: str, results: Path, criterion: str | None, out: Path | None, *, as_json: bool) -> None:
     """Writes the picture (``RUN-scores.png`` by default) and prints its path."""
     folder = folder_of_run(results, run)
-    path = draw_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion)
-    if as_json:
-        print_json({"picture": str(path)})
-    else:
-        print(path, file=rows_out())
+    print_picture(draw_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion), as_json=as_json)
 
 
 def draw_scores_of(run: RunResult, path: str | Path, criterion: str | None = None) -> Path:
@@ -69,7 +60,7 @@ def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
     Raises RequestError for a criterion that was not tracked or has no value, a record that kept no scores, a name that
     ends in neither ``.png`` nor ``.svg``, and a file that cannot be written; RecordError for a damaged record.
     """
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in (".png", ".svg"):
         raise RequestError(f"{path}: a picture is a PNG or an SVG; give a name that ends in .png or .svg")
     record = read_record(folder)
     result = record.result
@@ -99,40 +90,37 @@ def _panels(record: Record, state: str) -> Iterator[ScorePanel]:
     arrays = read_scores(record.folder)
     if (record.folder / TRAINING_SCORES).exists():
         training = read_scores(record.folder, TRAINING_SCORES)
-        yield _labeled_part("training part", "training", training[scores_name("training", state)], training)
-        for output, values in _outputs(training, "training", state):
-            yield _labeled_part(f"{output}, training part", "training", values, training, decided=False)
-    yield _labeled_part("validation part", "validation", arrays[scores_name("validation", state)], arrays)
-    labels = arrays.get("test_labels")
-    if labels is not None:
-        yield _tested("test part", arrays[scores_name("test", state)], labels, decided=True)
+        yield _panel(training, "training", training[scores_name("training", state)])
+        yield from _outputs(training, "training", state)
+    yield _panel(arrays, "validation", arrays[scores_name("validation", state)])
+    if arrays.get("test_labels") is not None:
+        yield _panel(arrays, "test", arrays[scores_name("test", state)])
     unlabeled = arrays.get(scores_name("unlabeled", state))
     if unlabeled is not None and len(unlabeled):
         yield ScorePanel("unlabeled rows of the table", {"unlabeled rows": unlabeled})
-    if labels is not None:
-        for output, values in _outputs(arrays, "test", state):
-            yield _tested(f"{output}, test part", values, labels, decided=False)
+    if arrays.get("test_labels") is not None:
+        yield from _outputs(arrays, "test", state)
 
 
-def _outputs(arrays: Arrays, part: str, state: str) -> Iterator[tuple[str, np.ndarray]]:
-    """(name, values) of what else the method gave on a part: a propensity, a discriminator."""
+def _outputs(arrays: Arrays, part: str, state: str) -> Iterator[ScorePanel]:
+    """What else the method gave on a part: a propensity, a discriminator."""
     begin, end = f"{part}_auxiliary_", f"_{state}"
     for name, values in arrays.items():
         if name.startswith(begin) and name.endswith(end):
-            yield name.removeprefix(begin).removesuffix(end), values
+            yield _panel(arrays, part, values, name.removeprefix(begin).removesuffix(end))
 
 
-def _labeled_part(title: str, part: str, scores: np.ndarray, arrays: Arrays, *, decided: bool = True) -> ScorePanel:
-    labeled, truth = arrays[f"{part}_labeled"], arrays.get(f"{part}_labels")
-    groups = {"labeled positives": scores[labeled]}
-    if truth is None:
-        groups["unlabeled rows"] = scores[~labeled]
+def _panel(arrays: Arrays, part: str, scores: np.ndarray, output: str = "") -> ScorePanel:
+    """Scores of a part apart for its kinds of rows. ``output``: another one than the scores."""
+    labeled, truth = arrays.get(f"{part}_labeled"), arrays.get(f"{part}_labels")
+    groups = {}
+    if part == "test" or labeled is None:
+        groups = {"positives": scores[truth == 1], "negatives": scores[truth == 0]}
     else:
-        groups["unlabeled positives"] = scores[~labeled & (truth == 1)]
-        groups["negatives"] = scores[truth == 0]
-    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, decided)
-
-
-def _tested(title: str, scores: np.ndarray, labels: np.ndarray, *, decided: bool) -> ScorePanel:
-    groups = {"positives": scores[labels == 1], "negatives": scores[labels == 0]}
-    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, decided)
+        groups["labeled positives"] = scores[labeled]
+        if truth is None:
+            groups["unlabeled rows"] = scores[~labeled]
+        else:
+            groups |= {"unlabeled positives": scores[~labeled & (truth == 1)], "negatives": scores[truth == 0]}
+    title = f"{output}, {part} part" if output else f"{part} part"
+    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, not output)

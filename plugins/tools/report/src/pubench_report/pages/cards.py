@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from pubench_core.plugins.info import DatasetInfo, MethodInfo, Preset, Reference
+from pubench_core.plugins.info import DatasetInfo, MethodInfo, Reference
 from pubench_core.plugins.registry import Entry, registry
 
 #: (what, its value) of a card.
 Facts = list[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class PresetCard:
-    """``source``: where the values come from; ``per_data``: (data set, values there instead)."""
-
-    name: str
-    source: str
-    values: str
-    per_data: tuple[tuple[str, str], ...]
-
-
-def method_card(key: str) -> tuple[MethodInfo | None, Facts, list[PresetCard]]:
+def method_card(key: str) -> tuple[MethodInfo | None, Facts, list[dict[str, Any]]]:
     """Card of a method: its info record in words, its presets."""
     entry = _entry("method", key)
     info = entry.info if entry is not None else None
@@ -37,12 +26,16 @@ def method_card(key: str) -> tuple[MethodInfo | None, Facts, list[PresetCard]]:
         ("needs besides features and labels", ", ".join(sorted(info.needs)) or "nothing"),
         *((f"declared failure: {check}", reason) for check, reason in info.declared_failures.items()),
     ]
-    return info, [fact for fact in facts if fact[1]], [_preset(name, one) for name, one in info.presets.items()]
-
-
-def _preset(name: str, preset: Preset) -> PresetCard:
-    per_data = tuple((data, _values(values)) for data, values in preset.per_data.items())
-    return PresetCard(name, preset.note or "no source is named", _values(preset.values), per_data)
+    presets = [
+        {
+            "name": name,
+            "source": preset.note or "no source is named",
+            "values": _values(preset.values),
+            "per_data": [(data, _values(values)) for data, values in preset.per_data.items()],
+        }
+        for name, preset in info.presets.items()
+    ]
+    return info, [fact for fact in facts if fact[1]], presets
 
 
 def data_card(key: str) -> tuple[DatasetInfo | None, Facts]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -17,7 +16,7 @@ from ..report.model import Model
 from ..report.statistics import ALPHA, SettingTests
 from ..report.tables import sections
 from .learning import learning
-from .recipe import SEED, Known, Recipe, recipe
+from .recipe import SEED, Known, recipe
 from .template import rendered, script_json
 from .view import shown_first, views_of
 
@@ -110,38 +109,8 @@ def _amounts(model: Model, names: Mapping[str, str]) -> Iterator[dict[str, Any]]
 # -------------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True)
-class ShownRun:
-    """A run of a cell. ``record``: its address; empty if it is not published."""
-
-    id: str
-    seed: int
-    text: str
-    alike: bool
-    record: str
-
-
-@dataclass(frozen=True)
-class ShownRecipe:
-    """Commands that repeat some runs of a cell."""
-
-    runs: Sequence[ShownRun]
-    first: str
-    command: Markup
-    python: Markup
-
-
-@dataclass(frozen=True)
-class ShownCell:
-    """The runs of a method on a data set."""
-
-    id: str
-    name: str
-    runs: int
-    recipes: Sequence[ShownRecipe]
-
-
-def _cells(model: Model, records: Mapping[str, str]) -> Iterator[ShownCell]:
+def _cells(model: Model, records: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The runs of each method on each data set, with the commands that repeat them."""
     known, grid = Known(), model.gathered.grid
     for (row, column), name in model.ids().items():
         runs = list(grid.cell(row, column).runs.values())
@@ -153,23 +122,24 @@ def _cells(model: Model, records: Mapping[str, str]) -> Iterator[ShownCell]:
             if group is None:
                 same.append((key, group := []))
             group.append(run)
-        recipes = [_recipe(model, recipe(group[0].result, known), group, records) for _, group in same]
-        yield ShownCell(name, f"{model.row_name(row)} on {column}", len(runs), recipes)
+        recipes = []
+        for _, group in same:
+            one = recipe(group[0].result, known)
+            seed = Markup("<b class=seed>{}</b>").format(group[0].result.spec.seed)
+            command, python = (Markup(escape(visible(text)).replace(SEED, seed)) for text in (one.command, one.python))
+            shown = [_run(model, run, records.get(run.run_id, "")) for run in group]
+            recipes.append({"runs": shown, "first": one.first, "command": command, "python": python})
+        yield {"id": name, "name": f"{model.row_name(row)} on {column}", "runs": len(runs), "recipes": recipes}
 
 
-def _recipe(model: Model, one: Recipe, runs: Sequence[RunResult], records: Mapping[str, str]) -> ShownRecipe:
-    seed = Markup("<b class=seed>{}</b>").format(runs[0].result.spec.seed)
-    command, python = (Markup(escape(visible(text)).replace(SEED, seed)) for text in (one.command, one.python))
-    return ShownRecipe([_run(model, run, records.get(run.run_id, "")) for run in runs], one.first, command, python)
-
-
-def _run(model: Model, run: RunResult, record: str) -> ShownRun:
+def _run(model: Model, run: RunResult, record: str) -> dict[str, Any]:
     chosen = run.result.criteria.get(model.criterion)
     measure = chosen.measured("test").get(model.measure.key) if chosen is not None else None
     value = "no value" if measure is None or measure.value is None else model.measure.text(measure.value)
     epoch = "" if chosen is None or chosen.epoch is None else f", epoch {chosen.epoch}"
     alike = chosen is not None and chosen.decided_alike
-    return ShownRun(run.run_id, run.result.spec.seed, value + epoch, alike, record)
+    seed = run.result.spec.seed
+    return {"id": run.run_id, "seed": seed, "text": value + epoch, "alike": alike, "record": record}
 
 
 def _made(model: Model) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -42,7 +42,7 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     ]
     left_out = {3: 1, 4: 1} | dict.fromkeys(range(5, len(head)), 2)
     styles = ["dim" if row in model.apart else "" for row in rows[:MOST_ROWS]]
-    table = RenderedTable("summary", "", tuple(head), tuple(body), left=0, texts=(1,), ranks=left_out)
+    table = RenderedTable.of(head, body, left=0, texts=(1,), ranks=left_out)
     table.print_to(console, styles, surplus="left out", everything="--full")
     more = [counted(len(rows) - MOST_ROWS, "more method")] if len(rows) > MOST_ROWS else []
     more += [counted(len(model.settings) - 1, "more setting")] if len(model.settings) > 1 else []
@@ -51,12 +51,11 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     console.print(Text(text), soft_wrap=not console.is_terminal)
 
 
-def _place(place: MethodPlace | None, name: str) -> Iterator[TableEntry]:
-    interval = "" if place is None else f"{points(place.low)} to {points(place.high)}"
-    texts = (
-        ("", "", "", "") if place is None else (str(place.rank), points(place.below), interval, percent(place.first))
-    )
-    return map(TableEntry, (texts[0], name, *texts[1:]))
+def _place(place: MethodPlace | None, name: str) -> list[str]:
+    if place is None:
+        return ["", name, "", "", ""]
+    interval = f"{points(place.low)} to {points(place.high)}"
+    return [str(place.rank), name, points(place.below), interval, percent(place.first)]
 
 
 def _cell(model: Model, cell: MeasuredCell) -> TableEntry:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from pubench_core.errors import counted
@@ -16,7 +15,6 @@ from ..significance import p_text
 from .model import Model, ProblemColumn, Setting
 from .statistics import ALPHA, SettingTests
 
-#: What marks mean, in the words of each format (text, md, latex, html).
 NO_CELL, NO_VALUE = "·", "-"
 
 
@@ -37,14 +35,14 @@ def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
             "criteria",
             "Selection criteria side by side",
             f"{upper(measure.label)} at the epoch that each criterion chose. An oracle criterion reads true labels.",
-            tuple(_side_by_side(model, *where, "criteria", by_criterion) for where in _with_values(model)),
+            tuple(_side_by_side(model, "criteria", by_criterion)),
         ),
         Section(
             "measures",
             "Measures side by side",
             f"At the epoch that {criterion} chose. Seconds of training and peak memory are means over runs, which may "
             "have shared the machine with others.",
-            tuple(_with_costs(model, *where, by_measure) for where in _with_values(model)),
+            tuple(_side_by_side(model, "measures", by_measure, ("training, s", "peak, MiB"))),
         ),
         Section(
             "tests",
@@ -61,7 +59,7 @@ def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
             f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * RANK_LEVEL:.0f} %, "
             f"percentile bootstrap over seeds ({RANK_RESAMPLES} resamples): what other seeds would do, not what other "
             "data sets would.",
-            tuple(_ranks(model, test) for test in tests),
+            tuple(map(_ranks, tests)),
         ),
     ]
     return [section for section in found if section.tables]
@@ -92,13 +90,9 @@ def entry(cell: MeasuredCell, measure: ShownMeasure, column: ProblemColumn) -> T
 
 def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> RenderedTable:
     """Methods by data sets."""
-    cells = model.cells(measure, model.criterion)
-    rows = model.rows_of(setting)
+    cells, rows = model.cells(measure, model.criterion), model.rows_of(setting)
     head = ["method", *(f"{column.name} ({counted(len(column.seeds), 'seed')})" for column in setting.columns)]
-    body = [
-        (TableEntry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns))
-        for row in rows
-    ]
+    body = [(model.row_name(row), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows]
     shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
@@ -107,49 +101,42 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
         out = [row for row in there if row not in model.competing(cells, column)]
         if measure.higher_is_better is not None and out and len(there) > 1:
             notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")
-    if measure == model.measure:
-        return RenderedTable(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
-    title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {setting.words}"
-    return RenderedTable(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
-
-
-def _with_values(model: Model) -> Iterator[tuple[Setting, ProblemColumn]]:
-    """Columns in which some method has runs."""
-    with_runs = {column for _, column in model.ids()}
-    return ((s, column) for s in model.settings for column in s.columns if column.label in with_runs)
+    key, title = f"results-{setting.key}", setting.words
+    if measure != model.measure:
+        key, title = (
+            f"{key}-at-prior",
+            f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}",
+        )
+    return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
 
 
 def _side_by_side(
-    model: Model, setting: Setting, column: ProblemColumn, kind: str, shown: Sequence[tuple[str, ShownMeasure, str]]
-) -> RenderedTable:
-    """Methods on one data set. ``shown``: (head, measure, criterion) of each column."""
+    model: Model, kind: str, shown: Sequence[tuple[str, ShownMeasure, str]], costs: Sequence[str] = ()
+) -> Iterator[RenderedTable]:
+    """Methods on each data set that has runs. ``shown``: (head, measure, criterion) of each column; ``costs``: heads of
+    what runs cost.
+    """
     of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
     planned = model.cells(model.measure, model.criterion)
-    rows = tuple(
-        (TableEntry(model.row_name(row)), *(entry(cells[row, column.label], measure, column) for measure, cells in of))
-        for row in model.rows
-        if planned[row, column.label].seeds
-    )
-    key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
-    title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
-    return RenderedTable(key, title, ("method", *(head for head, _, _ in shown)), rows)
+    for setting, column in [(one, column) for one in model.settings for column in one.columns]:
+        if not any((row, column.label) in model.ids() for row in model.rows):
+            continue
+        rows = []
+        for row in model.rows:
+            if planned[row, column.label].seeds:
+                found = [entry(cells[row, column.label], measure, column) for measure, cells in of]
+                rows.append((model.row_name(row), *found, *(_cost(model, row, column) if costs else ())))
+        key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
+        title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
+        yield RenderedTable.of(("method", *(head for head, _, _ in shown), *costs), rows, key=key, title=title)
 
 
-def _with_costs(
-    model: Model, setting: Setting, column: ProblemColumn, by_measure: Sequence[tuple[str, ShownMeasure, str]]
-) -> RenderedTable:
-    """Measures of methods on one data set, and what their runs cost."""
-    table = _side_by_side(model, setting, column, "measures", by_measure)
-    costs = []
-    for row in (row for row in model.rows if model.cells(model.measure, model.criterion)[row, column.label].seeds):
-        results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
-        cost = (NO_VALUE, NO_VALUE)
-        if results:
-            seconds, size = (fmean(r.seconds.training for r in results), fmean(r.peak_memory.bytes for r in results))
-            cost = (f"{seconds:.1f}", f"{size / 2**20:.0f}")
-        costs.append(cost)
-    rows = tuple((*row, *map(TableEntry, cost)) for row, cost in zip(table.rows, costs, strict=True))
-    return replace(table, head=(*table.head, "training, s", "peak, MiB"), rows=rows)
+def _cost(model: Model, row: str, column: ProblemColumn) -> tuple[str, str]:
+    results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
+    if not results:
+        return NO_VALUE, NO_VALUE
+    seconds, size = (fmean(r.seconds.training for r in results), fmean(r.peak_memory.bytes for r in results))
+    return f"{seconds:.1f}", f"{size / 2**20:.0f}"
 
 
 # -------------------------------------------------------------------- tests and ranks
@@ -157,29 +144,26 @@ def _with_costs(
 
 def _pairs(model: Model, test: SettingTests) -> RenderedTable:
     head = ("data", "method", "pairs", f"difference to {test.baseline}", "p", "adjusted p", "decision")
-    ids = {
-        (column.name, row): model.ids().get((row, column.label), "")
-        for column in test.setting.columns
-        for row in model.rows
-    }
+    labels = {column.name: column.label for column in test.setting.columns}
     rows = []
     for pair in test.pairs.values():
-        difference = NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure)
-        before, after = (pair.data, pair.method, str(pair.n)), (p_text(pair.p), p_text(pair.adjusted), pair.decision)
-        linked = TableEntry(difference, link=ids[pair.data, pair.method])
-        rows.append((*map(TableEntry, before), linked, *map(TableEntry, after)))
+        text = NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure)
+        difference = TableEntry(text, link=model.ids().get((pair.method, labels[pair.data]), ""))
+        rows.append(
+            (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), pair.decision)
+        )
     notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
-    return RenderedTable(f"tests-{test.setting.key}", test.setting.words, head, tuple(rows), notes, left=2)
+    return RenderedTable.of(head, rows, key=f"tests-{test.setting.key}", title=test.setting.words, notes=notes, left=2)
 
 
-def _ranks(model: Model, test: SettingTests) -> RenderedTable:
+def _ranks(test: SettingTests) -> RenderedTable:
     rows = []
     for one in test.ranks:
-        low, high = one.interval if one.interval is not None else (math.nan, math.nan)
-        interval = NO_VALUE if math.isnan(low) else f"{low:.2f} to {high:.2f}"
-        rows.append((TableEntry(one.method), TableEntry(f"{one.rank:.2f}"), TableEntry(interval)))
+        interval = NO_VALUE if one.interval is None else f"{one.interval[0]:.2f} to {one.interval[1]:.2f}"
+        rows.append((one.method, f"{one.rank:.2f}", interval))
     head = ("method", "average rank", f"{100 * RANK_LEVEL:.0f} % interval")
-    return RenderedTable(f"ranks-{test.setting.key}", test.setting.words, head, tuple(rows), tuple(rank_notes(test)))
+    key, notes = f"ranks-{test.setting.key}", tuple(rank_notes(test))
+    return RenderedTable.of(head, rows, key=key, title=test.setting.words, notes=notes)
 
 
 def rank_notes(test: SettingTests) -> list[str]:
@@ -191,9 +175,7 @@ def rank_notes(test: SettingTests) -> list[str]:
         found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
     if test.friedman is None:
         return [*found, f"no Friedman test: {test.no_friedman}"]
-    found += test.friedman.lines()
-    found += [f"not told apart: {', '.join(group)}" for group in test.groups]
-    return found
+    return [*found, *test.friedman.lines(), *(f"not told apart: {', '.join(group)}" for group in test.groups)]
 
 
 # -------------------------------------------------------------------- for programs
@@ -215,28 +197,18 @@ def csv_text(model: Model, tests: Sequence[SettingTests]) -> str:
                     cell = cells[row, column.label]
                     if not cell.seeds:
                         continue
-                    found = _csv_cell(model, cell, row, column.label, criterion)
+                    runs = model.gathered.grid.cell(row, column.label).runs
+                    found = {
+                        "setting": test.setting.words, "data": column.name, "method": row,
+                        "oracle": row in model.oracles, "criterion": criterion,
+                        "criterion_oracle": criterion in model.oracle_criteria, "measure": model.measure.key,
+                        "mean": cell.mean, "std": cell.std, "n": len(cell.values), "seeds": cell.seeds,
+                        "mark": cell.mark, "alike": cell.alike,
+                        "run_ids": " ".join(run.run_id for run in runs.values()),
+                    }  # fmt: skip
                     pair = test.pairs.get((column.name, row)) if criterion == model.criterion else None
                     if pair is not None:
                         found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
                         found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
-                    lines.append({"setting": test.setting.words, "data": column.name, **found})
+                    lines.append(found)
     return csv_of(CSV_COLUMNS, lines)
-
-
-def _csv_cell(model: Model, cell: MeasuredCell, row: str, column: str, criterion: str) -> dict[str, object]:
-    runs = model.gathered.grid.cell(row, column).runs
-    return {
-        "method": row,
-        "oracle": row in model.oracles,
-        "criterion": criterion,
-        "criterion_oracle": criterion in model.oracle_criteria,
-        "measure": model.measure.key,
-        "mean": cell.mean,
-        "std": cell.std,
-        "n": len(cell.values),
-        "seeds": cell.seeds,
-        "mark": cell.mark,
-        "alike": cell.alike,
-        "run_ids": " ".join(run.run_id for run in runs.values()),
-    }

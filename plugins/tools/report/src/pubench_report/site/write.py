@@ -6,13 +6,16 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pubench_study.export import SUMS
 
+from pubench_cli.console import err, out
+from pubench_cli.messages import said
 from pubench_core.errors import RequestError
 from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SPEC, TRAINING_SCORES
 
@@ -63,8 +66,11 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
 
     Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.
     """
-    _check_place(asked.out)
-    collected = collect(asked.sources, asked.study, asked.criterion)
+    if asked.out.is_symlink() or (asked.out.exists() and not asked.out.is_dir()):
+        raise RequestError(f"{asked.out} is not a folder; --out names another one")
+    if asked.out.is_dir() and any(asked.out.iterdir()) and not (asked.out / MARK).exists():
+        raise RequestError(f"{asked.out} exists and is not a site of pubench; name another folder with --out")
+    collected = collect(tuple(dict.fromkeys(asked.sources)), asked.study, asked.criterion)
     protocols, notes = protocols_of(collected, asked.by, asked.measure, asked.criterion, asked.baseline)
     notes += lacking(protocols)
     for note in (*collected.notes, *notes):
@@ -95,12 +101,19 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
     return Written(asked.out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
 
 
-def _check_place(out: Path) -> None:
-    """Raises RequestError for a folder that holds anything but a site."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise RequestError(f"{out} is not a folder; --out names another one")
-    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
-        raise RequestError(f"{out} exists and is not a site of pubench; name another folder with --out")
+def print_site(asked: SiteOptions) -> None:
+    """Writes the site and says where it is; a signal ends it as Ctrl-C does, so that nothing half-written stays."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        written = write_site(asked, lambda text: err().print(said(text), markup=False, soft_wrap=True))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    counts = f"{written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB"
+    out().print(f"{written.index}: {counts}", markup=False, soft_wrap=True)
 
 
 def _put(aside: Path, out: Path) -> None:
@@ -175,8 +188,3 @@ def _copy(path: Path, place: Path, name: str) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return f"{hashlib.sha256(content).hexdigest()}  {name}\n"
-
-
-def sources_of(given: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Sources as paths, each once."""
-    return tuple(dict.fromkeys(Path(one) for one in given))
