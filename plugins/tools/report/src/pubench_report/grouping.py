@@ -240,13 +240,14 @@ def in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
 
 
 def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Nested values by dotted path."""
+    """Nested values by dotted path.
+
+    >>> by_path({"a": {"b": 1, "c": {}}, "d": [2]})
+    {'a.b': 1, 'd': [2]}
+    """
     found: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(value, Mapping):
-            found |= by_path(value, f"{above}{name}.")
-        else:
-            found[f"{above}{name}"] = value
+        found |= by_path(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
     return found
 
 

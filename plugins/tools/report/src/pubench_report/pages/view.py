@@ -23,7 +23,7 @@ from pubench_core.plugins.registry import registry
 from ..cells import MeasuredCell, ShownMeasure
 from ..grouping import RunGroup
 from ..numbers import percent, points
-from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, MethodPlace, Ranking, changes, headline, not_told_apart
+from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..report.model import Model, Setting
 from .names import column_names, criterion_text, in_order, published, row_name, setting_names
 from .template import script_json
@@ -125,17 +125,13 @@ def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
     for setting, name in zip(model.settings, called, strict=True):
         counts = model.counts(setting)
         names = {row: row_name(row, model.method_of[row]) for row in model.rows_of(setting)}
-        names |= {row: f"{names[row]} ({key})" for row, key in _alike_names(names)}
+        called_alike = [row for row, name in names.items() if list(names.values()).count(name) > 1]
+        names |= {row: f"{names[row]} ({row})" for row in called_alike}
         first = [column for column in setting.columns if column.label in counts.columns]
         columns = (*first, *(column for column in setting.columns if column not in first))
         full = name if not title else title if len(model.settings) == 1 else f"{title}: {name}"
         found.append(View(model, replace(setting, columns=columns), full, page, names, column_names(columns)))
     return found
-
-
-def _alike_names(names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Rows whose names are those of others, with their keys."""
-    return [(row, row) for row, name in names.items() if list(names.values()).count(name) > 1]
 
 
 # -------------------------------------------------------------------- the page's JSON
@@ -179,11 +175,8 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
 
 def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any]:
     """Cells, ranking and sentences by a measure at the epoch that a criterion chose."""
-    rows, labels, of = (
-        view.rows,
-        [column.label for column in view.setting.columns],
-        view.model.cells(measure, criterion),
-    )
+    rows, of = view.rows, view.model.cells(measure, criterion)
+    labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
     cells: list[list[Any] | int] = []
     for r, c, *_ in setting["cells"]:
@@ -199,12 +192,8 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         "cells": cells,
         "best": [None if best is None else round(best, 3) for best in bests],
         "places": [
-            [
-                rows.index(one.row),
-                one.rank,
-                *(round(x, 3) for x in (one.below, one.low, one.high, one.first, one.level)),
-            ]
-            for one in ranking.places
+            [rows.index(p.row), p.rank, *(round(x, 3) for x in (p.below, p.low, p.high, p.first, p.level))]
+            for p in ranking.places
         ],
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "wins": [[round(100 * share) for share in line[:SHOWN_WINS]] for line in ranking.wins[:SHOWN_WINS].tolist()],
@@ -245,7 +234,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
                 departs[len(cells)] = text
             cells.append([r, c, model.ids().get((row, label), ""), len(of.runs), *seconds_of(of)])
     lines = lines_of(view, view.ranking(view.criterion), pages)
-    typical = {line.row: [line.typical, int(line.shared)] for line in lines}
+    typical = {line["row"]: [line["typical"], int(line["shared"])] for line in lines}
     return {
         "title": view.title,
         "tip": view.setting.words,
@@ -302,53 +291,15 @@ SHOWN_WINS = 10
 UNSHADED = 12.0
 
 
-@dataclass(frozen=True)
-class TableCell:
-    """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``.
-
-    ``departs``: what its runs have otherwise than the preset of their row.
-    """
-
-    text: str
-    state: str
-    shade: float = 0.0
-    few: int = 0
-    best: bool = False
-    link: str = ""
-    tip: str = ""
-    departs: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of the table. ``place``: None if it is not ranked; ``below``: of it, or of a baseline."""
-
-    row: str
-    name: str
-    source: str
-    page: str
-    kind: str
-    place: MethodPlace | None
-    below: float | None
-    alike: str
-    seconds: str
-    typical: float | None
-    shared: bool
-    cells: Sequence[TableCell]
-
-
-def lines_of(view: View, ranking: Ranking, pages: Mapping[str, str]) -> list[Line]:
+def lines_of(view: View, ranking: Ranking, pages: Mapping[str, str]) -> list[dict[str, Any]]:
     """Ranked methods, then those that lack values, then baselines and oracles."""
     places = {place.row: place for place in ranking.places}
     kinds = {row: kind_of(view.model, row) for row in view.rows}
     order = {row: k for k, row in enumerate(places)}
+    kind_order = ["", "baseline", "oracle"]
     rows = sorted(
         view.rows,
-        key=lambda row: (
-            ["", "baseline", "oracle"].index(kinds[row]),
-            order.get(row, len(order)),
-            view.names[row].lower(),
-        ),
+        key=lambda row: (kind_order.index(kinds[row]), order.get(row, len(order)), view.names[row].lower()),
     )
     cells = view.model.cells(view.measure, view.criterion)
     bests = {column.label: _best(view, column.label, cells, view.measure) for column in view.setting.columns}
@@ -358,16 +309,13 @@ def lines_of(view: View, ranking: Ranking, pages: Mapping[str, str]) -> list[Lin
         of = {c.label: view.model.gathered.grid.cell(row, c.label) for c in view.setting.columns}
         runs = sum(len(cell.runs) for cell in of.values())
         alike = sum(cells[row, label].alike for label in of)
-        seconds = [
-            seconds_of(cell)
-            for label, cell in of.items()
-            if cell.runs and (row not in places or label in ranking.columns)
-        ]
+        timed = [cell for label, cell in of.items() if row not in places or label in ranking.columns]
+        seconds = [seconds_of(cell) for cell in timed if cell.runs]
         typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
         shown = [_shown(view, row, label, cells[row, label], bests[label]) for label in of]
         place = places.get(row)
         found.append(
-            Line(
+            dict(  # noqa: C408 - arguments of the template
                 row=row,
                 name=view.names[row],
                 source=published(key),
@@ -412,12 +360,15 @@ def _mean_of(view: View, cell: MeasuredCell, label: str, measure: ShownMeasure) 
     return (statistics.fmean(of) if of else None), full
 
 
-def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> TableCell:
+def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> dict[str, Any]:
+    """A cell. ``state``: ``value``, ``alike`` (all runs decide every row alike) or ``none``; ``departs``: what its runs
+    have otherwise than the preset of their row.
+    """
     if not cell.seeds:
-        return TableCell("–", "none")
+        return {"text": "–", "state": "none"}
     link = f"{view.page}#{cell.id}" if cell.id else ""
     if not cell.values:
-        return TableCell("–", "none", link=link, tip="; ".join(cell.why) or "no value")
+        return {"text": "–", "state": "none", "link": link, "tip": "; ".join(cell.why) or "no value"}
     mean, full = _mean_of(view, cell, label, view.measure)
     assert mean is not None
     n = len(view.counts.seeds[label]) if full else len(cell.values)
@@ -425,14 +376,13 @@ def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | N
     tip = f"{mean:.2f} over {counted(n, 'seed')}"
     tip += f", {cell.alike} decide every row alike" if cell.alike else ""
     tip += f"; {departs}" if departs else ""
+    found = {"text": points(mean), "link": link, "tip": tip, "departs": departs, "few": n if n < 3 else 0}
     if cell.alike == cell.seeds:
-        return TableCell(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip, departs=departs)
+        return {**found, "state": "alike"}
     competes = best is not None and row not in view.model.apart and not cell.alike and full
     shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
-    return TableCell(
-        points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
-        best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip, departs=departs,
-    )  # fmt: skip
+    is_best = competes and mean >= (best or 0.0) - 1e-9
+    return {**found, "state": "value", "shade": round(0.55 * shade, 2), "best": is_best}
 
 
 # -------------------------------------------------------------------- for the templates

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from os.path import isdir
 from pathlib import Path
 
-from pubench_study.plan import FrozenPlan, read_plan, shown_row
+from pubench_study.plan import read_plan, shown_row
 from pubench_study.study_file import STUDIES, StudyFolder, folder_of, studies_in
 
 from pubench.field_names import PubenchWarning
@@ -50,7 +50,13 @@ def gather(
         misnamed = [why for _, why in looked_at if why]
         done = [run for run, why in looked_at if not why]
         if plan is not None:
-            runs = _planned(plan, loaded.failures, done)
+            known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in loaded.failures}
+            known |= {run.run_id: run for run in done}
+            runs = []
+            for planned in (run for run in plan.runs if not run.is_fold):
+                lacking = FailedRun(planned.row, planned.run_id, planned.spec, MISSING, "it was not carried out yet")
+                run = known.get(planned.run_id) or lacking
+                runs.append((shown_row(planned.row, spec_of(run)), run))
         else:  # in an order that does not depend on when they were carried out
             every: list[RunResult | FailedRun] = [*done, *loaded.failures]
             runs = [(spec_of(run).method.key, run) for run in sorted(every, key=place_of)]
@@ -141,20 +147,3 @@ def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str
     spec = spec_of(run)
     _, amount = spec.mechanism.amount or ("", 0.0)
     return spec.data.key, spec.mechanism.key, amount, spec.method.key, spec.seed, run.run_id
-
-
-def _planned(
-    plan: FrozenPlan, failures: Sequence[FailedRun], done: Sequence[RunResult]
-) -> list[tuple[str, RunResult | FailedRun]]:
-    """Every run of a plan, in its order and under the names of its rows."""
-    known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
-    known |= {run.run_id: run for run in done}
-    runs = [
-        (
-            run.row,
-            known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
-        )
-        for run in plan.runs
-        if not run.is_fold
-    ]
-    return [(shown_row(row, spec_of(run)), run) for row, run in runs]

@@ -160,22 +160,14 @@ class Model:
         """The methods of a setting by a measure as it is printed, at the epoch that a criterion chose."""
         key = (setting.key, measure.key, criterion)
         if key not in self._rankings:
-            rows, cells, scale = (
-                self.rows_of(setting),
-                self.cells(measure, criterion),
-                1.0 if measure.percent else 100.0,
-            )
+            rows, cells = self.rows_of(setting), self.cells(measure, criterion)
+            scale = 1.0 if measure.percent else 100.0
+
+            def shown(values: Mapping[int, float]) -> dict[int, float]:
+                return {seed: scale * float(measure.text(value)) for seed, value in values.items()}
+
             self._rankings[key] = ranking_of(
-                {
-                    c.label: {
-                        row: {
-                            seed: scale * float(measure.text(value))
-                            for seed, value in cells[row, c.label].values.items()
-                        }
-                        for row in rows
-                    }
-                    for c in setting.columns
-                },
+                {c.label: {row: shown(cells[row, c.label].values) for row in rows} for c in setting.columns},
                 rows,
                 self.counts(setting),
                 {c.label: c.spec.data.key for c in setting.columns},
@@ -225,6 +217,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
     places = [place for place, cell in gathered.grid.cells.items() if cell.runs]
+    families = {info.key: info.family for info in registry().infos(MethodInfo)}
     return Model(
         gathered=gathered,
         criterion=criterion,
@@ -233,17 +226,13 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         oracle_criteria=frozenset(oracle),
         measures=tuple(shown),
         settings=tuple(_settings(gathered)),
-        families=_families(gathered),
+        families={
+            row: families.get(spec.method.key, "")
+            for (row, _), cell in gathered.grid.cells.items()
+            for spec in _specs(cell)
+        },
         _ids={place: f"c{number}" for number, place in enumerate(places, 1)},
     )
-
-
-def _families(gathered: Gathered) -> dict[str, str]:
-    """Row -> family of its method; empty where it is not installed."""
-    known = {info.key: info.family for info in registry().infos(MethodInfo)}
-    return {
-        row: known.get(spec.method.key, "") for (row, _), cell in gathered.grid.cells.items() for spec in _specs(cell)
-    }
 
 
 def _specs(cell: RunGroup) -> Iterable[RunSpec]:
@@ -261,6 +250,10 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for label in gathered.grid.columns:
         groups.setdefault(setting_of(specs[label]), []).append(label)
+
+    def called(spec: MechanismSpec) -> str:
+        return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
+
     differing = {name for facts in groups for name, value in facts if any((name, value) not in o for o in groups)}
     for number, (facts, labels) in enumerate(groups.items(), 1):
         keys = [specs[label].data.key for label in labels]
@@ -274,16 +267,12 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
                     name=key if keys.count(key) == 1 else label,
                     seeds=frozenset(seeds[label]),
                     amount=specs[label].mechanism.amount,
-                    mechanism=_mechanism(specs[label].mechanism),
+                    mechanism=called(specs[label].mechanism),
                     spec=specs[label],
                 )
                 for label, key in zip(labels, keys, strict=True)
             ),
         )
-
-
-def _mechanism(spec: MechanismSpec) -> str:
-    return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
 
 
 def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:

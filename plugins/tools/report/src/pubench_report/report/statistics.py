@@ -104,18 +104,13 @@ def _tests(model: Model, setting: Setting, baseline: str) -> SettingTests:
     ranked = measure.higher_is_better is not None and len(part.methods) > 1 and len(part.data) > 0
     ranks = tuple(rank_intervals(values, part, higher_is_better=higher)) if ranked else ()
     unranked = "no two methods have values in common" if any(values.values()) else _NO_VALUE
-    tested, why = _friedman(values, part, higher) if ranked else (None, unranked)
-    return SettingTests(setting, baseline, pairs, no_pairs, part, ranks, tested, why)
-
-
-def _friedman(
-    values: Mapping[str, Mapping[str, Mapping[int, float]]], part: Complete, higher_is_better: bool
-) -> tuple[Friedman | None, str]:
-    """Of means over the seeds that all methods of the part ran."""
-    if len(part.methods) < 3 or len(part.data) < 2:
-        return None, (
+    if ranked:
+        unranked = (
             f"3 methods and 2 data sets are needed at least; complete are {len(part.methods)} methods on "
             f"{counted(len(part.data), 'data set')}"
         )
-    means = means_of(values, part.methods, part.data)
-    return friedman(means, higher_is_better=higher_is_better, alpha=ALPHA), ""
+    tested = None
+    if ranked and len(part.methods) > 2 and len(part.data) > 1:
+        means = means_of(values, part.methods, part.data)
+        tested, unranked = friedman(means, higher_is_better=higher, alpha=ALPHA), ""
+    return SettingTests(setting, baseline, pairs, no_pairs, part, ranks, tested, unranked)

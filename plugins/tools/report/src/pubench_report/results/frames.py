@@ -49,14 +49,11 @@ def config_of(spec: RunSpec) -> dict[str, Any]:
 
 def fits(facts: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether every column that is asked for is there and has one of the values."""
-    return all(
-        column in facts and facts[column] in (value if _several(value) else (value,))
+    several = {
+        column: value if isinstance(value, Collection) and not isinstance(value, (str, bytes)) else (value,)
         for column, value in wanted.items()
-    )
-
-
-def _several(value: object) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, (str, bytes))
+    }
+    return all(column in facts and facts[column] in values for column, values in several.items())
 
 
 def measured_frame(

@@ -73,7 +73,7 @@ class Results(Sequence[RunResult]):
         """
         if not isinstance(other, Results):
             return NotImplemented
-        both = {(name, run.run_id, _folder(run)): run for name, run in (*self._all, *other._all)}
+        both = {(name, run.run_id, getattr(run, "folder", None)): run for name, run in (*self._all, *other._all)}
         done = {(name, run_id) for (name, run_id, _), run in both.items() if isinstance(run, RunResult)}
         return Results._of(
             (name, run)
@@ -319,10 +319,6 @@ class Results(Sequence[RunResult]):
             if cells
             else ""
         )
-
-
-def _folder(run: RunResult | FailedRun) -> Path | None:
-    return None if isinstance(run, FailedRun) else run.folder
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

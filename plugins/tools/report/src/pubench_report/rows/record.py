@@ -23,6 +23,7 @@ from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import short_hash
 
+from ..grouping import by_path
 from .columns import COLUMNS, FRAME
 
 
@@ -139,7 +140,9 @@ def settings_of(spec: RunSpec) -> str:
     }
     mine, theirs = _assignments(spec), _by_itself(json.dumps(plain, sort_keys=True))
     differ = {name: value for name, value in mine.items() if value != theirs.get(name)}
-    return " ".join(f"{name.removeprefix('method.config.')}={_as_text(differ[name])}" for name in sorted(differ))
+    as_text = json.JSONEncoder(separators=(",", ":")).encode
+    texts = {name: value if isinstance(value, str) else as_text(value) for name, value in differ.items()}
+    return " ".join(f"{name.removeprefix('method.config.')}={texts[name]}" for name in sorted(texts))
 
 
 @lru_cache(maxsize=4096)
@@ -155,20 +158,4 @@ def _assignments(spec: RunSpec) -> dict[str, Any]:
     """Dotted names and values of what a run computes with."""
     sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
     plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    return flat({**plain, "backbone": spec.backbone.key})
-
-
-def flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Nested values by dotted path.
-
-    >>> flat({"a": {"b": 1, "c": {}}, "d": [2]})
-    {'a.b': 1, 'd': [2]}
-    """
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        found |= flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
-    return found
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return by_path({**plain, "backbone": spec.backbone.key})

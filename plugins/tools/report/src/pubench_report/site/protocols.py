@@ -70,24 +70,17 @@ class SiteProtocol:
 
     def places(self, criterion: str, column: ProblemColumn) -> Mapping[str, ProtocolPlace]:
         """Row -> its place on a data set, of rows that can be compared: no oracle methods, no missing seeds."""
-        key = (criterion, column.label)
-        if key not in self._places:
-            self._places[key] = _places(self.model, criterion, column)
-        return self._places[key]
-
-
-def _places(model: Model, criterion: str, column: ProblemColumn) -> dict[str, ProtocolPlace]:
-    measure = model.measure
-    if measure.higher_is_better is None:
-        return {}
-    cells = model.cells(measure, criterion)
-    rows = model.competing(cells, column)
-    shown = {row: float(measure.text(cells[row, column.label].mean or 0.0)) for row in rows}
-    sign = 1 if measure.higher_is_better else -1
-    return {
-        row: ProtocolPlace(1 + sum(sign * other > sign * value for other in shown.values()), len(rows))
-        for row, value in shown.items()
-    }
+        key, measure = (criterion, column.label), self.model.measure
+        if key not in self._places and measure.higher_is_better is not None:
+            cells = self.model.cells(measure, criterion)
+            rows = self.model.competing(cells, column)
+            shown = {row: float(measure.text(cells[row, column.label].mean or 0.0)) for row in rows}
+            sign = 1 if measure.higher_is_better else -1
+            self._places[key] = {
+                row: ProtocolPlace(1 + sum(sign * other > sign * value for other in shown.values()), len(rows))
+                for row, value in shown.items()
+            }
+        return self._places.get(key, {})
 
 
 def slug(text: str) -> str:
@@ -131,8 +124,9 @@ def protocols_of(
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
             continue
         try:
-            kept, older = _newest(runs)
+            kept = _newest(runs)
             found.append(_protocol(keys[short[title]], title, kept, collected, measure, criterion, baseline))
+            older = len(runs) - len(kept)
             notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
         except RequestError as error:
             refused.append(error)
@@ -163,10 +157,8 @@ def lacking(protocols: Sequence[SiteProtocol], most: int = 4) -> list[str]:
     return found
 
 
-def _newest(runs: Sequence[Run]) -> tuple[list[Run], int]:
-    """Of finished runs that the installed version reads as one specification, the one of the newest engine; and how
-    many others there are.
-    """
+def _newest(runs: Sequence[Run]) -> list[Run]:
+    """Of finished runs that the installed version reads as one specification, the one of the newest engine."""
     kept: dict[str, Run] = {}
     for run in runs:
         spec = spec_of(run)
@@ -176,7 +168,7 @@ def _newest(runs: Sequence[Run]) -> tuple[list[Run], int]:
         there = kept.get(key)
         if there is None or _revision(run) > _revision(there):
             kept[key] = run
-    return list(kept.values()), len(runs) - len(kept)
+    return list(kept.values())
 
 
 def _revision(run: Run) -> int:

@@ -85,17 +85,13 @@ class Collected:
             self.studies.setdefault(run.run_id, {})[study] = None
 
 
+@collection_off()
 def collect(given: Sequence[Path], study: str | None = None, criterion: str | None = None) -> Collected:
     """The runs of all sources. ``study``: only those of one. ``criterion``: what chooses among hyper-parameter draws;
     None means the one that names a study's results.
 
     Raises RequestError (InvalidRequest) for a source that is not there or holds no finished run.
     """
-    with collection_off():
-        return _collected(given, study, criterion)
-
-
-def _collected(given: Sequence[Path], study: str | None, criterion: str | None) -> Collected:
     found = Collected()
     for path in given:
         before = len(found.done)
