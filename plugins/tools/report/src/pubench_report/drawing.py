@@ -62,12 +62,8 @@ class SeriesStyle:
 
 def looks(n: int) -> list[SeriesStyle]:
     """Looks of n series: no two share color and marker, and none differs by its color alone."""
-    return [
-        SeriesStyle(
-            COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)], (k // len(MARKERS)) % 2 == 1
-        )
-        for k in range(n)
-    ]
+    of = [(COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)]) for k in range(n)]
+    return [SeriesStyle(*look, hollow=(k // len(MARKERS)) % 2 == 1) for k, look in enumerate(of)]
 
 
 _PLAIN: ContextVar[bool] = ContextVar("_PLAIN", default=False)
@@ -158,11 +154,8 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     """A panel each, the same methods in the same order in all, a marker for each series. The spread is a thin line."""
     names = CHARACTER * max(map(len, rows)) + 0.3
     figure, grid = panels_of([p.title for p in panels], PANEL, ROW * len(rows), left=names)
-    first, styles, handles = (
-        {axes.get_subplotspec().rowspan.start: axes for axes in reversed(grid)},
-        looks(len(series)),
-        {},
-    )
+    first, handles = {axes.get_subplotspec().rowspan.start: axes for axes in reversed(grid)}, {}
+    styles = looks(len(series))
     for panel, axes in zip(panels, grid, strict=True):
         for number, (one, look) in enumerate(zip(series, styles, strict=True)):
             shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))

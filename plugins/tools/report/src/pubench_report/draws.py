@@ -6,7 +6,7 @@ That is how Wang et al. report: ten draws, three splits, on each split the model
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pubench.running import RunResult
 
@@ -34,7 +34,12 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
         found = None if isinstance(one[1], FailedRun) else one[1].result.criteria.get(criterion)
         return -float("inf") if found is None or found.value is None else sign * found.value
 
-    return [max(group, key=value) for group in groups.values()], _note(groups.values(), criterion)
+    finished = [sum(isinstance(run, RunResult) for _, run in group) for group in groups.values()]
+    counts, note = sorted({count for count in finished if count}), ""
+    if counts and counts[-1] > 1:
+        number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        note = f"{DRAWS} {number} finished draws by {criterion}, on each split"
+    return [max(group, key=value) for group in groups.values()], note
 
 
 def left_out(named: Iterable[NamedRun], chosen: Iterable[NamedRun]) -> tuple[RunResult, ...]:
@@ -49,13 +54,3 @@ def but_for_config(run: RunResult | FailedRun) -> str:
     identity = spec.identity()
     identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
     return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)
-
-
-def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
-    """How many runs the chosen ones were chosen from; nothing where there was no choice."""
-    finished = [sum(isinstance(run, RunResult) for _, run in group) for group in groups]
-    counts = sorted({count for count in finished if count})
-    if not counts or counts[-1] == 1:
-        return ""
-    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{DRAWS} {number} finished draws by {criterion}, on each split"

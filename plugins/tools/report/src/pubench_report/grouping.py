@@ -27,11 +27,7 @@ _OWN = ("method", "backbone", "prior", "prior_scorer", "precision")
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
 _COMMON = (
-    "data.scheme",
-    "mechanism.key",
-    "mechanism.variant",
-    "mechanism.c",
-    "mechanism.positive_rate",
+    *("data.scheme", "mechanism.key", "mechanism.variant", "mechanism.c", "mechanism.positive_rate"),
     "validation.fraction",
 )
 
@@ -107,15 +103,12 @@ class Grid:
     @property
     def repeated(self) -> tuple[str, ...]:
         """Data sets that several columns are of, in other settings."""
-        found = {column: _table_of(cell) for (_, column), cell in self.cells.items()}
+        found: dict[str, tuple[str, str]] = {}
+        for (_, column), cell in self.cells.items():
+            runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
+            data = spec_of(runs[0]).data
+            found[column] = data.key, data.own.sha256 if data.own is not None else ""
         return tuple(key for (key, _), n in Counter(found.values()).items() if n > 1)
-
-
-def _table_of(cell: RunGroup) -> tuple[str, str]:
-    """(Key of its data set, checksum of a user table)."""
-    runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
-    data = spec_of(runs[0]).data
-    return data.key, data.own.sha256 if data.own is not None else ""
 
 
 #: Digits that a name has of a number, where they tell the names apart.
@@ -165,29 +158,21 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
         done, failed = cells.setdefault((row, column), ({}, []))
         if isinstance(place.of, FailedRun):
             failed.append(place.of)
-        else:
-            _add(done, place.of, row, column)
+        elif (there := done.setdefault(spec_of(place.of).seed, place.of)) is not place.of:
+            raise RequestError(
+                f"{row} on {column}: seed {spec_of(place.of).seed} is there twice ({there.folder} and "
+                f"{place.of.folder}); leave one out, with where(...) or by loading one folder"
+            )
+    of = list(zip(rows, columns, places, strict=True))
     grid = Grid(
         rows=tuple(dict.fromkeys(rows)),
         columns=tuple(dict.fromkeys(columns)),
         cells={where: RunGroup(done, tuple(failed)) for where, (done, failed) in cells.items()},
-        oracles=frozenset(
-            row
-            for place, row in zip(places, rows, strict=True)
-            if isinstance(place.of, RunResult) and place.of.result.oracle
-        ),
+        oracles=frozenset(row for row, _, p in of if isinstance(p.of, RunResult) and p.of.result.oracle),
         common=_common(places),
-        baselines=frozenset(
-            row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in baselines
-        ),
+        baselines=frozenset(row for row, _, p in of if spec_of(p.of).method.key in baselines),
         notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
-        departures=_departures(
-            [
-                (row, column, spec_of(place.of))
-                for place, row, column in zip(places, rows, columns, strict=True)
-                if _DRAWN not in place.setup
-            ]
-        ),
+        departures=_departures([(row, c, spec_of(p.of)) for row, c, p in of if _DRAWN not in p.setup]),
     )
     _refuse_changed_data(grid)
     return grid
@@ -249,16 +234,6 @@ def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     for name, value in values.items():
         found |= by_path(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
     return found
-
-
-def _add(done: dict[int, RunResult], run: RunResult, row: str, column: str) -> None:
-    seed = run.result.spec.seed
-    if seed in done:
-        raise RequestError(
-            f"{row} on {column}: seed {seed} is there twice ({done[seed].folder} and {run.folder}); "
-            "leave one out, with where(...) or by loading one folder"
-        )
-    done[seed] = run
 
 
 # -------------------------------------------------------------------- names
@@ -326,13 +301,13 @@ def _varying_setup(places: Sequence[_Place]) -> list[str]:
 
 def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> list[str]:
     """A name for each (name, values, fields that tell it apart), with few digits unless that makes two the same."""
-    short, exact = ([_label(*each, digits) for each in given] for digits in (_DIGITS, None))
+
+    def label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
+        said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
+        return f"{name} [{', '.join(said)}]" if said else name
+
+    short, exact = ([label(*each, digits) for each in given] for digits in (_DIGITS, None))
     return short if len(set(short)) == len(set(exact)) else exact
-
-
-def _label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
-    said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
-    return f"{name} [{', '.join(said)}]" if said else name
 
 
 def _common(places: Sequence[_Place]) -> str:

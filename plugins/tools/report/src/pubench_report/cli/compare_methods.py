@@ -72,15 +72,23 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
 
     Raises RequestError before anything is trained for what cannot be met.
     """
-    data = _data(asked.data, given)
-    board = _board(asked, data)
+    data = [key.strip() for key in asked.data.split(",") if key.strip()]
+    if not data:
+        raise RequestError("--data must name data sets, with commas between (--data digits,breast-cancer), got none")
+    tables = [key for key in data if is_table_path(key)]
+    if not tables:
+        is_table(data[0], given)  # refuses columns of a table
+    board = _board(asked, tables)
     seeds = seeds_of(asked.seeds)
     with redirect_stdout(sys.stderr):
         runs = _runs(asked, data, seeds, given)
     keys = list(dict.fromkeys(run.name for run in runs))
-    baseline = _baseline(asked, keys)
-    _check_measure(asked, data, given)
-    _check_report(asked, data, given)
+    if asked.baseline is not None and asked.baseline not in asked.methods:
+        raise RequestError(
+            f"--baseline {shortened(asked.baseline)}: expected one of the methods: {', '.join(asked.methods)}"
+        )
+    baseline = None if asked.baseline is None else keys[asked.methods.index(asked.baseline)]
+    _check_shown(asked, None if given.get("--truth-col") is not None else next(iter(tables), None))
     with redirect_stdout(sys.stderr):
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
@@ -102,9 +110,8 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
         against = compared[0].tests.reference if compared else None
-        for file in results.report(
-            asked.out, measure=asked.measure or _MEASURE, baseline=against, figures=asked.figures
-        ):
+        measure = asked.measure or _MEASURE
+        for file in results.report(asked.out, measure=measure, baseline=against, figures=asked.figures):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
@@ -158,45 +165,22 @@ def _compared(
             if asked.measure is None and all(run.result.decision == "prior" for run in on):
                 measure = shown_first(measure, on.metrics(part), "prior")
             table = on.table(measure, part=part)
-            assumed = (_assumed(measure),) if data is untrue else ()
-            table = replace(table, notes=(*notes, *table.notes, *assumed))
+            table = replace(table, notes=(*notes, *table.notes, *([_assumed(measure)] if data is untrue else [])))
             yield _Compared(table, on.significance(measure, reference=baseline, test=asked.test, part=part))
 
 
 def _assumed(measure: str) -> str:
     """What must hold for a PU measure to rank methods."""
-    info = metric_info(measure)
-    assert info is not None  # it was measured just now
     names = {"SCAR": "that labeled positives are a random draw of all (SCAR)", "prior": "that the prior is right"}
-    assumed = " and ".join(names[name] for name in sorted(info.assumes))
+    assumes = sorted(info.assumes) if (info := metric_info(measure)) is not None else []
     return (
-        f"{measure} is measured on validation rows, which chose the epochs, and assumes {assumed or 'nothing'}: "
-        "rows that somebody checks say more (pubench audit)"
+        f"{measure} is measured on validation rows, which chose the epochs, and assumes "
+        f"{' and '.join(names[name] for name in assumes) or 'nothing'}: rows that somebody checks say more "
+        "(pubench audit)"
     )
 
 
-def _say(text: str) -> None:
-    err().print(said(text), markup=False)
-
-
 # -------------------------------------------------------------------- what is asked for
-
-
-def _data(text: str, given: Given) -> list[str]:
-    """Keys of data sets and files. Raises RequestError if columns are named and no file has any."""
-    keys = [key.strip() for key in text.split(",") if key.strip()]
-    if not keys:
-        raise RequestError("--data must name data sets, with commas between (--data digits,breast-cancer), got none")
-    if not any(map(is_table_path, keys)):
-        is_table(keys[0], given)
-    return keys
-
-
-def _without_truth(data: Sequence[str], given: Given) -> str | None:
-    """The first user table whose rows have no true labels."""
-    if given.get("--truth-col") is not None:
-        return None
-    return next(filter(is_table_path, data), None)
 
 
 def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int], given: Given) -> list[NamedPlan]:
@@ -209,7 +193,7 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):
         raise RequestError(f"{twice} is given twice; name different methods")
     try:
-        runs = runs_of(axes, settings, lambda text: _say(f"warning: {said(text)}"))
+        runs = runs_of(axes, settings, lambda text: err().print(said(f"warning: {said(text)}"), markup=False))
     except RequestError as error:
         if not error.field.startswith("method.config."):
             raise
@@ -223,55 +207,42 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     return [replace(run, name=run.plan.spec.method.key) for run in runs]
 
 
-def _board(asked: CompareMethodsOptions, data: Sequence[str]) -> Board | None:
+def _board(asked: CompareMethodsOptions, tables: Sequence[str]) -> Board | None:
     """Raises RequestError for what is no board, for a measure that it does not have, and for user tables."""
     if asked.other is None:
         return None
     if not is_board(asked.other):
         raise RequestError(f"--with must be a board (board@NAME) or the folder of one, got {shortened(asked.other)}")
-    if (table := next(filter(is_table_path, data), None)) is not None:
-        raise RequestError(f"--with {shortened(asked.other)}: a board has no runs on a table of a user, got {table}")
+    if tables:
+        raise RequestError(
+            f"--with {shortened(asked.other)}: a board has no runs on a table of a user, got {tables[0]}"
+        )
     board = read_board(asked.other)
     if asked.measure not in (None, *board.measures):
         raise unknown(f"measure of {board}", str(asked.measure), board.measures)
     return board
 
 
-def _baseline(asked: CompareMethodsOptions, keys: Sequence[str]) -> str | None:
-    """The row that others are tested against; None means the first that is no oracle."""
-    if asked.baseline is None:
-        return None
-    if asked.baseline in asked.methods:
-        return keys[asked.methods.index(asked.baseline)]
-    raise RequestError(
-        f"--baseline {shortened(asked.baseline)}: expected one of the methods: {', '.join(asked.methods)}"
-    )
-
-
-def _check_measure(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
-    if asked.measure is None:
-        return
-    if (info := metric_info(asked.measure)) is None:
-        known = [key for one in registry().infos(MetricInfo) for key in (one.key, *one.aliases)]
-        raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
-    table = _without_truth(data, given)
-    if info.oracle and table is not None:
-        raise RequestError(
-            f"--measure {asked.measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
-            "--measure pa or pauc needs none"
-        )
-
-
-def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
-    """Refuses before the training what would be refused after it."""
-    if asked.out is None:
-        if asked.figures is not None:
-            raise RequestError(f"--figures {asked.figures} needs --out FILE, the report that the figures are of")
-        return
-    if (table := _without_truth(data, given)) is not None:
-        raise RequestError(f"--out {asked.out}: a report shows measures on test rows, and {table} has no true labels")
-    form_of(asked.out, None, BY_SUFFIX)
-    refuse_unwritable(asked.out)
+def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
+    """Refuses before the training what would be refused after it. ``table``: a user's without true labels."""
+    if asked.measure is not None:
+        if (info := metric_info(asked.measure)) is None:
+            known = [key for one in registry().infos(MetricInfo) for key in (one.key, *one.aliases)]
+            raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
+        if info.oracle and table is not None:
+            raise RequestError(
+                f"--measure {asked.measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
+                "--measure pa or pauc needs none"
+            )
+    if asked.out is None and asked.figures is not None:
+        raise RequestError(f"--figures {asked.figures} needs --out FILE, the report that the figures are of")
+    if asked.out is not None:
+        if table is not None:
+            raise RequestError(
+                f"--out {asked.out}: a report shows measures on test rows, and {table} has no true labels"
+            )
+        form_of(asked.out, None, BY_SUFFIX)
+        refuse_unwritable(asked.out)
 
 
 # -------------------------------------------------------------------- what is said

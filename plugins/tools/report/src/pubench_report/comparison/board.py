@@ -154,11 +154,8 @@ def beside_board(
             best = max(figures, key=lambda name: figures[name].mean)
             better = sum(one.mean > figure.mean for one in figures.values())
             older = frozenset(there[there["revision"] != str(board.facts.get("engine_revision"))]["run_id"])
-            cells.append(
-                ProblemRank(
-                    row, column, row in grid.oracles, figure, 1 + better, 1 + len(others), best, figures[best], older
-                )
-            )
+            rank = (1 + better, 1 + len(others), best, figures[best], older)
+            cells.append(ProblemRank(row, column, row in grid.oracles, figure, *rank))
     return BoardStanding(str(board), measure, mine.criterion, tuple(cells), tuple(left_out), tuple(grid.notes))
 
 

@@ -90,9 +90,7 @@ def _changed_config(spec: RunSpec, *, drawn: bool) -> str:
         return unchecked
     own: Mapping[str, Any] = config.model_validate(preset.resolve(spec.data.key)).model_dump(mode="json")
     free = {name for name, field in config.model_fields.items() if drawn and about(field, "search") is not None}
-    changed = next(
-        (name for name, value in spec.method.config.items() if own.get(name) != value and name not in free), None
-    )
-    return (
-        "" if changed is None else f"other protocol: {changed} {spec.method.config[changed]}, preset {own.get(changed)}"
-    )
+    for name, value in spec.method.config.items():
+        if own.get(name) != value and name not in free:
+            return f"other protocol: {name} {value}, preset {own.get(name)}"
+    return ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
@@ -41,16 +40,10 @@ def setting_name(spec: RunSpec) -> str:
 
 def setting_names(specs: Sequence[RunSpec]) -> list[str]:
     """A name for each; those that would be called the same say their validation part as well."""
-    names = [setting_name(spec) for spec in specs]
-    return [
-        name if names.count(name) == 1 else f"{name}, {_validation(spec)}"
-        for name, spec in zip(names, specs, strict=True)
-    ]
-
-
-def _validation(spec: RunSpec) -> str:
-    folds = spec.validation.folds
-    return f"{100 * spec.validation.fraction:g} % for validation" if folds is None else f"{folds} folds"
+    names, of = [setting_name(spec) for spec in specs], [spec.validation for spec in specs]
+    parts = [f"{100 * v.fraction:g} % for validation" if v.folds is None else f"{v.folds} folds" for v in of]
+    named = zip(names, parts, strict=True)
+    return [name if names.count(name) == 1 else f"{name}, {part}" for name, part in named]
 
 
 def column_names(columns: Sequence[ProblemColumn]) -> dict[str, str]:
@@ -63,24 +56,15 @@ def column_names(columns: Sequence[ProblemColumn]) -> dict[str, str]:
         if data.binarization:
             name += f", {data.binarization.replace('case', 'case ')}"
         called.setdefault(name, []).append(column.label)
-    return {
-        label: name if len(labels) == 1 else f"{name}, {_telling(label) or f'split {letter}'}"
-        for name, labels in called.items()
-        for letter, label in zip(_letters(), labels, strict=False)
-    }
-
-
-def _letters() -> Iterator[str]:
-    """A to Z, then A2 and so on."""
-    yield from ascii_uppercase
-    yield from (f"{letter}{k}" for k in count(2) for letter in ascii_uppercase)
-
-
-def _telling(label: str, most: int = 30) -> str:
-    """What stands in the brackets of a label, if that is short."""
-    found = label.partition(" [")[2].removesuffix("]")
-    words = _SETUPS.get(found, found.replace("=", " "))
-    return words if len(words) <= most else ""
+    found = {}
+    for name, labels in called.items():
+        for k, label in enumerate(labels):
+            told = label.partition(" [")[2].removesuffix("]")  # in the brackets of a label
+            words = _SETUPS.get(told, told.replace("=", " "))
+            if not words or len(words) > 30:  # A to Z, then A2 and so on
+                words = f"split {ascii_uppercase[k % 26]}{k // 26 + 1 if k > 25 else ''}"
+            found[label] = name if len(labels) == 1 else f"{name}, {words}"
+    return found
 
 
 def row_name(row: str, method: str) -> str:

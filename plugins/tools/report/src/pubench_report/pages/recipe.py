@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pubench_core.data.table_reader import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
-from pubench_core.specs import DataSpec, ExecutionSpec, RunSpec, UserTableSpec
+from pubench_core.specs import ExecutionSpec, RunSpec, UserTableSpec
 from pubench_core.specs.run_fields import RunField, run_fields
 
 #: One encoder for all: json.dumps makes one for every call.
@@ -45,19 +45,13 @@ class Recipe:
         return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
 
 
-@dataclass
 class Known:
     """Defaults of installed plugins, looked up once."""
 
-    methods: Mapping[str, MethodInfo] = field(
-        default_factory=lambda: {info.key: info for info in registry().infos(MethodInfo)}
-    )
-    data: Mapping[str, DatasetInfo] = field(
-        default_factory=lambda: {info.key: info for info in registry().infos(DatasetInfo)}
-    )
-    mechanisms: Mapping[str, MechanismInfo] = field(
-        default_factory=lambda: {info.key: info for info in registry().infos(MechanismInfo)}
-    )
+    def __init__(self) -> None:
+        self.methods = {info.key: info for info in registry().infos(MethodInfo)}
+        self.data = {info.key: info for info in registry().infos(DatasetInfo)}
+        self.mechanisms = {info.key: info for info in registry().infos(MechanismInfo)}
 
 
 #: Fields outside of the run id that a recipe names all the same.
@@ -131,17 +125,14 @@ def _taken(spec: RunSpec, known: Known) -> dict[str, Any]:
         found["data.preprocess"] = LEFT_OUT
     elif info is not None:
         found["data.preprocess"] = info.preprocess
-    if spec.data.own is not None or spec.data.binarization or (info is not None and _same_classes(spec.data, info)):
+    usual = None if info is None else (tuple(sorted(info.positive)), tuple(sorted(info.negative)))
+    if spec.data.own is not None or spec.data.binarization or usual == (spec.data.positive, spec.data.negative):
         found["data.positive"] = found["data.negative"] = LEFT_OUT
     if spec.mechanism.amount is None:  # labels are given
         found["mechanism.key"] = found["mechanism.variant"] = LEFT_OUT
     elif mechanism is not None:
         found["mechanism.variant"] = mechanism.variants[0]
     return found
-
-
-def _same_classes(data: DataSpec, info: DatasetInfo) -> bool:
-    return (tuple(sorted(info.positive)), tuple(sorted(info.negative))) == (data.positive, data.negative)
 
 
 def _command(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:

@@ -252,7 +252,10 @@ def source(name: str) -> Publication:
         note=facts.get("note", ""),
         protocol=protocol,
         cells=tuple(_cells(name, facts["deviation"], facts["seeds"])),
-        reasons=tuple(_reason(given) for given in _toml("reasons.toml").get(name, ())),
+        reasons=tuple(
+            Reason(**{"side": "", **given, **{one: tuple(given.get(one, ())) for one in ("methods", "data")}})
+            for given in _toml("reasons.toml").get(name, ())
+        ),
     )
 
 
@@ -268,11 +271,6 @@ def _cells(name: str, deviation: float, seeds: int) -> list[PublishedCell]:
             )
             for row in csv.DictReader(file)
         ]
-
-
-def _reason(given: Mapping[str, Any]) -> Reason:
-    lists = {name: tuple(given.get(name, ())) for name in ("methods", "data")}
-    return Reason(**{"side": "", **given, **lists})
 
 
 def _toml(name: str) -> dict[str, Any]:

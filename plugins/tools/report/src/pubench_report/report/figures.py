@@ -38,7 +38,6 @@ CURVE = 3
 #: Settings up to which each has figures of its own.
 MOST_SETTINGS = 4
 
-#: (row, series) -> (value, spread or None)
 Values = dict[tuple[str, str], tuple[float, float | None]]
 
 
@@ -64,10 +63,10 @@ def write_figures(figures: Sequence[NamedFigure], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
-    written = [folder / f"{drawn.key}.{form}" for drawn in figures for form in ("png", "svg")]
-    for path, drawn in zip(written, (one for one in figures for _ in "ab"), strict=True):
-        write_figure(drawn.figure, path)
-    return written
+    written = {folder / f"{drawn.key}.{form}": drawn.figure for drawn in figures for form in ("png", "svg")}
+    for path, figure in written.items():
+        write_figure(figure, path)
+    return list(written)
 
 
 def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[NamedFigure]:
@@ -173,9 +172,8 @@ def _across_settings(model: Model) -> Iterator[NamedFigure]:
     mechanisms = list(dict.fromkeys(column.mechanism for column in columns))
     if len(mechanisms) > 1:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        yield NamedFigure(
-            "mechanisms", _series(model, columns, titles, {c.label: c.mechanism for c in columns}, mechanisms)
-        )
+        of_columns = {c.label: c.mechanism for c in columns}
+        yield NamedFigure("mechanisms", _series(model, columns, titles, of_columns, mechanisms))
         labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
         of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
         shared = [amount for amount, named in of.items() if len(named) > 1]
@@ -183,10 +181,11 @@ def _across_settings(model: Model) -> Iterator[NamedFigure]:
             amounts = [shared[0], shared[-1]]
             labeled = [column for column in labeled if column.amount_text in amounts]
             titles = titles_of(labeled, AMOUNTS)
-            ordered = sorted(labeled, key=lambda one: titles[one.label])
-            yield NamedFigure(
-                "labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts)
+            ordered, of_columns = (
+                sorted(labeled, key=lambda c: titles[c.label]),
+                {c.label: c.amount_text for c in labeled},
             )
+            yield NamedFigure("labels", _series(model, ordered, titles, of_columns, amounts))
 
 
 def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:
