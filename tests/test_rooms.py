@@ -110,6 +110,7 @@ def test_every_floor_of_report_imports_from_those_below_only() -> None:
         ("a mean with its deviation", r"\bstdev\(|/ \(len\(\w+\) - 1\)", {"cells.py"}),
         ("points below the best", r"def _below\(", {"ranking.py"}),
         ("resampling", r"_MODULUS|size=\(RANK_RESAMPLES", {"ranking.py"}),
+        ("tables in Markdown and LaTeX", r"' \| '\.join|begin\{\{tabular", {"rendering.py"}),
     ],
 )
 def test_a_number_of_a_comparison_is_computed_in_one_place(what: str, pattern: str, homes: set[str]) -> None:
@@ -118,6 +119,20 @@ def test_a_number_of_a_comparison_is_computed_in_one_place(what: str, pattern: s
     files = [file for tool in ("report", "submit", "study") for file in (tools / tool / "src").rglob("*.py")]
     found = {file.name for file in files if re.search(pattern, file.read_text(encoding="utf-8"))}
     assert found == homes, what
+
+
+def test_the_row_of_a_run_is_declared_in_one_place() -> None:
+    """A mapping from four of these columns to values is a second declaration of ``pubench_report.rows``."""
+    columns, tools = {"run_id", "method", "data", "seed", "criterion"}, REPORT.parents[2]
+    found = [
+        f"{file.name}:{node.lineno}"
+        for tool in ("report", "submit", "study")
+        for file in (tools / tool / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        and len(columns & {key.value for key in node.keys if isinstance(key, ast.Constant)}) > 3
+    ]
+    assert found == []
 
 
 def test_scripts_of_pages_compute_no_statistics() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pubench_report.comparison import BoardStanding, beside_board
-from pubench_report.rendering import md_escaped
+from pubench_report.rendering import md_escaped, md_rows
 from pubench_report.results import load_results
 from pubench_report.rows import Board
 from pubench_verify.folder import read_once
@@ -54,9 +54,9 @@ class CheckedSubmission:
         lines = [f"**{self.archive.name}: {verdict}.** {counted(self.records, 'record')}, SHA-256 `{self.sha256}`.", ""]
         lines += [f"- refused: {md_escaped(reason)}" for reason in self.reasons]
         if self.standing is not None and self.ok:
-            rows = [self.standing.head, ["---"] * len(self.standing.head), *(c.texts() for c in self.standing.cells)]
+            head, rows = self.standing.head, [map(md_escaped, cell.texts()) for cell in self.standing.cells]
             lines += [f"{md_escaped(line)}  " for line in (self.standing.title(), *self.standing.heading())]
-            lines += ["", *(f"| {' | '.join(map(md_escaped, row))} |" for row in rows), ""]
+            lines += ["", *md_rows(map(md_escaped, head), rows, range(len(head))), ""]
             lines += [f"- {md_escaped(line)}" for line in self.standing.remarks()]
         for one in self.again:
             same = "the same scores to the last bit" if one.identical else f"measures within {one.largest:.4g}"

@@ -34,14 +34,15 @@ from ..comparison import beside_board
 from ..measure_table import MeasureTable, Significance
 from ..report.write import BY_SUFFIX
 from ..results import Results
-from ..rows import Board, is_board, read_board
+from ..rows import Board, RowSource, is_board, read_board, rows_of
 
 if TYPE_CHECKING:
     from pubench_study.in_process import NamedPlan
 
 #: Where a table of Python's says its reader finds the warnings of runs.
 _IN_PYTHON = "to_frame().warnings has them"
-
+#: Columns of a run in JSON.
+_OF_A_RUN = ("run_id", "method", "data", "seed")
 
 #: What is shown unless ``--measure`` says otherwise; of tables without true labels, on the validation part.
 _MEASURE, _PU = "accuracy", ("pa", "pauc")
@@ -254,15 +255,9 @@ def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
         **(plain[0] if plain else {}),
         "more": plain[1:],
         "runs": [
-            {
-                "run_id": run.run_id,
-                "method": run.result.spec.method.key,
-                "data": run.result.spec.data.key,
-                "seed": run.result.spec.seed,
-                "record": str(run.folder),
-                "reused": run.reused,
-            }
+            {**row, "record": str(run.folder), "reused": run.reused}
             for run in results
+            for row in rows_of(RowSource(run.result), _OF_A_RUN, [run.result.selected])
         ],
         "failures": [str(failure) for failure in results.failures],
     }
