@@ -71,7 +71,7 @@ FLOORS = {
     "ranking": ("significance", "ranking"),
     "tables": (
         "cells", "draws", "rendering", "pages.template", "measure_table", "report.gathered", "report.model",
-        "report.statistics", "report.panels", "report.tables", "results.compared", "comparison.protocol",
+        "report.statistics", "report.tables", "results.compared", "comparison.protocol",
         "comparison.result",
     ),
     "figures": ("drawing", "report.figures", "cli.scores", "data_show"),

@@ -137,9 +137,9 @@ def _new(lines: tuple[str, ...], width: float, height: float) -> Figure:
     return figure
 
 
-def groups_of(problem: Problem, most: int = GRID[0] * GRID[1]) -> dict[str, tuple[IntArray, int]]:
-    """Labeled positives, rows of U, hidden positives: positions in the pool, at most ``most`` drawn by the problem's
-    seed, and the size of the group. In case-control, U has the labeled positives once more.
+def groups_of(problem: Problem) -> dict[str, tuple[IntArray, int]]:
+    """Labeled positives, rows of U, hidden positives: positions in the pool, as many as fit in ``GRID``, drawn by the
+    problem's seed, and the size of the group. In case-control, U has the labeled positives once more.
     """
     from pubench_core.randomness import stream
 
@@ -151,7 +151,7 @@ def groups_of(problem: Problem, most: int = GRID[0] * GRID[1]) -> dict[str, tupl
         "hidden positives, which carry no label": np.flatnonzero((truth == 1) & ~train.labeled),
     }
     return {
-        name: (stream(problem.seed, "show", k).choice(of, size=min(most, len(of)), replace=False), len(of))
+        name: (stream(problem.seed, "show", k).choice(of, size=min(GRID[0] * GRID[1], len(of)), replace=False), len(of))
         for k, (name, of) in enumerate(groups.items())
     }
 

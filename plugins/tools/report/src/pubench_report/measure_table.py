@@ -187,12 +187,10 @@ class Significance(Printed):
             below.append(f"average ranks over {len(self.ranks.data)} data sets (1 is best): {listed}")
             below += self.ranks.lines()
         below += [f"note: {note}" for note in self.notes]
-        return [self._title()], RenderedTable.of(head, rows, left=2, texts=(6,)), below
-
-    def _title(self) -> str:
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
-        unit = ", points" if ShownMeasure.of(self.metric).percent else ""
-        return (
+        unit = ", points" if measure.percent else ""
+        title = (
             f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; {kind}, "
             f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
         )
+        return [title], RenderedTable.of(head, rows, left=2, texts=(6,)), below

@@ -72,6 +72,6 @@ def _values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items()) or "the defaults"
 
 
-def _shortened(names: Iterable[str], most: int = 12) -> str:
+def _shortened(names: Iterable[str]) -> str:
     names = list(names)
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

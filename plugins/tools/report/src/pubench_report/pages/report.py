@@ -91,7 +91,7 @@ def _forest(model: Model, test: SettingTests, names: Mapping[str, str]) -> dict[
 
 def _amounts(model: Model, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """A panel for each problem that was run with several amounts of labels, and nothing else different."""
-    from ..report.panels import amounts_of
+    from ..report.figures import amounts_of
 
     cells = model.cells(model.measure, model.criterion)
     for amount, panels in amounts_of(model, 2).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +23,9 @@ from ..drawing import (
     rank_figure,
     write_figure,
 )
+from ..grouping import in_short, problem_of, telling
 from ..ranking import FEW_DATA_SETS
 from .model import Model, ProblemColumn, Setting
-from .panels import AMOUNTS, amounts_of, titles_of, with_runs
 from .statistics import ALPHA, SettingTests
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ RADAR = ("accuracy", "precision", "recall", "f1", "auc")
 CURVE = 3
 #: Settings up to which each has figures of its own.
 MOST_SETTINGS = 4
+
+#: Fields of a problem: how many are labeled; those whose value says what it is of; those that every title names.
+AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
+ALWAYS = ("mechanism.key", *AMOUNTS)
 
 Values = dict[tuple[str, str], tuple[float, float | None]]
 
@@ -217,3 +221,44 @@ def _series(
                 place[model.row_name(row), series[column.label]] = (cell.mean * model.measure.scale, spread)
     panels = [Panel(title, model.measure.label, values) for title, values in found.items()]
     return dots(panels, [model.row_name(row) for row in rows], order)
+
+
+# -------------------------------------------------------------------- panels of problems
+
+
+def titles_of(columns: Sequence[ProblemColumn], varied: Container[str]) -> dict[str, str]:
+    """Label -> title of the panel that a column belongs to: columns that differ in more than ``varied`` (fields of the
+    problem) have other titles, which say in what.
+    """
+    problems = [
+        (column.spec.data.key, {name: v for name, v in problem_of(column.spec).items() if name not in varied})
+        for column in columns
+    ]
+    titles = {}
+    for column, (data, mine), told in zip(columns, problems, telling(problems), strict=True):
+        shown = [name for name, value in mine.items() if name in (*told, *ALWAYS) and value != "null"]
+        words = [in_short(name, mine[name]) for name in shown]
+        plain = [word.partition("=")[2] if name in PLAIN else word for name, word in zip(shown, words, strict=True)]
+        titles[column.label] = ", ".join([data, *plain])
+    return titles
+
+
+def with_runs(model: Model) -> list[ProblemColumn]:
+    """Columns in which some method has runs."""
+    there = {label for _, label in model.ids()}
+    return [column for column in model.columns if column.label in there]
+
+
+def amounts_of(model: Model, least: int) -> dict[str, dict[str, list[tuple[float, str]]]]:
+    """``c`` and ``positive_rate`` -> title of a panel -> (amount, label) in order, of panels with ``least`` amounts."""
+    found: dict[str, dict[str, list[tuple[float, str]]]] = {}
+    for amount in ("c", "positive_rate"):
+        columns = [column for column in with_runs(model) if column.amount and column.amount[0] == amount]
+        at = {column.label: column.amount[1] for column in columns if column.amount}
+        panels: dict[str, list[tuple[float, str]]] = {}
+        for label, title in titles_of(columns, AMOUNTS).items():
+            panels.setdefault(title, []).append((at[label], label))
+        kept = {title: sorted(points) for title, points in panels.items() if len(points) >= least}
+        if kept:
+            found[amount] = kept
+    return found

@@ -325,6 +325,6 @@ def _listed(what: str, names: Sequence[str]) -> str:
     return f"{counted(len(names), what)} ({_shortened(names)})"
 
 
-def _shortened(names: Sequence[object], most: int = 8) -> str:
-    shown = ", ".join(str(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown}, ..."
+def _shortened(names: Sequence[object]) -> str:
+    shown = ", ".join(str(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown}, ..."

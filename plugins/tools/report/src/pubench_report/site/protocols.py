@@ -142,7 +142,7 @@ def protocols_of(
     return found, notes
 
 
-def lacking(protocols: Sequence[SiteProtocol], most: int = 4) -> list[str]:
+def lacking(protocols: Sequence[SiteProtocol]) -> list[str]:
     """A line on each table that is not complete over the seeds that most methods share."""
     found = []
     for one in protocols:
@@ -152,8 +152,8 @@ def lacking(protocols: Sequence[SiteProtocol], most: int = 4) -> list[str]:
             for (row, label), seeds in one.lacks.items()
         ]
         if runs:
-            more = f" and {len(cells) - most} more cells" if len(cells) > most else ""
-            found.append(f"{one.name}: lacks {counted(runs, 'run')} to be complete: {', '.join(cells[:most])}{more}")
+            more = f" and {len(cells) - 4} more cells" if len(cells) > 4 else ""
+            found.append(f"{one.name}: lacks {counted(runs, 'run')} to be complete: {', '.join(cells[:4])}{more}")
     return found
 
 

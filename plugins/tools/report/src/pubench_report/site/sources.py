@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
@@ -76,11 +76,12 @@ class Collected:
         there = self.runs.get(run.run_id)
         if there is None or (isinstance(there, FailedRun) and _rank(run) > _rank(there)):
             self.runs[run.run_id] = run
-        elif isinstance(there, RunResult) and isinstance(run, RunResult) and _differ(there.test, run.test):
-            self.notes.append(
-                f"run {run.run_id} is in {there.folder.name} and {run.folder.name} with other measures; the first is "
-                "shown"
-            )
+        elif isinstance(there, RunResult) and isinstance(run, RunResult):
+            one, other = there.test, run.test  # measures of rows are rounded
+            pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
+            if any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs):
+                places = f"{there.folder.name} and {run.folder.name}"
+                self.notes.append(f"run {run.run_id} is in {places} with other measures; the first is shown")
         if study:
             self.studies.setdefault(run.run_id, {})[study] = None
 
@@ -178,12 +179,6 @@ def _rows(found: Collected, path: Path, study: str | None, criterion: str | None
         for run in mine:
             found.add(run, name)
     return tuple(names if study is None else [study])
-
-
-def _differ(one: Mapping[str, float | None], other: Mapping[str, float | None]) -> bool:
-    """Whether a measure that both have differs by more than the rounding of rows."""
-    pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
-    return any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs)
 
 
 def _rank(run: Run) -> int:
