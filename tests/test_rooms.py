@@ -75,7 +75,7 @@ FLOORS = {
         "comparison.result",
     ),
     "figures": ("drawing", "report.figures", "cli.scores", "data_show"),
-    "pages": ("pages", "report.summary", "report.write"),
+    "pages": ("pages", "report.write"),
     "commands": (),
 }  # fmt: skip
 
