@@ -116,6 +116,27 @@ def test_every_change_of_a_board_is_found(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accuracy": 99.99}, "accuracy is 0.9999; its scores give 0."),
+        ({"auc": float("nan")}, "auc is nan; its scores give 0."),
+        ({"scores": "0" * 64}, "2026.12-scores.tar does not have its scores"),
+        ({"method": "upu"}, "the name of a row does not begin with its method"),
+    ],
+)
+def test_measures_of_a_board_are_those_of_the_scores_next_to_it(
+    place: Path, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    for name in ("2026.12", "2026.12-scores.tar"):
+        source = place / "boards" / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    rows = tmp_path / "2026.12" / "rows.parquet"
+    pandas.read_parquet(rows).assign(**change).to_parquet(rows)
+    list_checksums(rows.parent)
+    assert [problem for problem in problems_of(rows.parent) if message in problem] != []
+
+
+@pytest.mark.parametrize(
     ("column", "value", "message"),
     [
         ("accuracy", 999.0, "accuracy must be a number from 0 to 100, got '999.0'"),

@@ -12,19 +12,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import islice
 from os.path import isdir, isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_report.rows import BOARD, as_file, read_board
+import numpy as np
+from pubench_report.rows import BOARD, Board, as_file, read_board
 from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS
+from pubench_report.rows.record import digest_of
 from pubench_study.export import add_member
-from pubench_verify.folder import compared_sums
+from pubench_verify.derived import installed_metrics
+from pubench_verify.folder import MOST_TOLD, compared_sums
 
 from pubench_core.data.cache import sha256_of
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import RecordError, RequestError, shortened
+from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, read_scores
+from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
 from .submitted_rows import CELL, board_rows
@@ -32,6 +38,8 @@ from .submitted_rows import CELL, board_rows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Rows have their measures in percent, rounded to four digits.
+ROUNDED = 1e-6
 #: 2026.12, lite-2026.12, 2026.12.1
 _NAME = re.compile(r"([a-z][a-z0-9-]*-)?(?P<year>20\d\d)\.(?P<month>0[1-9]|1[0-2])(\.[1-9]\d*)?")
 
@@ -108,13 +116,40 @@ def problems_of(folder: Path) -> list[str]:
         return [*found, str(error)]
     if board.name != folder.name:
         found.append(f"{FACTS}: it is called {shortened(board.name)}, its folder {folder.name}")
+    if (board.rows["name"].str.partition(" ")[0] != board.rows["method"]).any():
+        found.append(f"{ROWS}: the name of a row does not begin with its method")
     if board.rows.duplicated(CELL).any():
         found.append(f"{ROWS}: two rows are of the same problem, row, seed and criterion")
     scores = board.facts.get("scores")
     archive = folder.parent / f"{board.name}-scores.tar"
     if isfile(archive) and sha256_of(archive) != (scores or {}).get("sha256"):
         found.append(f"{archive.name}: it is not the archive that {FACTS} names")
+    elif isfile(archive):
+        found += islice(_other_measures(board, archive), MOST_TOLD)
     return found
+
+
+def _other_measures(board: Board, archive: Path) -> Iterator[str]:
+    """Test measures of rows that the scores in the archive next to a board do not give."""
+    names = frozenset(name.removeprefix("test_") for name in board.rows if name.startswith("test_"))
+    metrics = installed_metrics(names)
+    measurer = Measurer(metrics)
+    with tarfile.open(archive) as members:
+        for member in members:
+            run_id, file = member.name.removesuffix(".npz"), members.extractfile(member)
+            rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
+            arrays = {} if file is None else dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
+            states = {digest_of(one): one for name, one in arrays.items() if name.startswith(scores_name("test", ""))}
+            for _, row in rows.iterrows():
+                of_row = f"{ROWS}: {row['name']}, run {run_id}, {row['criterion']}"
+                if (scores := states.get(row["scores"])) is None:
+                    yield f"{of_row}: {archive.name} does not have its scores"
+                    continue
+                scored = Scored.of(scores, Knowledge(truth=arrays["test_labels"]))
+                for name in sorted(names & metrics.keys()):
+                    value, now = float(row[f"test_{name}"]), measurer.measure(name, scored).value
+                    if now is not None and not abs(value - now) <= ROUNDED:  # no number is no such value
+                        yield f"{of_row}: {name} is {value:.6g}; its scores give {now:.6g}"
 
 
 def _write_scores(path: Path, sources: Sequence[Path], runs: set[str]) -> int:

@@ -19,8 +19,9 @@ from pubench_verify.verification import TOLERANCE, verify
 
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import data_root as default_root
-from pubench_core.errors import RecordError, RequestError, counted, shortened
-from pubench_core.records.record import Record, read_record
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.records.record import Record
+from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from .duplicates import Alike, RunScores, alike, problem_and_seed, scores_of_board
@@ -99,8 +100,8 @@ def check(
             found = verify(folder, rerun=0, data_root=data_root, progress=progress, submitted=True)
         except (Refused, RequestError) as error:
             return CheckedSubmission(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
-        reasons = [_said(problem, scratch) for problem in found.problems]
-        records = _readable(folder, runs)
+        reasons = [str(problem).replace(f"{scratch}/", "") for problem in found.problems]
+        records = [one for one in RecordStore(folder).all().readable if one.folder.name in runs]
         reasons += _other_runs(runs, found, folder)
         own = {record.result.run_id for record in records if record.result.spec.data.own is not None}
         reasons += [f"{run_id} is of a user table, which nobody else can check" for run_id in sorted(own)]
@@ -108,16 +109,15 @@ def check(
         reasons += [f"{run_id} cannot be checked as a whole: {what}" for run_id, what in unchecked]
         resembles = _alike(records, board)
         identical = {one.run_id: one for one in resembles if one.identical}
-        reasons += [
-            f"{run_id}: {one}" for run_id, one in identical.items() if not rerun
-        ]  # nothing says they are its own
+        if not rerun:  # nothing says that they are its own
+            reasons += [f"{run_id}: {one}" for run_id, one in identical.items()]
         again: list[Again] = []
         if not reasons:
             root = default_root(ExecutionSpec(data_root=data_root)).path
             for record in _drawn(records, identical.keys(), rerun):
                 done = carried_out_again(record, TOLERANCE, root, progress or (lambda text: None))
                 if isinstance(done, RecordProblem):
-                    reasons.append(_said(done, scratch))
+                    reasons.append(str(done).replace(f"{scratch}/", ""))
                 else:
                     again.append(done)
         standing = None if board is None or reasons else beside_board(load_results(folder), board)
@@ -144,17 +144,6 @@ def _other_runs(runs: set[str], found: Verification, folder: Path) -> list[str]:
     return [*missing, *more, *([] if found.records else ["it holds no record that can be read"])]
 
 
-def _readable(folder: Path, runs: set[str]) -> list[Record]:
-    found = []
-    for path in sorted(folder.iterdir()):
-        if path.name in runs:
-            try:
-                found.append(read_record(path))
-            except (OSError, RecordError):
-                continue  # verify has said why
-    return found
-
-
 def _alike(records: Sequence[Record], board: Board | None) -> list[Alike]:
     """Resemblances to runs of other methods, on the board and in the submission itself."""
     mine = [scored for record in records if (scored := RunScores.of_record(record)) is not None]
@@ -171,8 +160,3 @@ def _drawn(records: Sequence[Record], identical: Collection[str], number: int) -
     order = drawn(records, len(records), random.SystemRandom(), lambda record: record.result.spec.method.key)
     least = max(number, len(methods))
     return [one for place, one in enumerate(order) if place < least or one.result.run_id in identical]
-
-
-def _said(problem: RecordProblem, scratch: str) -> str:
-    """A problem without the folder that the archive was unpacked in."""
-    return str(problem).replace(f"{scratch}/", "")
