@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    of_the_run = path[0] in RunSpec.model_fields if len(path) > 1 else name in _OF_THE_RUN
+    # a section that is misspelled is one of the run, which names the right one
+    of_the_run = get_close_matches(path[0], RunSpec.model_fields, 1, 0.75) if len(path) > 1 else name in _OF_THE_RUN
     return (path if of_the_run else ("method", "config", *path)), value
 
 
