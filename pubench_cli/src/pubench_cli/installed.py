@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,36 +16,21 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
     from typer._click.formatting import HelpFormatter
 
-#: Command -> what installs it, for those that say so when they are called and are not there.
-PACKAGES: Mapping[str, str] = {
-    "advise": "pubench-advise",
-    "check": "pubench-testkit",
-    "new-method": "pubench-testkit",
-    "new-dataset": "pubench-testkit",
-    "new-mechanism": "pubench-testkit",
-    "new-metric": "pubench-testkit",
-    "new-sink": "pubench-testkit",
-    "new-command": "pubench-testkit",
-    "evaluate": "pubench-evaluate",
-    "audit": "pubench-evaluate",
-    "prior": "pubench-evaluate",
-    "predict": "pubench-predict",
-    "track": "pubench-track",
-    "study": "pubench-study",
-    "compare-methods": "pubench-report",
-    "curves": "pubench-report",
-    "scores": "pubench-report",
-    "site": "pubench-report",
-    "data show": "pubench-report",
-    "study report": "pubench-report",
-    "study compare": "pubench-report",
-    "tune": "pubench-tune",
-    "verify": "pubench-verify",
-    "reproduce": "pubench-verify",
-    "ui": "pubench-mlflow",
-    "submit": "pubench-submit",
-    "board": "pubench-submit",
+#: What installs commands, for those that say so when they are called and are not there.
+_INSTALLS = {
+    "pubench-advise": "advise",
+    "pubench-testkit": "check, new-method, new-dataset, new-mechanism, new-metric, new-sink, new-command",
+    "pubench-evaluate": "evaluate, audit, prior",
+    "pubench-predict": "predict",
+    "pubench-track": "track",
+    "pubench-study": "study",
+    "pubench-report": "compare-methods, curves, scores, site, data show, study report, study compare",
+    "pubench-tune": "tune",
+    "pubench-verify": "verify, reproduce",
+    "pubench-mlflow": "ui",
+    "pubench-submit": "submit, board",
 }
+PACKAGES = {command: package for package, commands in _INSTALLS.items() for command in commands.split(", ")}
 HELP = {"help_option_names": ["-h", "--help"]}
 #: Entry of a context's ``meta``: whether its help has all commands.
 EVERYTHING = "pubench.help.all"

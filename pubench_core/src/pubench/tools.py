@@ -2,56 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import ApiInfo
 from pubench_core.plugins.registry import provided, tools
 
-#: Name -> what installs it, for those that say so when they are used and are not there.
-PACKAGES: Mapping[str, str] = {
-    "Advice": "pubench-advise",
-    "advise": "pubench-advise",
-    "PUTable": "pubench-datasets-tables",
-    "RunResult.decisions": "pubench-datasets-tables",
-    "RunResult.predictions": "pubench-datasets-tables",
-    "data": "pubench-datasets-tables",
-    "run.decisions": "pubench-datasets-tables",
-    "AuditResult": "pubench-evaluate",
-    "AuditSample": "pubench-evaluate",
-    "Evaluation": "pubench-evaluate",
-    "PriorEstimates": "pubench-evaluate",
-    "audit_answers": "pubench-evaluate",
-    "audit_sample": "pubench-evaluate",
-    "estimate_prior": "pubench-evaluate",
-    "evaluate": "pubench-evaluate",
-    "Results": "pubench-report",
-    "SideBySide": "pubench-report",
-    "compare": "pubench-report",
-    "compare_with": "pubench-report",
-    "load_results": "pubench-report",
-    "site": "pubench-report",
-    "RunResult.draw_scores": "pubench-report",
-    "RunResult.trace": "pubench-report",
-    "PUClassifier": "pubench-sklearn",
-    "PUKFold": "pubench-sklearn",
-    "pa_scorer": "pubench-sklearn",
-    "pauc_scorer": "pubench-sklearn",
-    "pulp_scorer": "pubench-sklearn",
-    "recovered_auc_scorer": "pubench-sklearn",
-    "run.folds": "pubench-crossfit",
-    "run.model": "pubench-predict",
-    "results.parquet": "pubench-report",
-    "run.seeds": "pubench-report",
-    "Trial": "pubench-tune",
-    "Tuned": "pubench-tune",
-    "tune": "pubench-tune",
-    "Reproduction": "pubench-verify",
-    "RunResult.reproduce": "pubench-verify",
-    "Verification": "pubench-verify",
-    "verify": "pubench-verify",
+#: What installs names, for those that say so when they are used and are not there.
+_INSTALLS = {
+    "pubench-advise": "Advice advise",
+    "pubench-crossfit": "run.folds",
+    "pubench-datasets-tables": "PUTable RunResult.decisions RunResult.predictions data run.decisions",
+    "pubench-evaluate": "AuditResult AuditSample Evaluation PriorEstimates audit_answers audit_sample estimate_prior "
+    "evaluate",
+    "pubench-predict": "run.model",
+    "pubench-report": "Results SideBySide compare compare_with load_results site RunResult.draw_scores RunResult.trace "
+    "results.parquet run.seeds",
+    "pubench-sklearn": "PUClassifier PUKFold pa_scorer pauc_scorer pulp_scorer recovered_auc_scorer",
+    "pubench-tune": "Trial Tuned tune",
+    "pubench-verify": "Reproduction RunResult.reproduce Verification verify",
 }
+PACKAGES = {name: package for package, given in _INSTALLS.items() for name in given.split()}
 
 
 def tool(name: str) -> Any:
