@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -126,9 +127,9 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Ou
 
 def plan_of(given: Given, sets: list[str], config: Path | None) -> Plan:
     """The plan of a file and options; says that a table of more than :data:`LARGE` bytes is read."""
-    table = Path(str(given.get("--data", "")))
-    if is_table_path(str(table)) and table.is_file() and table.stat().st_size > LARGE:
-        say(f"reading {table.name}")
+    table = str(given.get("--data", ""))
+    if is_table_path(table) and os.path.isfile(table) and os.path.getsize(table) > LARGE:
+        say(f"reading {os.path.basename(table)}")
     return resolve(layers_of(given, sets, config), registry(), warn=lambda text: say(f"warning: {said(text)}"))
 
 
