@@ -14,7 +14,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +40,8 @@ _MANY = 100
 _WITHOUT_GAPS: dict[str, Any] = {"boolean": "boolean", "decimal": np.float64}
 #: A table of fewer rows and more columns lies on its side.
 _FEW_ROWS, _WIDE = 20, 10_000
-#: What pandas, NumPy, pyarrow, scikit-learn and openpyxl raise for damaged files.
-_DAMAGE: tuple[type[Exception], ...] = (
-    *(ValueError, LookupError, TypeError, AttributeError, EOFError, ArithmeticError, RuntimeError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, ParseError, csv.Error),
-)
+#: What reading a damaged zip archive of arrays raises.
+_BAD_ZIP = (zipfile.BadZipFile, zlib.error, ValueError, LookupError, EOFError, RuntimeError, MemoryError)
 
 
 def _silent(text: str) -> None:
@@ -104,22 +101,21 @@ def _read_file(path: Path, texts: Collection[str], say: Say, no_header: bool) ->
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise RequestError(f"{path}: expected a table that ends in {', '.join(SUFFIXES)}")
-    read, what = _FORMATS.get(path.suffix.lower(), (None, "an Excel file (.xlsx)"))
+    delimited = name.removesuffix(".gz").endswith(DELIMITED)
+    read, what, damage = _DELIMITED if delimited else _FORMATS[path.suffix.lower()]
     try:
         if path.stat().st_size == 0:
             raise RequestError(f"{path} is empty")
-        if name.removesuffix(".gz").endswith(DELIMITED):
-            what = "a table of delimited text"
-            return read_delimited(path, texts, say, no_header=no_header)
-        found: DataFrame = read_excel(path, texts, say, no_header=no_header) if read is None else read(path)
+        if read in (read_delimited, read_excel):
+            return read(path, texts, say, no_header=no_header)
+        return read(path)
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeError as error:
         raise RequestError(f"{path} is not UTF-8 text, nor in a known encoding; save it as UTF-8") from error
-    except _DAMAGE as error:
+    except damage as error:
         reason = one_line(error).removeprefix("Error tokenizing data. C error: ")
         raise RequestError(f"{path} is not {what}, or a damaged one ({reason})") from error
-    return found
 
 
 # -------------------------------------------------------------------- delimited text
@@ -462,13 +458,32 @@ def _rows_of_sheet(path: Path, say: Say) -> list[list[Any]]:
     return rows
 
 
-#: End of a name -> what reads such a file, and what it should be.
-_FORMATS: dict[str, tuple[Any, str]] = {
-    ".parquet": (read_parquet, "a parquet file"),
-    ".npz": (read_npz, "an npz file of plain arrays"),
-    ".jsonl": (read_json_lines, "json lines (an object per line)"),
-    ".ndjson": (read_json_lines, "json lines (an object per line)"),
-    ".svmlight": (read_svmlight, "svmlight (lines such as 1 0:0.5 3:2)"),
-    ".libsvm": (read_svmlight, "svmlight (lines such as 1 0:0.5 3:2)"),
-    ".arff": (read_arff, "ARFF"),
+#: What reads a format, what a file of it is, and what reading raises where it is none or damaged.
+_Format = tuple[Callable[..., "DataFrame"], str, tuple[type[Exception], ...]]
+_DELIMITED: _Format = read_delimited, "a table of delimited text", (ValueError, csv.Error, EOFError, zlib.error)
+_EXCEL: _Format = (
+    read_excel,
+    "an Excel file (.xlsx)",
+    (*_BAD_ZIP, ParseError, OverflowError, TypeError, AttributeError),
+)
+_JSON_LINES: _Format = (
+    read_json_lines,
+    "json lines (an object per line)",
+    (ValueError, OverflowError, TypeError, AttributeError),
+)
+_SVMLIGHT: _Format = (
+    read_svmlight,
+    "svmlight (lines such as 1 0:0.5 3:2)",
+    (ValueError, OverflowError, MemoryError),
+)
+#: By the end of a name; delimited text has several.
+_FORMATS: dict[str, _Format] = {
+    ".parquet": (read_parquet, "a parquet file", (ValueError,)),
+    ".npz": (read_npz, "an npz file of plain arrays", _BAD_ZIP),
+    ".xlsx": _EXCEL,
+    ".jsonl": _JSON_LINES,
+    ".ndjson": _JSON_LINES,
+    ".svmlight": _SVMLIGHT,
+    ".libsvm": _SVMLIGHT,
+    ".arff": (read_arff, "ARFF", (ValueError,)),
 }
