@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from threading import Lock
 from typing import Generic, TypeVar
 
 from ..errors import PluginError
@@ -64,6 +65,8 @@ looked_at: set[str] = set()
 _seen: dict[tuple[str, str], ModuleSpec | State | None] = {}
 _hashes: dict[tuple[object, ...], tuple[dict[tuple[str, str], ModuleSpec | State | None], str]] = {}
 _NOT_LOADED: State = (0, 0, 0)
+#: Held while a hash is made: another thread's would take what was seen for its own.
+_making = Lock()
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
@@ -105,9 +108,10 @@ def _kept(key: tuple[object, ...], make: Callable[[], str]) -> str:
     states, made = _hashes.get(key, ({}, ""))
     if states and all(_same(state, _state(*place)) for place, state in states.items()):
         return made
-    _seen.clear()
-    made = make()
-    _hashes[key] = dict(_seen), made
+    with _making:
+        _seen.clear()
+        made = make()
+        _hashes[key] = dict(_seen), made
     return made
 
 
@@ -116,7 +120,9 @@ def _state(file: str, module: str) -> ModuleSpec | State | None:
     spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)
     if spec is not None and file in ("", spec.origin):
         return spec
-    return _NOT_LOADED if not file else settled_state(file) if os.path.exists(file) else None
+    if not file:
+        return _NOT_LOADED
+    return settled_state(file) if os.path.exists(file) else None
 
 
 def _look(file: str, module: str = "") -> ModuleSpec | State | None:
