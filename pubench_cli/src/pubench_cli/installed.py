@@ -34,7 +34,7 @@ PACKAGES = {command: package for package, commands in _INSTALLS.items() for comm
 HELP = {"help_option_names": ["-h", "--help"]}
 #: Entry of a context's ``meta``: whether its help has all commands.
 EVERYTHING = "pubench.help.all"
-#: Headings of ``pubench --help``, in their order.
+#: Headings of ``pubench help all``, in their order.
 PANELS = ("Run and compare", "Your own data", "Results", "Plugins and data")
 #: Commands that ``pubench --help`` shows; ``pubench help all`` shows every one.
 FIRST = ("run", "compare-methods", "study", "advise", "new-method")

@@ -49,9 +49,15 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    # a section that is misspelled is one of the run, which names the right one
-    of_the_run = get_close_matches(path[0], RunSpec.model_fields, 1, 0.75) if len(path) > 1 else name in _OF_THE_RUN
-    return (path if of_the_run else ("method", "config", *path)), value
+    return (path if _is_of_the_run(path) else ("method", "config", *path)), value
+
+
+def _is_of_the_run(path: FieldPath) -> bool:
+    """Whether a path is one of the spec; also below a misspelled section, which is answered with the right one."""
+    first, *rest = path
+    if not rest:
+        return first in _OF_THE_RUN
+    return first in RunSpec.model_fields or bool(get_close_matches(first, RunSpec.model_fields, 1, 0.75))
 
 
 def read_yaml(
