@@ -16,7 +16,7 @@ from pubench_study.seeds import seeds_of
 from pubench_cli.console import err, out
 from pubench_cli.few_labels import LOST, few_held_out
 from pubench_cli.machine import print_json
-from pubench_cli.messages import said
+from pubench_cli.messages import said, say
 from pubench_cli.options import TABLE_FLAGS, Given
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
@@ -194,7 +194,7 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):
         raise RequestError(f"{twice} is given twice; name different methods")
     try:
-        runs = runs_of(axes, settings, lambda text: err().print(said(f"warning: {said(text)}"), markup=False))
+        runs = runs_of(axes, settings, lambda text: say(f"warning: {said(text)}"))
     except RequestError as error:
         if not error.field.startswith("method.config."):
             raise

@@ -70,9 +70,12 @@ def _print(found: Sequence[SeedRun], *, as_json: bool) -> None:
     agreement = None
     if len(kept) > 1:  # the unlabeled rows are the same for every seed
         told = kept[0][2].told
-        scores = [read_scores(done.folder) for done, *_ in kept if done.folder is not None]
-        of = [scores_of(a, r.chosen.snapshot)["unlabeled"] for a, (_, r, _) in zip(scores, kept, strict=True)]
-        agreement = agreement_of(of, told.rows if told is not None else 0)
+        scores = [
+            scores_of(read_scores(done.folder), result.chosen.snapshot)["unlabeled"]
+            for done, result, _ in kept
+            if done.folder is not None
+        ]
+        agreement = agreement_of(scores, told.rows if told is not None else 0)
     if as_json:
         runs = [
             {
@@ -99,14 +102,14 @@ def _print(found: Sequence[SeedRun], *, as_json: bool) -> None:
     rows = []
     for name, values in measures.items():
         digits = 2 if name.endswith("%") else 4
-        shown = (*spreads[name], *values)
-        rows.append([name, *("-" if value is None else f"{value:.{digits}f}" for value in shown)])
+        numbers = (*spreads[name], *values)
+        rows.append([name, *("-" if value is None else f"{value:.{digits}f}" for value in numbers)])
     head = [f"selected by {first.selected}", "mean", "sd", *(f"seed {seed}" for seed in seeds)]
     RenderedTable.of(head, rows, wraps=(0,)).print_to(console)
     if agreement is not None:
         correlation = agreement.rank_correlation
-        said = "undefined" if correlation is None else f"{correlation:.3f}"
-        text = f"unlabeled rows, mean over pairs of the {len(found)} runs: rank correlation {said}"
+        shown = "undefined" if correlation is None else f"{correlation:.3f}"
+        text = f"unlabeled rows, mean over pairs of the {len(found)} runs: rank correlation {shown}"
         if agreement.overlap is not None:
             text += f"; {100 * agreement.overlap:.1f} % of the {agreement.top} highest are the same rows"
         console.print(text, markup=False)
