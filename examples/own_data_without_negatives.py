@@ -27,7 +27,7 @@ print(results.table("pauc", part="validation"))
 
 # What each of them says of the unlabeled rows: row (as in the table), score, rank, decision.
 for run in results.where(seed=2):
-    predictions = run.predictions()
+    predictions = pubench.predictions(run)
     decided = int(predictions.decision.sum())
     print(f"prior {run.result.data.prior.given}: {decided} of {len(predictions)} unlabeled rows decided positive")
 print(predictions.head())

@@ -63,7 +63,7 @@ def test_of_a_frame_it_is_a_call_that_works(tmp_path: Path) -> None:
     call = str(error.value).partition("rank without a check: pubench.run")[2]
     assert call == '("pu-bagging", table, validation=0, criterion="last")'
     made = pubench.run("pu-bagging", table, validation=0, criterion="last", results=tmp_path)
-    assert len(made.predictions()) == 70
+    assert len(pubench.predictions(made)) == 70
 
 
 def test_fewer_than_a_method_needs_are_refused_without_one(command: Run, tmp_path: Path) -> None:

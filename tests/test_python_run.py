@@ -46,7 +46,7 @@ class TestRun:
         assert (first.reused, again.reused, forced.reused) == (False, True, False)
         assert read_record(first.folder).result.test == first.test == forced.test
         assert "force=True runs it again" in lines[0]
-        assert len(first.trace()) == 2
+        assert len(pubench.trace(first)) == 2
         assert first.validation["pa"] is not None
 
     def test_numbers_of_numpy_and_texts_of_paths_are_taken(self, tmp_path):
@@ -107,11 +107,11 @@ class TestData:
 
     def test_predictions_are_of_the_unlabeled_rows(self, cancer, tmp_path):
         x, labeled, _ = cancer
-        found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK).predictions()
+        found = pubench.predictions(pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK))
         assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
         assert found["rank"].tolist() == list(range(1, len(found) + 1))
         with pytest.raises(ValueError, match="only runs on user tables"):
-            pubench.run("upu", "digits", results=tmp_path, **QUICK).predictions()
+            pubench.predictions(pubench.run("upu", "digits", results=tmp_path, **QUICK))
 
     @pytest.mark.parametrize("kind", ["pair", "frame", "file"])
     def test_rows_to_measure_on(self, cancer, tmp_path, kind):
@@ -226,12 +226,12 @@ class TestDecisions:
         words = ("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "s", "--prior", 0.4, "--set", "epochs=2")
         done = pubench_in(tmp_path)(*words, "--no-tracking", "--format", "json")
         assert json.loads(done.stdout)["reused"]
-        assert json.loads(json.dumps(asdict(found.decisions()))) == json.loads(done.stdout)["decisions"]
-        assert found.decisions().unlabeled == (~labeled).sum()
+        assert json.loads(json.dumps(asdict(pubench.decisions(found)))) == json.loads(done.stdout)["decisions"]
+        assert pubench.decisions(found).unlabeled == (~labeled).sum()
 
     def test_a_run_on_a_data_set_has_no_decisions(self, tmp_path):
         with pytest.raises(ValueError, match="has no decisions"):
-            pubench.run("upu", "digits", results=tmp_path, **QUICK).decisions()
+            pubench.decisions(pubench.run("upu", "digits", results=tmp_path, **QUICK))
 
 
 class TestIndex:
@@ -275,7 +275,7 @@ class TestIndex:
         table = pubench.data(named, labeled=labeled)
         assert "the rows are named by 'patient'" in table.notes
         assert table.features == pubench.data(frame, labeled=labeled).features
-        found = pubench.run("upu", table, prior=0.4, results=tmp_path, **QUICK).predictions()
+        found = pubench.predictions(pubench.run("upu", table, prior=0.4, results=tmp_path, **QUICK))
         assert found["patient"].tolist() == [f"patient {row}" for row in found["row"]]
 
     @pytest.mark.parametrize("name", [None, "group"])

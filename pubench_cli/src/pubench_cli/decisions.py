@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import RecordError
-from pubench_core.plugins.registry import provided
+from pubench_core.plugins.registry import part
 from pubench_core.records.files import read_scores
 from pubench_core.results import Result
 
@@ -30,7 +30,7 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions |
     """Decisions from the stored scores of a run on a user's table; None if there are none."""
     if folder is None or plan.data.table is None:
         return None
-    decisions_of = provided("run.decisions", "decisions of a user table", "pubench-datasets-tables")
+    decisions_of = part("pubench_decisions", "decisions of a user table")
     try:
         table = plan.data.table
         found: Decisions | None = decisions_of(

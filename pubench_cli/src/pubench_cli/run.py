@@ -19,7 +19,7 @@ from pubench_core.engine.machine import keep_freed_memory
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
-from pubench_core.plugins.registry import provided, registry
+from pubench_core.plugins.registry import part, registry
 from pubench_core.results import Result
 from pubench_core.sinks import listeners_of
 
@@ -77,7 +77,7 @@ def run_once(
         if given.get("--seed") is not None or dry_run:
             other = "--dry-run" if dry_run else "--seed"
             raise RequestError(f"--seeds {seeds} and {other} exclude each other; leave one out", field="seed")
-        provided("run.seeds", "--seeds", "pubench-report")(given, seeds, sets, config, force=force, as_json=as_json)
+        part("pubench_seeds", "--seeds")(given, seeds, sets, config, force=force, as_json=as_json)
         return
     plan = plan_of(given, sets, config)
     if dry_run:

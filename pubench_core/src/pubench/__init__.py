@@ -31,10 +31,12 @@ _HOMES = {
 if TYPE_CHECKING:
     from pubench_advise.advise import advise
     from pubench_advise.page import Advice
+    from pubench_datasets_tables.decisions import decisions, predictions
     from pubench_datasets_tables.frames import PUTable, data
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
+    from pubench_report.cli.scores import draw_scores, trace
     from pubench_report.comparing import compare
     from pubench_report.comparison import SideBySide, compare_with
     from pubench_report.publishing import site
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from pubench_sklearn.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
-    from pubench_verify.reproduction import Reproduction
+    from pubench_verify.reproduction import Reproduction, reproduce
     from pubench_verify.result import Verification
     from pubench_verify.verification import verify
 
@@ -75,6 +77,8 @@ __all__ = [
     "compare",
     "compare_with",
     "data",
+    "decisions",
+    "draw_scores",
     "estimate_prior",
     "evaluate",
     "list_backbones",
@@ -86,10 +90,13 @@ __all__ = [
     "load_results",
     "pa_scorer",
     "pauc_scorer",
+    "predictions",
     "pulp_scorer",
     "recovered_auc_scorer",
+    "reproduce",
     "run",
     "site",
+    "trace",
     "tune",
     "verify",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -20,7 +19,6 @@ from .call import given_of, shows_fields
 from .field_names import PubenchWarning, in_words, said
 from .fields import RunFields
 from .openmp import wait_briefly
-from .tools import tool
 
 if TYPE_CHECKING:
     from pubench_datasets_tables.frames import PUTable
@@ -57,22 +55,6 @@ class RunResult:
     def validation(self) -> dict[str, float | None]:
         """Metric -> value on the validation part, PU-only metrics included."""
         return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
-
-    def __getattr__(self, name: str) -> Any:
-        """A method that a tool provides: ``predictions``, ``decisions``, ``draw_scores``, ``reproduce``, ``trace``."""
-        try:
-            method = None if name.startswith("_") else tool(f"RunResult.{name}")
-        except AttributeError:
-            method = None
-        if method is None:
-            raise AttributeError(f"'RunResult' object has no attribute '{name}'")
-
-        @wraps(method)
-        def called(*given: Any, **named: Any) -> Any:
-            with in_words():
-                return method(self, *given, **named)
-
-        return called
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen

@@ -120,9 +120,9 @@ def test_the_command_and_the_call_write_the_same_picture(
 ) -> None:
     done = pubench_in(tmp_path)("scores", kept.run_id[:6], "--results", kept.folder.parent)
     assert (done.returncode, done.stdout) == (0, f"{kept.run_id}-scores.png\n"), done.stderr
-    path = kept.draw_scores(tmp_path / "called.png")
+    path = pubench.draw_scores(kept, tmp_path / "called.png")
     assert path.read_bytes() == (tmp_path / f"{kept.run_id}-scores.png").read_bytes()
-    assert kept.draw_scores(tmp_path / "a.svg", "last").read_text().startswith("<?xml")
+    assert pubench.draw_scores(kept, tmp_path / "a.svg", "last").read_text().startswith("<?xml")
 
 
 def test_what_cannot_be_drawn_is_one_line(kept: pubench.RunResult, tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ def test_what_cannot_be_drawn_is_one_line(kept: pubench.RunResult, tmp_path: Pat
         ((tmp_path / "nowhere" / "a.png",), "cannot write"),
     ):
         with pytest.raises(pubench.InvalidRequest, match=said.replace("?", r"\?")):
-            kept.draw_scores(*given)
+            pubench.draw_scores(kept, *given)
     assert list(tmp_path.iterdir()) == []
     bare = pubench.run("upu", "breast-cancer", artifacts=[], results=tmp_path / "bare", **SHORT)
     with pytest.raises(pubench.InvalidRequest, match="kept no scores"):
-        bare.draw_scores(tmp_path / "a.png")
+        pubench.draw_scores(bare, tmp_path / "a.png")
     assert not (bare.folder / SCORES).exists()

@@ -138,7 +138,7 @@ class TestScores:
             results=tmp_path,
             tracking=False,
         )
-        found = run.predictions().set_index("row")["score"]
+        found = pubench.predictions(run).set_index("row")["score"]
         expected = fitted.decision_function(x)[found.index]
         seen = ~np.isin(found.index, read_scores(run.folder)["validation_rows"])
         assert 0 < seen.sum() < len(seen)

@@ -269,15 +269,15 @@ def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
     how: dict[str, Any] = {"prior": 0.4, "config": {"epochs": 2}, "results": tmp_path, "threads": 1, "tracking": False}
     table = pubench.data(x, np.arange(80) % 4 == 0, name="rows")
     made = pubench.run("nnpu", table, **how)
-    found = made.reproduce()
+    found = pubench.reproduce(made)
     assert found.identical
     assert str(found).startswith("identical: every score is the same to the last bit (")
     with pytest.raises(pubench.InvalidRequest, match="this run reads no table of test rows"):
-        made.reproduce(test="other.csv")
+        pubench.reproduce(made, test="other.csv")
     saved = table.save(tmp_path / "rows.parquet")
     del table
     gc.collect()
     with pytest.raises(pubench.InvalidRequest, match="was in the memory of another process"):
-        made.reproduce()
+        pubench.reproduce(made)
     for place in (saved, tmp_path / "rows.parquet"):
-        assert made.reproduce(data=place).identical
+        assert pubench.reproduce(made, data=place).identical

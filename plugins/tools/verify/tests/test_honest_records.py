@@ -16,7 +16,7 @@ from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_submit.checking import check
 from pubench_submit.packing import pack_records
-from pubench_verify.reproduction import reproduce
+from pubench_verify.reproduction import reproduced
 
 import pubench
 
@@ -154,7 +154,7 @@ def test_verify_has_nothing_against_them(place: Path, results: str) -> None:
 @pytest.mark.parametrize("results", ["moved", "tables"])
 def test_reproduce_gives_the_same_bits(place: Path, results: str) -> None:
     for folder in records(place / results):
-        found = reproduce(folder)
+        found = reproduced(folder)
         assert found.confirmed, (folder, str(found))
 
 

@@ -380,7 +380,7 @@ def test_other_test_labels_are_found_by_running_again_whatever_machine_is_named(
     folder = copied(UPU)
     edit_scores(folder, lambda a: a.update(test_labels=a["test_labels"][::-1]))
     _elsewhere(folder)
-    found = pubench_verify.reproduction.reproduce(folder)
+    found = pubench_verify.reproduction.reproduced(folder)
     assert found.other_rows == ("test_labels",)
     assert found.verdict.endswith("differ, test_labels among them")
 

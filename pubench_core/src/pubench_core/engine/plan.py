@@ -14,7 +14,7 @@ from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
-from ..plugins.registry import provided
+from ..plugins.registry import part
 from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
@@ -106,7 +106,7 @@ class EstimatorChoice:
 
 def model_writer() -> Callable[..., bytes]:
     """(plan, problem, method, candidate) -> content of ``model.safetensors``. RequestError if no tool writes it."""
-    found: Callable[..., bytes] = provided("run.model", "execution.save_model", "pubench-predict")
+    found: Callable[..., bytes] = part("pubench_model_writer", "execution.save_model")
     return found
 
 

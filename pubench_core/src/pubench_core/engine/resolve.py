@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ..errors import RequestError, shown
 from ..plugins.info import BackboneInfo, Info
-from ..plugins.registry import Registry, load, provided
+from ..plugins.registry import Registry, load, part
 from ..results import Result
 from ..specs import RunSpec, is_one_sample
 from ..specs.run import UNKNOWN, run_id
@@ -111,6 +111,6 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         estimator=estimator,
         metrics=installed.usable,
         code=code_of(found, registry, data.choice.table),
-        joined_by=provided("run.folds", "validation.folds", "pubench-crossfit") if spec.validation.joint else None,
+        joined_by=part("pubench_folds", "validation.folds") if spec.validation.joint else None,
         model_writer=model_writer() if spec.execution.save_model else None,
     )

@@ -18,6 +18,7 @@ from .info import (
     BackboneInfo,
     CommandInfo,
     DatasetInfo,
+    ExecutorInfo,
     MechanismInfo,
     MethodInfo,
     MetricInfo,
@@ -88,8 +89,42 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_executors(self) -> list[ExecutorInfo]:
+        """Ways to carry the runs of a study out: processes, a cluster."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_shared(self) -> None:
         """Nothing to list: code that other plugins import. It counts as code of those that do."""
+
+
+class Parts:
+    """What core and the command line leave to a tool. Each hook says where it is: ``package.module:attribute``."""
+
+    @hookspec
+    def pubench_folds(self) -> str:
+        """Subclass of :class:`~pubench_core.engine.execute.Work`: the work of a run that joins folds."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_model_writer(self) -> str:
+        """(plan, problem, method, candidate) -> content of ``model.safetensors``."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_decisions(self) -> str:
+        """(result, arrays, labeled rows, known negatives) -> decisions on the unlabeled rows of a user's table."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_frame(self) -> str:
+        """(path, records) -> what is missing in the frame of runs that it wrote there."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_seeds(self) -> str:
+        """Carries out ``pubench run --seeds``."""
+        raise NotImplementedError
 
 
 class Lifecycle:
@@ -123,8 +158,17 @@ REGISTRATION = {
     "sink": "pubench_sinks",
     "command": "pubench_commands",
     "api": "pubench_api",
+    "executor": "pubench_executors",
+}
+#: Hook of :class:`Parts` -> the distribution of this project that implements it.
+PARTS = {
+    "pubench_folds": "pubench-crossfit",
+    "pubench_model_writer": "pubench-predict",
+    "pubench_decisions": "pubench-datasets-tables",
+    "pubench_frame": "pubench-report",
+    "pubench_seeds": "pubench-report",
 }
 #: Those of the entry-point group ``pubench.tools``; all others belong in ``pubench``.
-TOOLS = ("pubench_commands", "pubench_api")
+TOOLS = ("pubench_commands", "pubench_api", "pubench_executors", *PARTS)
 #: Hook of a plugin that lists nothing.
 SHARED = "pubench_shared"

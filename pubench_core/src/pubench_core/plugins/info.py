@@ -312,20 +312,26 @@ class CommandInfo(Info):
 class ApiInfo(Info):
     """A name of the package ``pubench`` that a tool provides.
 
-    ``name``: the attribute (``tune``: :func:`pubench.tune`), or a method of a result that the tool carries out
-    (``RunResult.reproduce``). ``load``: what it stands for.
+    ``name``: the attribute (``tune``: :func:`pubench.tune`). ``load``: what it stands for.
 
     Raises ValueError on a text that is no Python name.
     """
 
     kind: ClassVar[str] = "api"
-    spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*(\.[a-z]\w*)?", "a Python name (tune, RunResult.reproduce)")
+    spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*", "a Python name (tune)")
     key: str = ""
     summary: str = ""
 
     def __post_init__(self) -> None:
         _same(self, self.name, self.summary)
         super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartInfo(ApiInfo):
+    """What a hook of :class:`~pubench_core.plugins.hooks.Parts` names: ``name`` is the hook."""
+
+    kind: ClassVar[str] = "part"
 
 
 def _same(info: Info, name: str, summary: str) -> None:
@@ -345,6 +351,21 @@ class TableInfo(Info):
     suffixes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExecutorInfo(Info):
+    """A way to carry the runs of a study out.
+
+    ``load``: a function that gets a :class:`pubench_study.executors.Wanted` and gives a
+    :class:`pubench_study.scheduler.Pool`. ``address``: what its address is (``HOST:PORT of a cluster``); empty if it
+    takes none. ``here``: its runs compute on this machine.
+    """
+
+    kind: ClassVar[str] = "executor"
+    computes: ClassVar[bool] = False
+    address: str = ""
+    here: bool = False
+
+
 INFO_TYPES: tuple[type[Info], ...] = (
     MethodInfo,
     DatasetInfo,
@@ -356,6 +377,8 @@ INFO_TYPES: tuple[type[Info], ...] = (
     SinkInfo,
     CommandInfo,
     ApiInfo,
+    PartInfo,
+    ExecutorInfo,
 )
 
 

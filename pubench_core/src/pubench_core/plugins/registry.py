@@ -25,8 +25,8 @@ from typing import Any, Literal, TypeVar
 import pluggy
 
 from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
-from .hooks import PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Registration
-from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, MetricInfo, check_fields
+from .hooks import PARTS, PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Parts, Registration
+from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, MetricInfo, PartInfo, check_fields
 
 #: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
 GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
@@ -61,6 +61,7 @@ class Registry:
         self._shared: set[str] = set()
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Registration)
+        self._manager.add_hookspecs(Parts)
         self._manager.add_hookspecs(Lifecycle)
         found: list[Entry] = [*broken]
         self.listeners: list[ModuleType] = []
@@ -97,7 +98,7 @@ class Registry:
 
     def _collect(self, module: ModuleType, group: str, source: dict[str, str]) -> tuple[list[Entry], bool]:
         names = sorted(n for n, value in vars(module).items() if isroutine(value) and hasattr(value, f"{PROJECT}_impl"))
-        known = {*REGISTRATION.values(), SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
+        known = {*REGISTRATION.values(), *PARTS, SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
         if not names:
@@ -108,7 +109,8 @@ class Registry:
         self._manager.register(module)  # checks the arguments of every hook
         if SHARED in names:
             self._shared.add(module.__name__.split(".")[0])
-        entries = []
+        parts = [PartInfo(name=name, load=getattr(module, name)()) for name in names if name in PARTS]
+        entries = [Entry(key=part.key, kind=part.kind, info=part, status="ok", **source) for part in parts]
         for kind, hook in REGISTRATION.items():
             if hook in names:
                 found, wanted = getattr(module, hook)(), _INFO_OF_KIND[kind]
@@ -123,7 +125,7 @@ class Registry:
                         )
                     check_fields(item)  # again: a record may have been made or altered in other ways than by its class
                     entries.append(Entry(key=item.key, kind=kind, info=item, status="ok", **source))
-        return entries, any(name not in (*REGISTRATION.values(), SHARED) for name in names)
+        return entries, any(name not in (*REGISTRATION.values(), *PARTS, SHARED) for name in names)
 
     def entries(self, kind: str) -> list[Entry]:
         """Rows of one kind, by key; plugins that broke before saying what they offer are in every listing."""
@@ -291,14 +293,22 @@ def absent(what: str, package: str) -> PubenchError:
         return RequestError(f"{what} is not installed: pip install {package}")
 
 
-def provided(name: str, what: str, package: str) -> Any:
-    """Object that a tool provides under a Python name (``run.folds``).
+def part(hook: str, what: str) -> Any:
+    """What a tool implements behind a hook of :class:`~pubench_core.plugins.hooks.Parts`.
+
+    Raises RequestError or PluginError of :func:`absent` if none does: ``what`` needs it.
+    """
+    return provided(PartInfo, hook, what, PARTS[hook])
+
+
+def provided(kind: type[ApiInfo], name: str, what: str, package: str) -> Any:
+    """Object that a tool provides under a name.
 
     Raises RequestError or PluginError of :func:`absent` if none does: ``what`` is missing, which ``package`` provides.
     """
-    if not any(entry.kind == "api" for entry in tools().named(name)):
+    if not any(entry.kind == kind.kind for entry in tools().named(name)):
         raise absent(what, package)
-    return load(tools().find(ApiInfo, name))
+    return load(tools().find(kind, name))
 
 
 def installed(group: str = GROUP) -> tuple[list[EntryPoint], list[Entry]]:

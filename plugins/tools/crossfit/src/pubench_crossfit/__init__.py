@@ -1,8 +1,8 @@
 """Runs with ``validation.folds``: every fold is a run, and one record joins them."""
 
-from pubench_core import ApiInfo, hookimpl
+from pubench_core import hookimpl
 
 
 @hookimpl
-def pubench_api() -> list[ApiInfo]:
-    return [ApiInfo(name="run.folds", load="pubench_crossfit.work:JointWork")]
+def pubench_folds() -> str:
+    return "pubench_crossfit.work:JointWork"

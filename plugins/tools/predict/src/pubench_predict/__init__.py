@@ -3,7 +3,7 @@
 ``model_file`` writes a model's file, ``saved_model`` reads it, ``predict`` scores a table with it.
 """
 
-from pubench_core import ApiInfo, CommandInfo, hookimpl
+from pubench_core import CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
@@ -22,5 +22,5 @@ def pubench_commands() -> list[CommandInfo]:
 
 
 @hookimpl
-def pubench_api() -> list[ApiInfo]:
-    return [ApiInfo(name="run.model", load="pubench_predict.model_file:model_bytes")]
+def pubench_model_writer() -> str:
+    return "pubench_predict.model_file:model_bytes"

@@ -71,10 +71,8 @@ API = [
     ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
     ApiInfo(name="load_results", load="pubench_report.results:load_results"),
     ApiInfo(name="site", load="pubench_report.publishing:site"),
-    ApiInfo(name="results.parquet", load="pubench_report.rows.parquet:write_parquet"),
-    ApiInfo(name="run.seeds", load="pubench_report.cli.seeds:run_seeds"),
-    ApiInfo(name="RunResult.trace", load="pubench_report.cli.scores:trace_of"),
-    ApiInfo(name="RunResult.draw_scores", load="pubench_report.cli.scores:draw_scores_of"),
+    ApiInfo(name="trace", load="pubench_report.cli.scores:trace"),
+    ApiInfo(name="draw_scores", load="pubench_report.cli.scores:draw_scores"),
 ]
 
 
@@ -86,3 +84,13 @@ def pubench_commands() -> list[CommandInfo]:
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
     return API
+
+
+@hookimpl
+def pubench_frame() -> str:
+    return "pubench_report.rows.parquet:write_parquet"
+
+
+@hookimpl
+def pubench_seeds() -> str:
+    return "pubench_report.cli.seeds:run_seeds"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pubench_core.data.cache import sha256_of
 from pubench_core.errors import RecordError, RequestError
-from pubench_core.plugins.registry import provided
+from pubench_core.plugins.registry import part
 from pubench_core.records.files import (
     ENVIRONMENT,
     FAILURE,
@@ -57,7 +57,7 @@ def write_frame(path: Path, records: Sequence[Record] | None = None) -> list[str
     Raises RecordError if the folder cannot be read, or the frame not be written.
     """
     try:
-        write = provided(FRAME, FRAME, "pubench-report")
+        write = part("pubench_frame", FRAME)
     except RequestError as error:
         return [f"no frame: {error}"]
     return [f"not in the frame: {error}" for error in write(path, records)]

@@ -27,7 +27,7 @@ COMMANDS = [
 ]
 API = [
     ApiInfo(name="Reproduction", load="pubench_verify.reproduction:Reproduction"),
-    ApiInfo(name="RunResult.reproduce", load="pubench_verify.reproduction:reproduce_run"),
+    ApiInfo(name="reproduce", load="pubench_verify.reproduction:reproduce"),
     ApiInfo(name="Verification", load="pubench_verify.result:Verification"),
     ApiInfo(name="verify", load="pubench_verify.verification:verify"),
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pubench_report.grouping import by_path
 
-from pubench.field_names import said
+from pubench.field_names import in_words, said
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.table_reader import in_memory
 from pubench_core.errors import RecordError, RequestError, counted, shortened
@@ -216,7 +216,8 @@ def _repeated(result: Result, metrics: Iterable[str], older: Set[str]) -> dict[s
     return {path: value for path, value in by_path(plain).items() if not _UNREPEATED.match(path)}
 
 
-def reproduce_run(
+@in_words()
+def reproduce(
     run: RunResult,
     *,
     data: str | Path | PUTable | None = None,
@@ -238,11 +239,11 @@ def reproduce_run(
 
     >>> import pubench
     >>> run = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False)
-    >>> run.reproduce().identical
+    >>> pubench.reproduce(run).identical
     True
     """
     own = getattr(data, "own", {"path": data})
-    return reproduce(
+    return reproduced(
         run.folder,
         table=_path(own["path"]),
         test=_path(own.get("test") if test is None else test),
@@ -257,7 +258,7 @@ def _path(given: str | Path | None) -> Path | None:
     return None if given is None else Path(given)
 
 
-def reproduce(
+def reproduced(
     folder: Path,
     *,
     table: Path | None = None,
@@ -270,7 +271,7 @@ def reproduce(
     progress: Progress = silent,
     alone: bool = False,
 ) -> Reproduction:
-    """Carries out the run of a record again, as :func:`reproduce_run` does; no tracker hears of it.
+    """Carries out the run of a record again, as :func:`reproduce` does; no tracker hears of it.
 
     ``data_root``: None means the record's, where it is here. ``alone``: in a process of its own, that of ``--blind``,
     unless its table is in memory.

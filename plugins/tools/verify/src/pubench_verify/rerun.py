@@ -14,7 +14,7 @@ from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
 from pubench_core.results.result import AT_PRIOR
 
-from .reproduction import ROUNDING, Reproduction, reproduce
+from .reproduction import ROUNDING, Reproduction, reproduced
 from .result import Again, RecordProblem
 
 Drawn = TypeVar("Drawn")
@@ -37,7 +37,7 @@ def carried_out_again(
     say(f"carrying {run_id} out again ({record.result.seconds.total:.0f} s recorded)")
     started = time.monotonic()
     try:
-        found = reproduce(record.folder, data_root=root, say=say, alone=True)
+        found = reproduced(record.folder, data_root=root, say=say, alone=True)
     except RunFailed as error:
         return RecordProblem(run_id, f"carried out again, it fails: {error}", again=True)
     except PubenchError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pubench.field_names import in_words
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import SCORES, TRACE, TRAINING_SCORES, Arrays, read_scores
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 def print_scores(run: str, results: Path, criterion: str | None, out: Path | None, *, as_json: bool) -> None:
     """Writes the picture (``RUN-scores.png`` by default) and prints its path."""
     folder = folder_of_run(results, run)
-    print_picture(draw_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion), as_json=as_json)
+    print_picture(_drawn(folder, out or Path(f"{folder.name}-scores.png"), criterion), as_json=as_json)
 
 
-def draw_scores_of(run: RunResult, path: str | Path, criterion: str | None = None) -> Path:
+@in_words()
+def draw_scores(run: RunResult, path: str | Path, criterion: str | None = None) -> Path:
     """Writes histograms of the stored scores as PNG or SVG: labeled positives, unlabeled positives and negatives of
     the validation part, of the training part where ``artifacts`` named ``training-scores``, and of the test part;
     the path. What ``pubench scores`` draws.
@@ -41,10 +43,10 @@ def draw_scores_of(run: RunResult, path: str | Path, criterion: str | None = Non
     Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
     one that cannot be written.
     """
-    return draw_scores(run.folder, Path(path), criterion)
+    return _drawn(run.folder, Path(path), criterion)
 
 
-def trace_of(run: RunResult) -> DataFrame:
+def trace(run: RunResult) -> DataFrame:
     """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
     import pandas as pd
 
@@ -54,7 +56,7 @@ def trace_of(run: RunResult) -> DataFrame:
     return pd.read_csv(path)
 
 
-def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
+def _drawn(folder: Path, path: Path, criterion: str | None = None) -> Path:
     """Draws the scores of a record at the epoch that a criterion chose; by default the one that names the result.
 
     Raises RequestError for a criterion that was not tracked or has no value, a record that kept no scores, a name that

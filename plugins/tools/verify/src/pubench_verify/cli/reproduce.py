@@ -49,11 +49,11 @@ def reproduce(
 
     The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
     """
-    from ..reproduction import reproduce
+    from ..reproduction import reproduced
 
     folder = folder_of_run(results, run)
     with redirect_stdout(sys.stderr), display() as terminal:  # stdout is the answer and nothing else
-        found = reproduce(
+        found = reproduced(
             folder,
             table=data,
             test=test,
