@@ -86,6 +86,14 @@ def test_a_table_without_negatives_is_ranked(example: Callable[..., str], tmp_pa
     assert auc > 0.9
 
 
+def test_a_single_training_set_lacks_its_labeled_positives(example: Callable[..., str], tmp_path: Path) -> None:
+    assert example("two_schemes.py").splitlines() == [
+        "case-control: 500 positives among 1000 rows of U, prior 0.500",
+        "single-training-set: 450 positives among 950 rows of U, prior 0.474",
+    ]
+    assert (tmp_path / "two-schemes.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_new_method_is_made_and_compared(example: Callable[..., str], tmp_path: Path) -> None:
     """Installing is what pip does; here the package is put where Python finds it, with its entry point."""
     assert "pubench run --method my-idea" in example("a_new_method.py")

@@ -163,7 +163,7 @@ class TestJson:
             ("doctor", "nnpu"),
             ("data", "list"),
             ("data", "info", "digits"),
-            ("data", "show", "toy-gaussian"),
+            ("data", "show", "digits"),
             ("data", "fetch", "digits"),
             ("data", "remove", "digits"),
             ("data", "check", "my.csv"),

@@ -18,7 +18,7 @@ COMMANDS = [
     CommandInfo(
         path="data show",
         load="pubench_report.cli.commands:data_show",
-        help="Write a PNG: who is labeled and who is hidden, as images or as rows of each class.",
+        help="Count who is labeled and who is hidden in each class, as a labeling mechanism decides it.",
         example="pubench data show mnist --mech s2 --c 0.1",
     ),
     CommandInfo(

@@ -26,15 +26,15 @@ def write_pictures(folder: Path, samples: Mapping[str, npt.NDArray[Any]]) -> Non
             Image.fromarray(grid_of(rows)).save(folder / SAMPLES_PICTURE.format(re.sub(r"[^\w-]", "_", name)))
 
 
-def grid_of(rows: npt.NDArray[Any], side: int = 0) -> npt.NDArray[np.uint8]:
-    """(H', W') or (H', W', 3) of 0 to 255: (n, C, H, W) images, ``side`` in a line (0: a square), small ones enlarged.
+def grid_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """(H', W') or (H', W', 3) of 0 to 255: (n, C, H, W) images in a square, small ones enlarged.
 
     Values outside [0, 1], as those of standardized images, are mapped to it by the smallest and largest of all.
     """
     low, high = float(rows.min()), float(rows.max())
     if low < 0 or high > 1:
         rows = (rows - low) / max(high - low, 1e-30)
-    side = side or math.ceil(math.sqrt(len(rows)))
+    side = math.ceil(math.sqrt(len(rows)))
     larger = max(1, math.ceil(LEAST_SIDE / rows.shape[2]))
     images = np.round(255 * rows).astype(np.uint8).repeat(larger, axis=2).repeat(larger, axis=3)
     images = np.moveaxis(images, 1, -1)

@@ -296,19 +296,18 @@ def data_show(
     key: Annotated[
         str,
         typer.Argument(
-            help="Data set key, toy-gaussian, or a table file (printed as text).",
+            help="Data set key, or a table file (its columns are printed).",
             autocompletion=keys("dataset"),
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Write a PNG: who is labeled and who is hidden, as images or as rows of each class."""
+    """Count who is labeled and who is hidden in each class, as a labeling mechanism decides it."""
     from pubench_cli.own_table import is_table, print_table_facts
 
     if is_table(key, given):
         print_table_facts(key, given, as_json=format is Format.json)
         return
-    from ..data_show import show as draw
+    from ..data_show import show
 
-    draw(key, given, out, as_json=format is Format.json)
+    show(key, given, as_json=format is Format.json)
