@@ -63,7 +63,7 @@ LONGEST = (
     "tests/test_reproducibility.py",
     "tests/test_combinations.py",
     "plugins/tools/testkit/tests/test_device_discipline.py",
-    "plugins/tools/study/tests/test_study_ray.py",
+    "plugins/executors/ray/tests/test_study_ray.py",
     "tests/test_worst_hour_tracking.py",
     "plugins/methods/vae-pu/tests/test_vae_pu.py",
     "tests/test_worst_hour_inputs.py",

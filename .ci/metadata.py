@@ -56,9 +56,11 @@ SHARED: dict[str, Any] = {
         "Changelog": f"{PROJECT}/blob/main/CHANGELOG.md",
     },
 }
-#: The oldest versions of what several distributions need. `make oldest` runs the tests with these.
 #: Distribution -> extra that `pubench`, which is everything, asks for.
 EVERYTHING = {"pubench-report": "[figures]"}
+#: Distributions that `pubench` does not ask for, since what they need is large.
+APART = ("pubench-ray",)
+#: The oldest versions of what several distributions need. `make oldest` runs the tests with these.
 FLOORS = {
     "filelock": "3.16",
     "mlflow": "3.9",
@@ -257,7 +259,7 @@ def root_text(text: str, names: list[str]) -> str:
     at = take(project, "dependencies")
     project[at or 0 : at or 0] = [
         "dependencies = [",
-        *(f'    "{name}{EVERYTHING.get(name, "")}{bound()}",' for name in names),
+        *(f'    "{name}{EVERYTHING.get(name, "")}{bound()}",' for name in names if name not in APART),
         "]",
     ]
     document.put("build-system", list(BUILD))

@@ -1,4 +1,4 @@
-"""What U is made of under two schemes, and its density: exact, for two normal classes. Nothing is sampled.
+"""The density of U under two schemes: exact, for two normal classes. Nothing is sampled.
 
     python examples/two_schemes.py 0.1
 

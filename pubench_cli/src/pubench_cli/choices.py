@@ -19,6 +19,7 @@ class Kind(StrEnum):
     priors = "priors"
     backbones = "backbones"
     sinks = "sinks"
+    executors = "executors"
 
 
 class Format(StrEnum):

@@ -8,6 +8,7 @@ from typing import Any
 from pubench_core.plugins.info import (
     BackboneInfo,
     DatasetInfo,
+    ExecutorInfo,
     Info,
     MechanismInfo,
     MethodInfo,
@@ -66,6 +67,8 @@ def _particulars(info: Info) -> dict[str, Any]:
             return {"inputs": info.inputs}
         case SinkInfo():
             return {"automatic": info.automatic, "address": info.address}
+        case ExecutorInfo():
+            return {"here": info.here, "address": info.address}
         case _:
             return {}
 

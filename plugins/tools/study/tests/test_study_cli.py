@@ -13,6 +13,7 @@ import pytest
 import yaml
 from refusals import error_line
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 STUDY: dict[str, Any] = {
     "name": "short",
@@ -225,11 +226,27 @@ def test_a_wrong_request_is_one_line_and_nothing_runs(
     ],
 )
 def test_a_ray_address_that_does_not_answer_is_one_line(pubench: Run, tmp_path: Path, address: str, said: str) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
+    pytest.importorskip("pubench_ray", reason="pubench-ray is not installed")
     write(tmp_path)
-    refused = pubench("study", "run", "short.yaml", "--executor", "ray", "--ray-address", address)
+    refused = pubench("study", "run", "short.yaml", "--executor", "ray", "--address", address)
     _, line = refused.stderr.splitlines()  # below what the study is
     assert (refused.returncode, line[: len(said)]) == (2, said)
+
+
+def test_an_executor_of_another_package_carries_a_study_out(
+    pubench_in: Callable[[Path], Run], tmp_path: Path, make_distribution: Callable[..., Path]
+) -> None:
+    example = (EXAMPLES / "executor" / "pubench_in_turn.py").read_text()
+    make_distribution(tmp_path / "site", "pubench-in-turn", {"pubench_in_turn": example})
+    write(tmp_path, seeds=1)
+    run, env = pubench_in(tmp_path), {"PYTHONPATH": str(tmp_path / "site")}
+    done = run("study", "run", "short.yaml", "--executor", "in-turn", env=env)
+    assert (done.returncode, "short: 2 of 2 runs done (2 trained now)" in done.stdout) == (0, True), done.stderr
+    assert not list((tmp_path / "results").rglob("logs"))  # no worker was started
+    absent = run("study", "run", "short.yaml", "--executor", "in-trun", env=env)
+    assert "unknown executor 'in-trun'; did you mean 'in-turn'?" in error_line(absent)
+    told = run("study", "run", "short.yaml", "--executor", "in-turn", "--address", "there:1", env=env)
+    assert "--address there:1: the executor in-turn takes no address; leave it out" in error_line(told)
 
 
 def test_missing_data_name_what_can_be_run_without_them(pubench: Run, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Registration:
 
 
 class Parts:
-    """What core and the command line leave to a tool. Each hook says where it is: ``package.module:attribute``."""
+    """Parts that core and the command line leave to a tool. Each hook says where its is: ``package.module:attribute``."""
 
     @hookspec
     def pubench_folds(self) -> str:
@@ -169,6 +169,6 @@ PARTS = {
     "pubench_seeds": "pubench-report",
 }
 #: Those of the entry-point group ``pubench.tools``; all others belong in ``pubench``.
-TOOLS = ("pubench_commands", "pubench_api", "pubench_executors", *PARTS)
+TOOLS = ("pubench_commands", "pubench_api", *PARTS)
 #: Hook of a plugin that lists nothing.
 SHARED = "pubench_shared"

@@ -329,7 +329,7 @@ class ApiInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class PartInfo(ApiInfo):
-    """What a hook of :class:`~pubench_core.plugins.hooks.Parts` names: ``name`` is the hook."""
+    """A part that a hook of :class:`~pubench_core.plugins.hooks.Parts` names: ``name`` is the hook."""
 
     kind: ClassVar[str] = "part"
 

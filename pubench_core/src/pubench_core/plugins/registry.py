@@ -294,7 +294,7 @@ def absent(what: str, package: str) -> PubenchError:
 
 
 def part(hook: str, what: str) -> Any:
-    """What a tool implements behind a hook of :class:`~pubench_core.plugins.hooks.Parts`.
+    """Object that a tool provides for a hook of :class:`~pubench_core.plugins.hooks.Parts`.
 
     Raises RequestError or PluginError of :func:`absent` if none does: ``what`` needs it.
     """

@@ -1,8 +1,8 @@
 """Many runs of one file: descriptions of the commands of ``pubench study``.
 
 ``spec``, ``grid`` and ``files`` read a study; ``planning`` resolves every run once; ``plan`` is the frozen plan;
-``state`` reads which runs are done; ``scheduler`` gives the others to workers, which are processes here (``local``,
-``worker``) or tasks of a Ray cluster (``on_ray``); ``export`` packs plan and records.
+``state`` reads which runs are done; ``scheduler`` gives the others to the pool of an executor (``executors``), by
+default processes here (``local``, ``worker``); ``export`` packs plan and records.
 """
 
 from __future__ import annotations

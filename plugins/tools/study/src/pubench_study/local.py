@@ -17,6 +17,7 @@ from pathlib import Path
 from pubench_core.errors import RecordError, shortened
 from pubench_core.results import Environment
 
+from .executors import Wanted
 from .task import Ended, Orders, Progressed, RunTask
 from .worker import Ready
 
@@ -26,6 +27,11 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 GRACE = 5.0
 #: Workers that die before they can take a task: then something is wrong with the installation, not with a run.
 MOST_STILLBORN = 3
+
+
+def pool(wanted: Wanted) -> LocalPool:
+    """The executor ``local``."""
+    return LocalPool(wanted.devices, wanted.orders, wanted.logs)
 
 
 @dataclass

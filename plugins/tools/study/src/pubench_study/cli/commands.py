@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pubench_cli.choices import Format
+from pubench_cli.choices import Format, keys
 from pubench_cli.commands.shared import PrintFormat, Results
 from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 
 from .completion import studies
-
-
-class Executor(StrEnum):
-    """Who carries runs out."""
-
-    local = "local"
-    ray = "ray"
-
 
 File = Annotated[
     str, typer.Argument(metavar="STUDY", help="Study file (.yaml) or shipped protocol.", autocompletion=studies)
@@ -79,9 +70,14 @@ def run(
     slots_per_gpu: Annotated[int, typer.Option(help="Runs at once on each of --gpus.", min=1, max=64)] = 1,
     device: Annotated[str, typer.Option(help=option("--device").help())] = "auto",
     threads: Annotated[int, typer.Option(help="CPU threads of each run.", min=1, max=1024)] = 1,
-    executor: Annotated[Executor, typer.Option(help="Processes on this machine, or a Ray cluster.")] = Executor.local,
-    ray_address: Annotated[
-        str | None, typer.Option(help="Address of the Ray cluster. (default: one on this machine)")
+    executor: Annotated[
+        str,
+        typer.Option(
+            help="Who carries runs out; 'pubench list executors' has those there are.", autocompletion=keys("executor")
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Address of the executor's cluster. (default: one on this machine)")
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Also retry runs that failed or were refused.")
@@ -114,8 +110,8 @@ def run(
         device=device,
         threads=threads,
         timeout=timeout,
-        executor=executor.value,
-        ray_address=ray_address,
+        executor=executor,
+        address=address,
         retry_failed=retry_failed,
         max_time=max_time,
         track=track,

@@ -19,10 +19,13 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
 from pubench_core.errors import RequestError, counted
+from pubench_core.plugins.info import ExecutorInfo
+from pubench_core.plugins.registry import load, registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from ..durations import duration, seconds_of
+from ..executors import Wanted
 from ..export import FRAME, write_frame
 from ..lines import Lines, PrintableRun, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
@@ -42,7 +45,7 @@ class RunOptions:
     threads: int
     timeout: str | None
     executor: str
-    ray_address: str | None
+    address: str | None
     retry_failed: bool
     max_time: str | None
     track: bool
@@ -54,7 +57,10 @@ class RunOptions:
 def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
     devices = _devices(how)
-    if how.executor == "local":
+    executor = registry().find(ExecutorInfo, how.executor)
+    if how.address is not None and not executor.address:
+        raise RequestError(f"--address {how.address}: the executor {executor.key} takes no address; leave it out")
+    if executor.here:
         _refuse_absent_devices(devices, how)
     max_seconds = None if how.max_time is None else seconds_of(how.max_time, "--max-time")
     started = time.monotonic()
@@ -72,7 +78,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     summary = Summary()
     stop = Stop(say)
     if todo:
-        pool = _pool(request, how, devices, found)
+        pool: Pool = load(executor)(_wanted(request, how, devices, found))
         with display(len(todo)) as audience, stop.listening():
             study = Study(
                 store, found.code, found.digests, Expected.of(found.states), pool, audience, max_seconds=max_seconds
@@ -188,18 +194,11 @@ def _refuse_absent(found: Looked) -> None:
         raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
 
 
-def _pool(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
+def _wanted(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Wanted:
     timeout = None if how.timeout is None else seconds_of(how.timeout, "--timeout")
     orders = Orders(request.results, request.data_root, how.encoder, how.offline, how.threads, timeout=timeout)
-    if how.executor == "ray":
-        from ..on_ray import RayPool
-
-        return RayPool.connect(
-            how.ray_address, len(devices), orders, gpus=1 / how.slots_per_gpu if how.gpus is not None else 0.0
-        )
-    from ..local import LocalPool
-
-    return LocalPool(devices, orders, found.folder.logs)
+    share = 0.0 if how.gpus is None else 1 / how.slots_per_gpu
+    return Wanted(orders, devices, share, found.folder.logs, how.address)
 
 
 # -------------------------------------------------------------------- what is shown

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_ray.pool import RayPool
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import freeze
@@ -22,8 +23,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-
-pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
 
 STUDY = """
 name: both
@@ -77,8 +76,6 @@ def cluster() -> Iterator[Any]:
 
 
 def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path: Path, cluster: Any) -> None:
-    from pubench_study.on_ray import RayPool
-
     second = cluster.add_node(num_cpus=1)
     listener = Listener(first=lambda: cluster.remove_node(second, allow_graceful=False))
     there = carried_out(tmp_path / "ray", lambda orders: RayPool.connect(cluster.address, 2, orders), listener)

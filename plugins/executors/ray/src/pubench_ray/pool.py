@@ -6,17 +6,22 @@ import logging
 import socket
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from typing import Any
+
+from pubench_study.executors import Wanted
+from pubench_study.task import Ended, Orders, Progressed, RunTask, Status, ended_with, plan_of
 
 from pubench_core.errors import PubenchError, RecordError, RequestError, RunTaken, said_by, shortened
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment, Failure
 
-from .task import Ended, Orders, Progressed, RunTask, Status, ended_with, plan_of
-
 #: Seconds that an address has to answer.
 _PATIENCE = 10.0
+
+
+def pool(wanted: Wanted) -> RayPool:
+    """The executor ``ray``."""
+    return RayPool.connect(wanted.address, len(wanted.devices), wanted.orders, gpus=wanted.gpus)
 
 
 def remotely(task: RunTask) -> Any:
@@ -62,10 +67,8 @@ class RayPool:
     def connect(cls, address: str | None, size: int, orders: Orders, *, gpus: float = 0.0) -> RayPool:
         """Connects to a cluster, or starts one on this machine.
 
-        Raises RequestError if Ray is not installed or the address does not answer.
+        Raises RequestError if the address does not answer.
         """
-        if find_spec("ray") is None:
-            raise RequestError("Ray is not installed: pip install 'pubench-study[ray]'")
         if address is not None:
             _refuse_silent(address)
         import ray
