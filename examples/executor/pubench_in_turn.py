@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def pubench_executors() -> list[ExecutorInfo]:
-    """What 'pubench list executors' shows."""
+    """The row of 'pubench list executors'."""
     return [
         ExecutorInfo(
             key="in-turn",
