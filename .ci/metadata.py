@@ -62,7 +62,7 @@ EVERYTHING = {"pubench-report": "[figures]"}
 APART = ("pubench-ray",)
 #: The oldest versions of what several distributions need. `make oldest` runs the tests with these.
 FLOORS = {
-    "filelock": "3.16",
+    "filelock": "3.30",
     "mlflow": "3.9",
     "numpy": "2.2",
     "pandas": "2.2.3",

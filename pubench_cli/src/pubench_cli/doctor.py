@@ -6,11 +6,12 @@ import platform
 import traceback
 from collections.abc import Iterable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from pubench_core.errors import PluginError, unknown
+from pubench_core.errors import PluginError, RequestError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, load, registry, tools
 
@@ -81,6 +82,38 @@ def check_one(key: str, *, as_json: bool) -> None:
             if one["problem"]:
                 show(one["problem"])
     if any(one["problem"] for one in found):
+        raise typer.Exit(1)
+
+
+#: Seconds that two processes contend for a lock.
+_TRIAL = 3.0
+
+
+def check_locks(results: Path, *, as_json: bool) -> None:
+    """Prints how claims work in a folder of records, and tries whether locks exclude there; exit code 1 if not."""
+    from pubench_core.records.lock_trial import lock_trial
+    from pubench_core.records.staging import file_system
+    from pubench_core.records.store import RecordStore
+
+    try:
+        had, shared = lock_trial(results, _TRIAL)
+    except OSError as error:
+        raise RequestError(f"{results} cannot be tried: {error.strerror or error}", value=results) from error
+    network, mount = file_system(results)
+    leased = RecordStore(results).leased
+    if as_json:
+        facts = {"file_system": mount, "network": network, "leases": leased, "locked": had, "not_alone": shared}
+        print_json({"results": str(results), **facts})
+    else:
+        kinds = "leases, which need no locks" if leased else "locks of the operating system"
+        show(f"results     {results} on {mount or 'a file system that this system does not name'}")
+        show(f"locks       two processes had one {had:,} times in {_TRIAL:g} s, and were not alone {shared:,} times")
+        show(f"claims      {kinds}")
+        if not leased and (shared or network):
+            show(
+                "            other machines may not see these locks; 'pubench study run --lock soft' takes leases here"
+            )
+    if shared and not leased:
         raise typer.Exit(1)
 
 

@@ -240,9 +240,10 @@ def test_an_executor_of_another_package_carries_a_study_out(
     make_distribution(tmp_path / "site", "pubench-in-turn", {"pubench_in_turn": example})
     write(tmp_path, seeds=1)
     run, env = pubench_in(tmp_path), {"PYTHONPATH": str(tmp_path / "site")}
-    done = run("study", "run", "short.yaml", "--executor", "in-turn", env=env)
+    done = run("study", "run", "short.yaml", "--executor", "in-turn", "--lock", "soft", env=env)
     assert (done.returncode, "short: 2 of 2 runs done (2 trained now)" in done.stdout) == (0, True), done.stderr
     assert not list((tmp_path / "results").rglob("logs"))  # no worker was started
+    assert "claims      leases, which need no locks" in run("doctor", "--results", "results").stdout
     absent = run("study", "run", "short.yaml", "--executor", "in-trun", env=env)
     assert "unknown executor 'in-trun'; did you mean 'in-turn'?" in error_line(absent)
     told = run("study", "run", "short.yaml", "--executor", "in-turn", "--address", "there:1", env=env)

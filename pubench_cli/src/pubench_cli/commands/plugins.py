@@ -5,6 +5,7 @@ What they do is in :mod:`pubench_cli.listing`, :mod:`pubench_cli.describe` and :
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,12 +38,17 @@ def doctor(
     key: Annotated[
         str | None, typer.Argument(help="Key of a plugin or name of its distribution.", autocompletion=any_key)
     ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of records: for some seconds, try whether locks exclude there.")
+    ] = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Check the installation, or one plugin (with its traceback if it is broken, and exit code 1)."""
-    from ..doctor import check_all, check_one
+    """Check the installation, one plugin (with its traceback if it is broken, and exit code 1), or a folder's locks."""
+    from ..doctor import check_all, check_locks, check_one
 
-    if key is None:
+    if results is not None:
+        check_locks(results, as_json=format is Format.json)
+    elif key is None:
         check_all(as_json=format is Format.json)
     else:
         check_one(key, as_json=format is Format.json)

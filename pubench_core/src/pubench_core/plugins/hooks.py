@@ -99,7 +99,7 @@ class Registration:
 
 
 class Parts:
-    """Parts that core and the command line leave to a tool. Each hook says where its is: ``package.module:attribute``."""
+    """Parts that core and the command line leave to a tool. Each hook gives an import string, ``module:attribute``."""
 
     @hookspec
     def pubench_folds(self) -> str:

@@ -3,6 +3,10 @@
 An owner holds the lock next to his folder for as long as he lives: a process number says nothing on another host or in
 another container. Folders are made, put in place and cleared under one more lock, which nobody holds for longer than a
 few renames.
+
+Locks are those of the operating system. On network file systems these may not exclude other hosts, so that a folder
+there has *leases* instead: files that their holders renew. A holder that does not is taken for dead. The file
+:data:`LEASED` says so to every host, however it sees the folder.
 """
 
 from __future__ import annotations
@@ -24,8 +28,15 @@ _NAME = re.compile(r"(?P<run>\w+)-(?P<process>\d+)(-\w+@(?P<host>[\w.-]*))?")
 _HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
 #: Seconds until what another host left unfinished is cleared: its locks may not be seen from here.
 _ABANDONED = 86_400.0
-#: Seconds to wait for the lock of all.
+#: Seconds to wait for the lock of all, besides those until a dead holder's lease is over.
 _PATIENCE = 60.0
+#: In a folder whose locks are leases.
+LEASED = "leased"
+#: Seconds after which a lease that was not renewed is over, and between two renewals.
+LEASE, RENEWAL = 120.0, 15.0
+_NETWORK = re.compile(
+    r"nfs\d*|cifs|smb\w*|afs|9p|lustre|gpfs|beegfs|ceph|glusterfs|panfs|pvfs2|wekafs|fuse\.(?!portal|lxcfs).*"
+)
 
 
 class Incoming:
@@ -34,13 +45,29 @@ class Incoming:
     def __init__(self, path: Path, settle: Callable[[Path], None]) -> None:
         self.path = path
         self._settle = settle
+        #: Leases of others, which must be watched for as long as one lasts to be known as over.
+        self._watched: dict[Path, filelock.BaseFileLock] = {}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """The lock of all. Raises OSError if it cannot be had."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(self.path / ".lock", timeout=_PATIENCE, mode=0o666):  # whoever may write here
+        if not self.path.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            if file_system(self.path)[0]:
+                (self.path / LEASED).touch()
+        name, patience = (".lease", _PATIENCE + LEASE) if self.leased else (".lock", _PATIENCE)
+        with self._lock(self.path / name).acquire(timeout=patience):
             yield
+
+    @property
+    def leased(self) -> bool:
+        """Whether locks here are leases."""
+        return (self.path / LEASED).exists()
+
+    def _lock(self, path: Path) -> filelock.BaseFileLock:
+        if self.leased:
+            return filelock.SoftFileLease(path, lease_duration=LEASE, heartbeat_interval=RENEWAL)
+        return filelock.FileLock(path, mode=0o666)  # whoever may write here
 
     def holds(self, run_id: str) -> bool:
         """Whether there is anything of this run. Raises OSError if that cannot be seen."""
@@ -49,7 +76,7 @@ class Incoming:
     def enter(self, run_id: str) -> tuple[Path, filelock.BaseFileLock]:
         """A new folder and its lock, held. Under the lock."""
         folder = self.path / f"{run_id}-{os.getpid()}-{secrets.token_hex(4)}@{_HOST}"
-        lock = filelock.FileLock(f"{folder}.lock", mode=0o666)
+        lock = self._lock(Path(f"{folder}.lock"))
         lock.acquire(timeout=0)
         folder.mkdir()
         return folder, lock
@@ -60,7 +87,7 @@ class Incoming:
             shutil.rmtree(folder, ignore_errors=True)
         try:
             with suppress(OSError), self.locked():  # nobody may open the file between unlinking and releasing
-                Path(lock.lock_file).unlink(missing_ok=True)
+                _unlink(lock)
         finally:
             lock.release()
 
@@ -73,21 +100,45 @@ class Incoming:
         folders = [path for path in self.path.iterdir() if path.is_dir() and _NAME.fullmatch(path.name)]
         locks = {Path(f"{folder}.lock") for folder in folders}
         for path in sorted(locks | set(self.path.glob("*@*.lock"))):
-            folder, lock = path.with_suffix(""), filelock.FileLock(path, mode=0o666)
+            folder, lock = path.with_suffix(""), self._watched.pop(path, None) or self._lock(path)
             try:
                 lock.acquire(timeout=0)
             except filelock.Timeout:
                 living.append(folder)
+                self._watched[path] = lock
                 continue
             except OSError:  # of somebody else, not to be opened
                 continue
             try:
                 if folder.is_dir() and _NAME.fullmatch(folder.name):
                     self._settle(folder)
-                path.unlink(missing_ok=True)
+                _unlink(lock)
             finally:
                 lock.release()
         return [folder for folder in living if folder.name.startswith(f"{run_id}-" if run_id else "")]
+
+
+def held(lock: filelock.BaseFileLock) -> bool:
+    """Whether a lock is still its holder's: a lease may have been over while its process was stopped."""
+    return not isinstance(lock, filelock.SoftFileLease) or lock.is_lock_held_by_us
+
+
+def _unlink(lock: filelock.BaseFileLock) -> None:
+    """Removes the file of a lock that is held. A lease does so when it is released, if the file is its own."""
+    if not isinstance(lock, filelock.SoftFileLease):
+        Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def file_system(path: Path) -> tuple[bool, str]:
+    """Whether a folder is on a network, and its file system with the options of the mount; unknown is local."""
+    try:
+        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False, ""
+    mounts = {fields[1]: fields for fields in map(str.split, lines) if len(fields) > 3}
+    real = path.resolve()
+    kind, options = next((mounts[str(place)][2:4] for place in (real, *real.parents) if str(place) in mounts), ("", ""))
+    return _NETWORK.fullmatch(kind) is not None, f"{kind} ({options})"
 
 
 def run_of(folder: Path) -> str:

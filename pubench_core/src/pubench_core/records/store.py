@@ -18,11 +18,13 @@ from contextlib import contextmanager, suppress
 from os.path import isdir, isfile  # False where a folder may not be entered; pathlib's raise there
 from pathlib import Path
 
+import filelock
+
 from ..errors import Hint, RecordError, RequestError, RunTaken
 from ..results import Failure
 from .files import FAILED, FAILURE, RESULT, sync, write_json
 from .record import Record, Records, read_record
-from .staging import Incoming, abandoned, of_this_host, ours, owner, run_of
+from .staging import LEASED, Incoming, abandoned, held, of_this_host, ours, owner, run_of
 
 #: Seconds between two looks at a run that another process carries out.
 _POLL = 0.25
@@ -34,6 +36,7 @@ class RecordStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._incoming, self._superseded = Incoming(root / ".incoming", self._settle), root / "superseded"
+        self._claims: dict[str, filelock.BaseFileLock] = {}
 
     def check_writable(self, run_id: str = "") -> None:
         """Raises RequestError before any work is done if records cannot be written here.
@@ -56,6 +59,23 @@ class RecordStore:
             field="execution.results",
             value=self.root,
         )
+
+    @property
+    def leased(self) -> bool:
+        """Whether claims in this folder are leases."""
+        return self._incoming.leased
+
+    def lease(self) -> None:
+        """Makes claims in this folder leases, from now on and for every host. RequestError while runs are in work."""
+        try:
+            with self._incoming.locked():
+                if not self._incoming.leased and (living := self._incoming.living()):
+                    raise RequestError(
+                        f"claims in {self.root} cannot become leases while {owner(living[0])} works there; wait for it"
+                    )
+                (self._incoming.path / LEASED).touch()
+        except OSError as error:
+            raise self._refused(error) from error
 
     def folder(self, run_id: str) -> Path:
         """The folder of a finished record."""
@@ -163,9 +183,11 @@ class RecordStore:
                 time.sleep(_POLL)
         except OSError as error:
             raise self._refused(error) from error
+        self._claims[run_id] = mine[1]
         try:
             yield
         finally:
+            del self._claims[run_id]
             self._incoming.leave(*mine)
 
     @contextmanager
@@ -174,6 +196,8 @@ class RecordStore:
 
         The block must write :data:`RESULT` last. An earlier record is kept under ``superseded``. A complete folder that
         cannot be put in place is kept where it is, and :meth:`find` puts it in place as soon as it can.
+
+        Raises RunTaken if the claim on the run was a lease and somebody else has it by now.
         """
         try:
             with self._incoming.locked():
@@ -186,6 +210,12 @@ class RecordStore:
                     sync(path)
                 complete = True
                 with self._incoming.locked():
+                    if run_id in self._claims and not held(self._claims[run_id]):
+                        complete = False
+                        raise RunTaken(
+                            f"run {run_id} was taken over by another process: this one was stopped for longer than its "
+                            "lease lasts; the other's record counts"
+                        )
                     self._publish(run_id, folder)
             except OSError as error:
                 if not complete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,14 @@ from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 
 from .completion import studies
+
+
+class Lock(StrEnum):
+    """How runs are claimed; ``auto``: as is safe on the folder's file system."""
+
+    auto = "auto"
+    soft = "soft"
+
 
 File = Annotated[
     str, typer.Argument(metavar="STUDY", help="Study file (.yaml) or shipped protocol.", autocompletion=studies)
@@ -88,6 +97,9 @@ def run(
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="End a run, as failed, that takes longer than: 90s, 30m, 2h.")
     ] = None,
+    lock: Annotated[
+        Lock, typer.Option(help="soft: claim runs by leases, as on a network file system whose locks exclude nobody.")
+    ] = Lock.auto,
     track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
@@ -114,6 +126,7 @@ def run(
         address=address,
         retry_failed=retry_failed,
         max_time=max_time,
+        soft=lock is Lock.soft,
         track=track,
         replan=replan,
         encoder=encoder,

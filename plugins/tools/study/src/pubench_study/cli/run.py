@@ -48,6 +48,7 @@ class RunOptions:
     address: str | None
     retry_failed: bool
     max_time: str | None
+    soft: bool
     track: bool
     replan: bool
     encoder: Path | None
@@ -67,6 +68,8 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     folder, plan, _ = prepared(request, replan=how.replan)
     store = RecordStore(folder.results)
     store.check_writable()
+    if how.soft:
+        store.lease()
     found = looked(request, folder, plan)
     wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
     todo = [state for state in found.states if state.status in wanted]
