@@ -97,8 +97,10 @@ def machine() -> str:
 
 
 def command() -> str:
-    """The script and its arguments, as they were called."""
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    """The script or package and its arguments, as they were called."""
+    script = Path(sys.argv[0])
+    called = ["python", "-m", f"benchmarks.{script.parent.name}"] if script.stem == "__main__" else [script.name]
+    return shlex.join([*called, *sys.argv[1:]])
 
 
 #: What every row says of where it is from.

@@ -29,7 +29,6 @@ from benchmarks.pages import (
     wang_page,
 )
 from benchmarks.raw_rows import RESULTS
-from benchmarks.studies import corrected_p, recovered_error
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -288,23 +287,4 @@ def test_the_recovered_auc_is_right_where_the_difference_of_the_shares_is() -> N
 
 def test_the_published_wins_and_ties_give_the_published_p() -> None:
     """28 wins, 1 loss, 7 ties: 6.5e-6 (the supplement of Jain et al.)."""
-    pairs = [(0.01, 0.02)] * 28 + [(0.02, 0.01)] + [(0.01, 0.01)] * 7
-    found = {(str(k), 1.0): {"IR": [indirect], "DR": [direct]} for k, (indirect, direct) in enumerate(pairs)}
-    assert recovered_error.binomial(found, "IR", "DR") == (28, 1, 7, pytest.approx(6.5e-6, rel=0.02))
-    rows = readme_report.read(RESULTS / "recovered-error.csv")
-    page = " ".join((ROOT / "docs" / "pages" / "evaluation-measures.md").read_text(encoding="utf-8").split())
-    for indirect, direct in (("IR", "DR"), ("IE", "DE")):
-        wins, losses, ties, p = recovered_error.binomial(recovered_error.errors(rows, "1"), indirect, direct)
-        assert f"{wins} wins, {losses} losses, {ties} ties" in page
-        assert f"p = {p:.2g})" in page
-
-
-def test_the_page_has_the_number_of_impossible_values_in_table_d6() -> None:
-    found = list(corrected_p.bounded())
-    impossible = [one for one in found if not one.possible]
-    low = [one for one in impossible if one.printed < one.lowest]
-    text = (ROOT / "docs" / "pages" / "published.md").read_text(encoding="utf-8")
-    assert f"{len(impossible)} of {len(found)} corrected p-values cannot come from its means and deviations" in text
-    assert f"{len(low)} are too low, {len(impossible) - len(low)} too high" in text
-    (one,) = (one for one in found if (one.method, one.data) == ("cgenpu", "spambase"))
-    assert one.lowest > 0.9  # nnPU and CGenPU on Spambase: 81.66 both; .084 is printed
+    assert evidence_tables.p_of(28, 1, 7) == pytest.approx(6.5e-6, rel=0.02)

@@ -237,8 +237,9 @@ differ from the printed ones by more than two standard errors:
 
 {table(("cell", "released recipe", "printed", "seeds"), apart)}
 
-*Limit*: the recipes are our reading of the code. Rows: `released.csv`. Command:
-`python -m benchmarks.studies.released`. More: [the released recipes](released-recipes.md)."""
+*Limit*: the recipes are our reading of the code. Rows: `released.csv`. Script:
+`released.py` of [commit 2d14196a](experiments.md#scripts-in-the-history).
+More: [the released recipes](released-recipes.md)."""
 
 
 def sigmoid(_: Runs) -> str:
@@ -265,9 +266,9 @@ rows, by prior, with the epoch chosen by `pa`:
 
 ![AUC and share decided positive against the class prior, for both losses and bagged trees](images/loss-and-prior.png)
 
-*Limit*: two tables, one seed each. At π of .9 and more the logistic loss fails too. Rows: `own-priors.csv`. Command:
-`python -m benchmarks.studies.own_tables priors`. The preset for your own tables uses the logistic loss. More:
-[failure modes](failure-modes.md)."""
+*Limit*: two tables, one seed each. At π of .9 and more the logistic loss fails too. Rows: `own-priors.csv`. Script:
+`own_tables.py` of [commit 2d14196a](experiments.md#scripts-in-the-history). The preset for your own tables uses the
+logistic loss. More: [failure modes](failure-modes.md)."""
 
 
 def speed(_: Runs) -> str:

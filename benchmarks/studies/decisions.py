@@ -1,6 +1,6 @@
 """Accuracy and F1 on test rows of stored runs, decided at 0 and at the prior.
 
-    python -m benchmarks.studies.decisions DIR [DIR ...] --out benchmarks/results/decisions.csv
+    python -m benchmarks.studies decisions folders=[DIR]
 
 A row per record and criterion (``pa``, ``last``), in percent. ``from``: ``U`` if the record has the threshold; ``test``
 if it is older, where the quantile is that of the test scores instead: test rows are a draw from the same population as
@@ -9,23 +9,19 @@ U, and no label is read. ``share``: of test rows decided positive at 0; ``positi
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from pubench_report.rows.record import commit_of, machine_of
 
 import pubench
-from benchmarks import raw_rows
-from benchmarks.studies.as_many import _f1, _percent
+from benchmarks.studies.case import Case
 from pubench import RunResult
 from pubench_core.records.files import ENVIRONMENT, read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment
-
-KEY = ("run_id", "criterion")
 
 
 def rows(run: RunResult) -> Iterator[dict[str, Any]]:
@@ -65,18 +61,16 @@ def rows(run: RunResult) -> Iterator[dict[str, Any]]:
         }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    done = raw_rows.keys(given.out, KEY)
-    for folder in given.folders:
+def _f1(decided: np.ndarray, truth: np.ndarray) -> float:
+    return float(2 * (decided & truth).sum() / (decided.sum() + truth.sum()))
+
+
+def _percent(share: float) -> float:
+    return round(100 * float(share), 4)
+
+
+def cases(folders: Sequence[str]) -> Iterator[Case]:
+    """A case per record."""
+    for folder in folders:
         for run in pubench.load_results(folder):
-            for row in rows(run):
-                if tuple(str(row[name]) for name in KEY) not in done:
-                    raw_rows.append(given.out, row)
-
-
-if __name__ == "__main__":
-    main()
+            yield Case({"run_id": run.run_id}, partial(rows, run))

@@ -1,24 +1,18 @@
 """Error of the class-prior estimators on known priors, and how often their intervals hold the true share.
 
-    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies.prior_error --out benchmarks/results/prior-error.csv
+    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies prior-error
 
 A row is one estimate on the training part of one split (case-control, SCAR) of one data set at one label frequency c,
 from one scorer. ``error`` is signed; ``covered`` says whether the interval has the true share, where there is one.
-What stands in the file is not estimated again. ``--summary`` prints mean absolute errors and coverage instead. Biased
-labels (``--mechanism sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) are in ``prior-error-biased.csv``.
+Biased labels (``mechanism=sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) go to ``prior-error-biased.csv``.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import statistics
-from collections import defaultdict
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import product
 
-import torch
-
-from benchmarks import raw_rows
+from benchmarks.studies.case import Case
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
@@ -30,12 +24,12 @@ ESTIMATORS = ("bbe", "alphamax", "alphamax-two-sided", "elkan-noto", "dedpul", "
 FREQUENCIES = (0.05, 0.1, 0.5)
 
 
-def estimated(data: str, c: float, seed: int, key: str, scorer: str, mechanism: str = "scar") -> dict[str, object]:
+def estimated(data: str, c: float, seed: int, scorer: str, estimator: str, mechanism: str) -> dict[str, object]:
     """One estimate next to the truth; the reason, where it was refused."""
-    wanted = (f"data.key={data}", f"mechanism.c={c}", f"seed={seed}", "method.key=vpu", f"prior=estimated:{key}")
+    wanted = (f"data.key={data}", f"mechanism.c={c}", f"seed={seed}", "method.key=vpu", f"prior=estimated:{estimator}")
     wanted = (*wanted, f"mechanism.key={mechanism}")
     row: dict[str, object] = {"mechanism": mechanism} if mechanism != "scar" else {}
-    row |= {"data": data, "c": c, "seed": seed, "scorer": scorer, "estimator": key}
+    row |= {"data": data, "c": c, "seed": seed, "scorer": scorer, "estimator": estimator}
     empty = dict.fromkeys(("labeled", "unlabeled", "true", "share", "raw", "error", "low", "high", "covered"), "")
     row |= {**empty, "seconds": "", "warnings": "", "refused": ""}
     try:
@@ -55,48 +49,17 @@ def estimated(data: str, c: float, seed: int, key: str, scorer: str, mechanism: 
     return row
 
 
-def summary(rows: list[dict[str, str]]) -> None:
-    """Per estimator, scorer and c: estimates, mean absolute and mean signed error, share of intervals that cover."""
-    groups = defaultdict(list)
-    for row in rows:
-        groups[row.get("mechanism", "scar"), row["scorer"], row["estimator"], row["c"]].append(row)
-    for key, group in sorted(groups.items()):
-        errors = [float(row["error"]) for row in group if row["error"]]
-        covered = [int(row["covered"]) for row in group if row["covered"]]
-        shown = f"{statistics.mean(map(abs, errors)):.3f} {statistics.mean(errors):+.3f}" if errors else "-"
-        holds = f"{sum(covered)}/{len(covered)}" if covered else "no interval"
-        print(*key, f"{len(errors)} of {len(group)}", shown, holds)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--data", nargs="*", default=DATA)
-    parser.add_argument("--estimators", nargs="*", default=ESTIMATORS)
-    parser.add_argument("--scorers", nargs="*", default=("logistic",))
-    parser.add_argument("--seeds", type=int, nargs="*", default=(2, 25, 42))
-    parser.add_argument("--frequencies", type=float, nargs="*", default=FREQUENCIES)
-    parser.add_argument("--mechanism", default="scar", help="other than scar: in a file of its own")
-    parser.add_argument("--summary", action="store_true")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    rows = list(csv.DictReader(options.out.open())) if options.out.exists() else []
-    if options.summary:
-        return summary(rows)
+def cases(
+    data: Sequence[str] = DATA,
+    estimators: Sequence[str] = ESTIMATORS,
+    scorers: Sequence[str] = ("logistic",),
+    seeds: Sequence[int] = (2, 25, 42),
+    frequencies: Sequence[float] = FREQUENCIES,
+    mechanism: str = "scar",
+) -> Iterator[Case]:
+    """A case per estimate."""
     names = ("data", "c", "seed", "scorer", "estimator")
-    done = {(row.get("mechanism", "scar"), *(row[name] for name in names)) for row in rows}
-    for seed in options.seeds:
-        for data in options.data:
-            for c in options.frequencies:
-                for scorer in options.scorers:
-                    for key in options.estimators:
-                        if (options.mechanism, data, str(c), str(seed), scorer, key) in done:
-                            continue
-                        row = estimated(data, c, seed, key, scorer, options.mechanism)
-                        raw_rows.append(options.out, row)
-                        print(*row.values(), flush=True)
-    return None
-
-
-if __name__ == "__main__":
-    main()
+    for seed, key, c, scorer, estimator in product(seeds, data, frequencies, scorers, estimators):
+        found = dict(zip(names, (key, c, seed, scorer, estimator), strict=True))
+        biased = {"mechanism": mechanism} if mechanism != "scar" else {}
+        yield Case(biased | found, lambda found=found: [estimated(**found, mechanism=mechanism)])

@@ -1,6 +1,6 @@
 """Which measure keeps its order of classifiers when labels are hidden? Rank correlations as in PULP's Table 1.
 
-    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies.pulp_rank --out benchmarks/results/pulp-rank.csv
+    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies pulp-rank
 
 As in its section 3, classifiers are linear SVMs trained on PU labels, with weights for unlabeled rows; a configuration
 is a task and a way of weighting. Tasks are tables, digits of MNIST at 16 x 16 pixels and TF-IDF of 20 Newsgroups, each
@@ -11,17 +11,12 @@ mixture of all positives. Scores are out of fold (8 folds).
 A row is a scenario, share and measure: Spearman's correlation, over configurations, of a measure of the same scores on
 true labels and on PU labels, the mean of that over the classifiers of one task, the mean absolute deviation, and the
 standard deviation of the values. The source has 260 configurations and proteins; ours has 9 tables instead of these.
-``--summary`` prints means over the shares next to the published ones.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +36,7 @@ from sklearn.svm import LinearSVC
 from torch import from_numpy
 from torch.nn.functional import adaptive_avg_pool2d
 
-from benchmarks import raw_rows
+from benchmarks.studies.case import Case
 from benchmarks.studies.recovered_error import opened, table_of
 
 Array = npt.NDArray[Any]
@@ -204,45 +199,6 @@ def _within(true: list[float], hidden: list[float]) -> float:
     return float(np.mean([spearmanr(a, b).statistic if np.ptp(a) and np.ptp(b) else 0.0 for a, b in pairs]))
 
 
-def summary(path: Path, column: str, published: Path | None) -> None:
-    """Mean rank correlation per scenario and measure, as a Markdown table."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["scenario"], row["measure"]].append(float(row[column]))
-    theirs: dict[str, dict[str, str]] = {}
-    if published is not None:
-        with published.open(newline="") as file:
-            theirs = {r["scenario"]: r for r in csv.DictReader(file) if r["statistic"] == column}
-    names = list(dict.fromkeys(name for _, name in found))
-    print("| scenario | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
-    for scenario in dict.fromkeys(scenario for scenario, _ in found):
-        cells = (math.fsum(found[scenario, name]) / len(found[scenario, name]) for name in names)
-        beside = theirs.get(scenario, {})
-        print(
-            f"| {scenario} | "
-            + " | ".join(f"{ours:.3f} ({beside.get(n, '-')})" for n, ours in zip(names, cells, strict=True))
-            + " |"
-        )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--summary", action="store_true")
-    parser.add_argument("--published", type=Path, help="benchmarks/studies/pulp-table-1.csv")
-    options = parser.parse_args()
-    if options.summary:
-        summary(options.out, "rank_correlation", options.published)
-        summary(options.out, "within_data_sets", None)
-        summary(options.out, "mean_absolute_deviation", options.published)
-        summary(options.out, "standard_deviation", None)
-        return
-    found = rows()
-    options.out.unlink(missing_ok=True)
-    for row in found:
-        raw_rows.append(options.out, row)
-
-
-if __name__ == "__main__":
-    main()
+def cases() -> Iterator[Case]:
+    """All rows together: a correlation needs every task."""
+    yield Case({"scenario": SCENARIOS[-1]}, rows)

@@ -1,6 +1,6 @@
 """How many held-out labeled positives does a choice need? Rows from the folds of a study, without training.
 
-    python -m benchmarks.studies.validation_size DIR [DIR ...] --out benchmarks/results/validation-size.csv
+    python -m benchmarks.studies validation-size folders=[DIR]
 
 Every fold keeps its held-out scores and test scores at a dozen epochs. Of the held-out labeled positives of all folds,
 ``held_out`` are drawn at random, with as large a share of the unlabeled rows: so much a smaller validation part would
@@ -15,11 +15,10 @@ what the last epoch, or a random epoch or method, loses (accuracy). Accuracies a
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ import numpy as np
 from pubench_crossfit.joint import Fold, fold_of
 from sklearn.metrics import roc_auc_score
 
-from benchmarks import raw_rows
+from benchmarks.studies.case import Case
 from pubench_core.data.generator import Part
 from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
@@ -205,38 +204,18 @@ def cells_in(folders: Sequence[Path]) -> list[Cell]:
     return [Cell(*key, [folds[number] for number in sorted(folds)]) for key, folds in sorted(whole.items())]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    cells, problems = cells_in(given.folders), defaultdict(list)
-    done = raw_rows.keys(given.out, KEY)
-    for cell in cells:
+def cases(folders: Sequence[str]) -> Iterator[Case]:
+    """A case per cell with several states, then one per problem with several methods; the last row is the key."""
+    problems = defaultdict(list)
+    for cell in cells_in([Path(folder) for folder in folders]):
         problems[cell.data, cell.c, cell.seed].append(cell)
-        if (
-            len(cell.states) > 1
-            and ("prior", cell.data, str(cell.c), str(cell.seed), cell.method, "pa", str(cell.held_out), "1.0")
-            not in done
-        ):
-            for row in of_epochs(cell):
-                raw_rows.append(given.out, row)
+        if len(cell.states) > 1:
+            yield Case(_key(cell, "prior", cell.method, "pa"), partial(of_epochs, cell))
     for group in problems.values():
-        first = group[0]
-        last = (
-            "method",
-            first.data,
-            str(first.c),
-            str(first.seed),
-            f"of {len(group)}",
-            "pauc",
-            str(first.held_out),
-            "1.0",
-        )
-        if len(group) > 1 and last not in done:
-            for row in of_methods(group):
-                raw_rows.append(given.out, row)
+        if len(group) > 1:
+            yield Case(_key(group[0], "method", f"of {len(group)}", "pauc"), partial(of_methods, group))
 
 
-if __name__ == "__main__":
-    main()
+def _key(cell: Cell, question: str, method: str, criterion: str) -> dict[str, object]:
+    key = (question, cell.data, cell.c, cell.seed, method, criterion, cell.held_out, 1.0)
+    return dict(zip(KEY, key, strict=True))

@@ -1,0 +1,50 @@
+"""Adds the missing rows of one of the experiments here to a file of ``benchmarks/results``.
+
+    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies prior-error data=[digits,wine] seeds=[2]
+    python -m benchmarks.studies decisions folders=[results] --out /tmp/rows.csv
+
+``NAME=VALUE`` sets a parameter of the experiment, in YAML. Cases whose rows are in the file are not measured again, so
+an experiment that was interrupted goes on with the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+import yaml
+
+from benchmarks.raw_rows import RESULTS, append, keys
+from benchmarks.studies import decisions, prior_error, pulp_rank, recovered_error, validation_size
+from benchmarks.studies.case import Case
+
+#: Name of an experiment, and by default of its file of rows -> its cases.
+EXPERIMENTS: dict[str, Callable[..., Iterator[Case]]] = {
+    "decisions": decisions.cases,
+    "prior-error": prior_error.cases,
+    "pulp-rank": pulp_rank.cases,
+    "recovered-error": recovered_error.cases,
+    "validation-size": validation_size.cases,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    out = given.out or RESULTS / f"{given.experiment}.csv"
+    parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given.parameters)}
+    for case in EXPERIMENTS[given.experiment](**parameters):
+        if tuple(map(str, case.key.values())) not in keys(out, list(case.key)):
+            for row in case.rows():
+                append(out, row)
+                print(*row.values(), sep=", ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
