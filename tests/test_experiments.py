@@ -12,6 +12,7 @@ from pubench_study.grid import cells_of
 from pubench_study.study_file import find_study, protocols
 from pubench_testkit.testing import reference_folder
 
+from benchmarks.studies.__main__ import EXPERIMENTS
 from pubench_core.plugins.info import CommandInfo, MethodInfo
 from pubench_core.plugins.registry import registry, tools
 
@@ -24,7 +25,8 @@ SHOWN = sorted(set(re.findall(r"`((?:pubench|python) [^`]+)`", PAGE)))
 def test_what_makes_a_table_or_figure_exists(shown: str) -> None:
     words = shown.split()
     if words[0] == "python":
-        assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").is_file()
+        assert words[:3] == ["python", "-m", "benchmarks.studies"]
+        assert words[3] in EXPERIMENTS
         return
     paths = {info.path for info in tools().infos(CommandInfo)}
     assert words[1] in paths or " ".join(words[1:3]) in paths

@@ -72,21 +72,18 @@ def test_a_row_whose_key_fits_no_table_is_an_error(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(("method", "criterion"), [("nnpu", "pa"), ("pu-bagging", "f1")])
 def test_a_cell_of_the_readme_is_the_mean_of_the_newest_row_of_every_seed(method: str, criterion: str) -> None:
-    wanted = {"method": method, "data": "spambase", "criterion": criterion, "settings": "validation.fraction=0.01"}
-    values: dict[str, float] = {}
-    for row in sorted(
-        (r for path in readme_report.STUDIES for r in readme_report.read(path)), key=lambda r: r["revision"]
-    ):
-        if wanted.items() <= row.items() and row["scheme"] == "case-control" and row["c"] == "0.1":
-            values[row["seed"]] = float(row["accuracy"])
+    frame = pd.concat(pd.read_csv(path) for path in RESULTS.glob("study-*.csv"))
+    frame = frame.query("data == 'spambase' and scheme == 'case-control' and mechanism == 'scar' and c == 0.1")
+    frame = frame[(frame.method == method) & (frame.criterion == criterion) & (frame.prior == "true")]
+    values = frame[frame.settings == "validation.fraction=0.01"].sort_values("revision").groupby("seed").accuracy.last()
     assert len(values) == 10
-    cell = f"{statistics.fmean(values.values()):.1f} ± {statistics.stdev(values.values()):.1f}"
-    assert readme_report.cell(readme_report.rows(), method, criterion) == cell
+    cell = f"{statistics.fmean(values):.1f} ± {statistics.stdev(values):.1f}"
+    assert readme_report.cell(readme_report.runs(), method, criterion) == cell
 
 
 def test_neither_an_oracle_nor_the_baseline_is_called_first() -> None:
-    found = readme_report.rows()
-    assert {"pn (oracle)", "naive (baseline)"} <= {readme_report.label(method) for method in found}
+    found = readme_report.runs()
+    assert {"pn (oracle)", "naive (baseline)"} <= {readme_report.label(method) for method in found.method}
     assert not {"pn", "naive"} & set(readme_report.ranked(found))
 
 
@@ -136,11 +133,8 @@ def test_a_method_that_is_better_on_one_data_set_only_is_not() -> None:
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
     """Rows of PU-Bench's main protocol on Spambase."""
-    known = next(
-        row
-        for row in readme_report.read(RESULTS / "study-conventional-13.csv")
-        if row["criterion"] == "f1" and row["selected"] == "True"
-    )
+    with (RESULTS / "study-conventional-13.csv").open(newline="") as file:
+        known = next(row for row in csv.DictReader(file) if row["criterion"] == "f1" and row["selected"] == "True")
     given: list[dict[str, object]] = [
         {"method": "lbe-pu", "seed": 2, "f1": 90.0},
         {"method": "lbe-pu", "seed": 25, "f1": 92.0, "recall": 100.0, "precision": 50.0},

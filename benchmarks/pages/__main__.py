@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pubench_report.drawing import DPI, plain_style
 
@@ -39,7 +38,8 @@ from benchmarks.pages import (
 )
 from benchmarks.pages.keys import unknown_keys
 from benchmarks.pages.parts import IMAGES, PAGES, STAMP, digest, filled, names_of_blocks, stamp_in
-from benchmarks.raw_rows import RESULTS, ROOT
+from benchmarks.pages.queries import rows
+from benchmarks.raw_rows import ROOT
 
 #: Pages that are written as a whole.
 WHOLE: Mapping[str, Callable[[], str]] = {
@@ -67,23 +67,19 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
 }
 
 
-def _file(name: str) -> pd.DataFrame:
-    return pd.read_csv(RESULTS / name)
-
-
 #: Figures in the style of reports.
 PLAIN = ("jain-1", "jain-2", "jain-3", "jain-4", "pulp-2")
 #: Figures: the rows that one shows, how it is drawn, dots per inch.
 FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = {
     "decisions": (decisions_figure.rows, decisions_figure.draw, DPI),
     "jain-1": (lambda: "formula", paper_figures.jain_1, 110),
-    "jain-2": (partial(_file, "recovered-error.csv"), paper_figures.jain_2, 110),
+    "jain-2": (partial(rows, "recovered-error"), paper_figures.jain_2, 110),
     "jain-3": (lambda: "formula", paper_figures.jain_3, 110),
     "jain-4": (lambda: "formula", paper_figures.jain_4, 110),
-    "label-ratio": (label_ratio.rows, label_ratio.draw, 110),
+    "label-ratio": (partial(label_ratio.means, "accuracy"), label_ratio.draw, 110),
     "label-shift": (wang_page.shifted, wang_page.draw, DPI),
     "loss-and-prior": (loss_and_prior.rows, loss_and_prior.draw, DPI),
-    "pulp-2": (partial(_file, "pulp-rank.csv"), paper_figures.pulp_2, 110),
+    "pulp-2": (partial(rows, "pulp-rank"), paper_figures.pulp_2, 110),
     "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),
     "spambase-choice-dark": (readme_report.shown, partial(readme_report.draw, colors=readme_report.DARK), 144),
     "validation-size": (validation_size.rows, validation_size.draw, DPI),
@@ -118,10 +114,10 @@ def _replaced(path: Path, made: Callable[[str], str], write: bool) -> Iterator[P
 
 def figures(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
     """Figures of other rows than the committed ones."""
-    for name, (rows, draw, dpi) in FIGURES.items():
+    for name, (query, draw, dpi) in FIGURES.items():
         if only and f"{name}.png" not in only:
             continue
-        path, found = IMAGES / f"{name}.png", rows()
+        path, found = IMAGES / f"{name}.png", query()
         if stamp_in(path) != digest(found):
             yield path
             if write:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from benchmarks.pages.parts import table
-from benchmarks.pages.readme_report import read
-from benchmarks.raw_rows import RESULTS
+from benchmarks.pages.queries import rows
 
 
 def blocks() -> dict[str, str]:
     """Medians would hide how few repeats there are: the first round of each method is shown."""
-    rows, passes = read(RESULTS / "method-cost.csv"), read(RESULTS / "pass-counts.csv")
-    beside = {row["next_to"]: float(row["seconds"]) for row in reversed(rows) if row["method"] == "nnpu"}
-    first = {row["method"]: row for row in reversed(rows) if row["method"] != "nnpu"}
+    first = rows("method-cost").drop_duplicates(["method", "next_to"])
+    beside = first[first.method == "nnpu"].set_index("next_to").seconds
     costs = [
-        (f"`{method}`", f"{float(row['seconds']):.2f}", f"{float(row['training_seconds']):.2f}",
-         f"{float(row['seconds']) / beside[method]:.2f}", row["peak_mib"])
-        for method, row in reversed(first.items())
+        (f"`{row.method}`", f"{row.seconds:.2f}", f"{row.training_seconds:.2f}",
+         f"{row.seconds / beside[row.method]:.2f}", row.peak_mib)
+        for row in first[first.method != "nnpu"].drop_duplicates("method").itertuples()
     ]  # fmt: skip
-    short = {row["method"]: row for row in passes if row["preset"] == "pubench"}
-    lines = [
-        (f"`{method}`", f"{int(row['trained']):,}", f"{int(row['forward']):,}",
-         f"{int(row['cost']) / int(short['nnpu']['cost']):.1f}")
-        for method, row in sorted(short.items(), key=lambda one: int(one[1]["cost"]))
-    ]  # fmt: skip
+    short = rows("pass-counts").query("preset == 'pubench'").drop_duplicates("method", keep="last")
+    reference = int(short.set_index("method").cost["nnpu"])
+    passes = [
+        (f"`{row.method}`", f"{row.trained:,}", f"{row.forward:,}", f"{row.cost / reference:.1f}")
+        for row in short.sort_values("cost", kind="stable").itertuples()
+    ]
     return {
         "cost": table(("method", "seconds per epoch", "of them training", "ratio to nnPU", "peak MiB"), costs),
-        "passes": table(("method", "trained", "forward only", "ratio to nnPU"), lines),
+        "passes": table(("method", "trained", "forward only", "ratio to nnPU"), passes),
     }

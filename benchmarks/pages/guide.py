@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from benchmarks.pages.findings import CLASSICS
-from benchmarks.pages.parts import table
-from benchmarks.raw_rows import study_rows
+from benchmarks.pages.parts import render, table
+from benchmarks.pages.queries import CLASSICS, by_pa, studies
 
 #: Positives of the training part, as every record of the data set has them (``data.train.positive``).
 POSITIVES = {
@@ -74,21 +73,9 @@ class Answer:
 
 
 def rows() -> pd.DataFrame:
-    """Rows with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
-    frame = study_rows()
-    frame = frame[
-        frame.criterion.isin(["pa", "last"])
-        & frame.accuracy.notna()
-        & (frame.draw == "")
-        & (frame.prior == "true")
-        & (frame.settings == "validation.fraction=0.01")
-        & frame.preset.isin(["", "pubench"])
-        & frame.data.isin(POSITIVES)
-        & (frame.method != "pn")
-    ]
-    run = ["data", "scheme", "mechanism", "c", "method", "seed"]
-    # `pa` has no value if no labeled row is held out: then the last epoch counts
-    return frame.sort_values(["revision", "criterion"], kind="stable").drop_duplicates(run, keep="last")
+    """Rows by ``pa`` of data sets whose number of positives is known, without the oracle."""
+    frame = by_pa(studies())
+    return frame[frame.data.isin(POSITIVES) & (frame.method != "pn")]
 
 
 def cells_of(frame: pd.DataFrame, measure: str) -> dict[Cell, Values]:
@@ -224,77 +211,31 @@ TITLES = {
 
 def page() -> str:
     frame = rows()
-    by_goal = {
-        goal: regimes(frame, cells_of(frame, measure))
-        for goal, measure in (("rank", "auc"), ("decide", "accuracy"))
-    }  # fmt: skip
-    # lines by time compare the same cells as the line of c = .1
-    known = [found for key in TITLES if key != "time" for _, found in by_goal["rank"][key] if found.first]
-    others = sum(bool(found.better) for found in known)
-    alone = sum(bool(found.better) and len(found.data) == 1 for found in known)
-    parts = [
-        f"""# Which method?
-
-**Start with `pu-bagging`.** It takes seconds. For a ranking, another method is better in {others} of the
-{len(known)} known lines of the first three tables, {alone} times on one data set. On your own table,
-[`pubench advise`](advice.md) compares methods on your rows.
-
-The tables choose by what you know of your data. No method sees a true label. The epoch is chosen by `pa`, or is the
-last one if no labeled row is held out. The true prior is given, and test rows measure. `make pages` computes
-every line.
-
-- *Rank* is by AUC, *decide* by accuracy. Both name the methods whose interval is above 0, best first, at most {NAMED};
-  otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher
-  mean, but not surely.
-- *Best other*: its difference to the reference in points, with a 95 % interval over data sets and seeds, and how often
-  it is first. It was picked on the same rows, so the difference is too high. With one data set, the
-  interval is over seeds only.
-- *Methods*: how many others were run on every data set of the line. A setting with fewer than {FEWEST} methods is left
-  out.
-- *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: all rank worse
-  than chance. `naive` is a baseline: it takes unlabeled rows
-  as negative."""
-    ]
-    head = ("what you have", "rank", "best other", "decide", "best other", "methods", "data sets")
-    for key, title in TITLES.items():
-        lines = []
-        for (regime, rank), (_, decide) in zip(by_goal["rank"][key], by_goal["decide"][key], strict=True):
-            methods = str(len(rank.differences)) if rank.differences else ""
-            shown = [*cells_in(rank), *cells_in(decide)]
-            if rank.differences and rank.level + max(0, *rank.differences.values()) < CHANCE:
-                shown[0] = shown[2] = "none works"
-            lines.append((regime, *shown, methods, ", ".join(rank.data)))
-        parts.append(f"## {title}\n\n{table(head, lines)}")
     accuracy = cells_of(frame, "accuracy")
-    parts.append(
-        f"""## By family
-
-PU-Bench groups its methods into three families. Test accuracy at c = .1, epoch by `pa`, means over methods and data
-sets with {SEEDS} seeds or more. *Deviation over seeds* is the mean of those of single methods: PU-Bench calls the
-disambiguation family the most stable one. Not every method was run on every data set.
-
-{families(accuracy)}"""
+    rank, decide = regimes(frame, cells_of(frame, "auc")), regimes(frame, accuracy)
+    # lines by time compare the same cells as the line of c = .1
+    known = [found for key in TITLES if key != "time" for _, found in rank[key] if found.first]
+    better = [found for found in known if found.better]
+    head = ("what you have", "rank", "best other", "decide", "best other", "methods", "data sets")
+    tables = {
+        title: table(head, (_line(*one, other) for one, (_, other) in zip(rank[key], decide[key], strict=True)))
+        for key, title in TITLES.items()
+    }
+    return render(
+        "guide.md",
+        others=len(better),
+        known=len(known),
+        alone=sum(len(found.data) == 1 for found in better),
+        named=NAMED,
+        fewest=FEWEST,
+        seeds=SEEDS,
+        tables=tables,
+        families=families(accuracy),
     )
-    parts.append(
-        """## Real labels
 
-Observers made the labels of [species records](species.md), and surveys at other places are the truth.
-On 164 species `pu-bagging` is .03 of AUC above a logistic regression of P against U, and no PU method is shown to beat
-it. A background that shares the observers' bias gains more than any method.
 
-## Other questions
-
-| question | answer |
-| --- | --- |
-| No prior is known | `pu-bagging` ranks without one. [`pubench prior`](prior-estimation.md) estimates it |
-| Categories and gaps | `--set base=boosting` ([bases](classics.md#bases)) |
-| Few labeled rows to choose an epoch | classics have one epoch; [what few labels cost](validation-size.md) |
-| Does PU learning help at all? | compare with `naive`, which takes unlabeled rows as negative |
-| Several hundred columns, or fewer than 50 labels | unknown |
-
-*Limit*: three tables, one or two text sets and up to three image sets. Their classes are balanced within a factor of
-two. Simulated bias comes from a logistic regression on true labels. Two or three data sets say little about another
-one, so the intervals are too narrow. Rows: `study-*.csv`. Commands: `pubench study run conventional`,
-`label-ratio`, `selection-bias`, `classics`."""
-    )
-    return "\n\n".join(parts) + "\n"
+def _line(regime: str, rank: Answer, decide: Answer) -> tuple[str, ...]:
+    shown = [*cells_in(rank), *cells_in(decide)]
+    if rank.differences and rank.level + max(0, *rank.differences.values()) < CHANCE:
+        shown[0] = shown[2] = "none works"
+    return regime, *shown, str(len(rank.differences) or ""), ", ".join(rank.data)

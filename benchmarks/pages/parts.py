@@ -6,10 +6,12 @@ import hashlib
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 from pubench_report.rendering import md_rows
 
@@ -31,6 +33,17 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
         return ""
     left = [k for k, column in enumerate(zip(*lines, strict=True)) if not k or not all(map(_NUMBER.match, column))]
     return "\n".join(md_rows(columns, lines, left))
+
+
+@cache
+def _templates() -> Environment:
+    folder = Path(__file__).with_name("templates")
+    return Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from its template in ``templates/``."""
+    return _templates().get_template(template).render(values)
 
 
 def names_of_blocks(page: str) -> list[str]:

@@ -21,7 +21,7 @@ from pubench_report.published import (
 
 from benchmarks.pages import summary
 from benchmarks.pages.parts import listed, marked, origin, spread, table
-from benchmarks.pages.readme_report import read
+from benchmarks.pages.queries import rows
 from benchmarks.raw_rows import RESULTS
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
@@ -148,11 +148,11 @@ RECIPES = {
 def released(results: Path = RESULTS) -> str:
     """F1 here, of the released recipe and as published, for every cell whose recipe was run."""
     found: dict[tuple[str, str], list[float]] = {}
-    for row in read(results / "released.csv"):
-        if row["method"] not in RECIPES.values():
-            raise ValueError(f"released.csv: method {row['method']!r} is in no line of the table (RECIPES)")
-        if row["standardized"] == "False":
-            found.setdefault((row["method"], row["data"]), []).append(100 * float(row["f1"]))
+    for row in rows("released").itertuples():
+        if row.method not in RECIPES.values():
+            raise ValueError(f"released.csv: method {row.method!r} is in no line of the table (RECIPES)")
+        if not row.standardized:
+            found.setdefault((row.method, row.data), []).append(100 * row.f1)
     here = summary.by_data(
         (row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL),
         "f1_by_f1",

@@ -1,92 +1,51 @@
 """The README's findings, its figure and its table of results, from committed rows.
 
-PU-Bench's conventional setting: case-control data, SCAR labels, c = .1, 1 % validation, true prior. If a method and
-seed have several rows, that of the newest engine revision counts. The figure is ordered by what a user can do: the
-accuracy at the epoch that ``pa`` chose. The findings are the first headings of the page that ``findings.py`` wrote.
+PU-Bench's conventional setting on Spambase. The figure is ordered by what a user can do: the accuracy at the epoch that
+``pa`` chose. The findings are the first headings of the page that ``findings.py`` wrote.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 import statistics
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
+from benchmarks.pages.parts import PAGES, render, table
+from benchmarks.pages.queries import CONVENTIONAL, at_prior, studies
 from benchmarks.pages.summary import OLDER, OLDER_ROWS
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
-ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "pages"
-README, FINDINGS = ROOT / "README.md", PAGES / "findings.md"
 #: Colors of background, text, grid, line, PU-only choice, oracle choice.
 LIGHT = ("white", "#1f2328", "#e6e6e6", "#b8c4d0", "#1f5fa8", "#c2571a")
 DARK = ("#0d1117", "#e6edf3", "#30363d", "#57606a", "#79b8ff", "#f0883e")
-PU = "PU learning trains a binary classifier from labeled positives and unlabeled rows."
 #: How many findings the README names.
 NAMED = 4
-STUDIES = [
-    ROOT / "benchmarks" / "results" / f"study-{name}.csv"
-    for name in ("conventional", "classics", "conventional-13", "methods-2", "methods-3", "methods-4")
-]
-#: PU-Bench's conventional setting, as rows of studies have it.
-CONVENTIONAL = {
-    "scheme": "case-control", "mechanism": "scar", "c": "0.1", "prior": "true", "settings": "validation.fraction=0.01",
-}  # fmt: skip
-DATA = "spambase"
-SEEDS = 10
-#: The criterion that reads no true label, and the oracle that publications use.
-PU_ONLY, ORACLE = "pa", "f1"
+DATA, SEEDS = "spambase", 10
 #: How many of the best methods the table shows.
 SHOWN = 6
 
-#: Method -> criterion -> seed -> row.
-Rows = dict[str, dict[str, dict[str, dict[str, str]]]]
 
-
-def rows() -> Rows:
+def runs() -> pd.DataFrame:
     """The rows that count."""
-    return newest(row for path in STUDIES for row in read(path))[DATA]
+    return studies(**CONVENTIONAL, data=DATA)
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a file."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def means(found: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy by method and criterion."""
+    by = found.groupby(["method", "criterion"]).accuracy.agg(statistics.fmean).unstack()
+    return by.sort_values("pa", ascending=False, kind="stable")
 
 
-def newest(rows: Iterable[dict[str, str]]) -> dict[str, Rows]:
-    """Data set -> rows of the conventional setting; if a run has several, that of the newest engine revision."""
-    found: dict[str, Rows] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for row in rows:
-        if CONVENTIONAL.items() <= row.items() and row["accuracy"]:
-            seeds = found[row["data"]][row["method"]][row["criterion"]]
-            if row["seed"] not in seeds or row["revision"] > seeds[row["seed"]]["revision"]:
-                seeds[row["seed"]] = row
-    return found
-
-
-def current(row: dict[str, str]) -> bool:
-    """Whether a row is of the present engine revision."""
-    return row["revision"] == str(ENGINE_REVISION)
-
-
-def mean(seeds: Mapping[str, dict[str, str]], measure: str = "accuracy") -> float:
-    """Mean of a measure over seeds, in percent."""
-    return statistics.fmean(float(row[measure]) for row in seeds.values())
-
-
-def cell(found: Rows, method: str, criterion: str, measure: str = "accuracy") -> str:
+def cell(found: pd.DataFrame, method: str, criterion: str, measure: str = "accuracy") -> str:
     """Mean ± sample standard deviation over seeds, in percent, with the number of seeds if some are missing."""
-    values = [float(row[measure]) for row in found[method][criterion].values()]
+    values = found[(found.method == method) & (found.criterion == criterion)][measure]
     some = f" ({len(values)} of {SEEDS})" if len(values) < SEEDS else ""
-    return f"{statistics.fmean(values):.1f} ± {statistics.stdev(values):.1f}{some}"
+    return f"{values.mean():.1f} ± {values.std():.1f}{some}"
 
 
 def label(method: str) -> str:
@@ -96,82 +55,66 @@ def label(method: str) -> str:
     return f"{method} ({kind})" if kind else method
 
 
-def ordered(found: Rows) -> list[str]:
-    """Methods, best first, by accuracy at the epoch that the PU-only criterion chose."""
-    return sorted(found, key=lambda method: -mean(found[method][PU_ONLY]))
+def older(found: pd.DataFrame) -> set[str]:
+    """Methods with rows of another engine revision than the present one."""
+    return {*found[(found.criterion == "pa") & (found.revision != str(ENGINE_REVISION))].method}
 
 
-def ranked(found: Rows) -> list[str]:
+def ranked(found: pd.DataFrame) -> list[str]:
     """The methods that have all seeds and are neither an oracle nor the baseline, best first."""
-    whole = [method for method in ordered(found) if len(found[method][PU_ONLY]) == SEEDS]
-    return [method for method in whole if label(method) == method]
+    counts = found[found.criterion == "pa"].method.value_counts()
+    return [method for method in means(found).index if counts[method] == SEEDS and label(method) == method]
 
 
 def blocks() -> dict[str, str]:
     """Markdown by the name of its block."""
-    found = rows()
-    best = ranked(found)
-    behind = max((mean(found[m][ORACLE]) - mean(found[m][PU_ONLY]), m) for m in best)[1]
-    accuracy, paid = mean(found[best[0]][PU_ONLY]), mean(found[behind][ORACLE]) - mean(found[behind][PU_ONLY])
-    sentences = [
-        f"**{len(found)} methods on Spambase, 10 % of the positives labeled.**",
-        "Filled: the epoch is chosen without true labels. Hollow: it is chosen with them, as publications do.",
-        f"Without them, `{best[0]}` is first ({accuracy:.1f} %).",
-        f"`naive`, which takes unlabeled rows as negative, has {mean(found['naive'][PU_ONLY]):.1f} %.",
-        f"At a score of 0, the choice costs `{behind}` {paid:.0f} points.",
-    ]
-    findings = f"{PU} **Measured here:** {'. '.join(headings()[:NAMED])}. [All findings](docs/pages/findings.md)."
-    light, dark = (f"docs/pages/images/spambase-choice{scheme}.png" for scheme in ("", "-dark"))
-    picture = (
-        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">\n<img src="{light}" width="620"\n'
-        f'alt="Accuracy of {len(found)} methods on Spambase, epoch chosen without and with true labels"></picture>'
-    )
+    found = runs()
+    by, best, marked = means(found), ranked(found), older(found)
+    behind = (by.f1 - by.pa)[best]
     lines = [
-        "| method | accuracy, epoch by `pa` | AUC, epoch by `pa` | accuracy, epoch by F1 (oracle) |",
-        "| --- | ---: | ---: | ---: |",
+        (label(m) + (f" {OLDER}" if m in marked else ""), cell(found, m, "pa"), cell(found, m, "pa", "auc"),
+         cell(found, m, "f1"))
+        for m in [*best[:SHOWN], "nnpu", "naive", "pn"]
+    ]  # fmt: skip
+    decided = at_prior().query("data == @DATA").groupby("method").accuracy_at_prior.agg(["mean", "size"])
+    whole = decided[decided["size"] == SEEDS]["mean"]
+    opening = render(
+        "readme-opening.md",
+        findings=re.findall(r"^## (.+)$", (PAGES / "findings.md").read_text(encoding="utf-8"), re.MULTILINE)[:NAMED],
+        number=len(by),
+        best=best[0],
+        accuracy=by.pa[best[0]],
+        naive=by.pa["naive"],
+        behind=behind.idxmax(),
+        paid=behind.max(),
+    )
+    network = next(method for method in best if method in whole.index)
+    said = " and ".join(f"`{method}` has {whole[method]:.1f}" for method in (network, "nnpu"))
+    head = ("method", "accuracy, epoch by `pa`", "AUC, epoch by `pa`", "accuracy, epoch by F1 (oracle)")
+    results = [
+        table(head, lines),
+        f"Networks decide at a score of 0, classics and `naive` at the prior. There, {said}.",
     ]
-    for method in [*best[:SHOWN], "nnpu", "naive", "pn"]:
-        older = any(not current(row) for row in found[method][PU_ONLY].values())
-        cells = [cell(found, method, PU_ONLY), cell(found, method, PU_ONLY, "auc"), cell(found, method, ORACLE)]
-        lines.append(f"| {label(method)}{f' {OLDER}' if older else ''} | " + " | ".join(cells) + " |")
-    network = next(method for method in best if prior_accuracy(found, method) is not None)
-    said = " and ".join(f"`{method}` has {prior_accuracy(found, method):.1f}" for method in (network, "nnpu"))
-    lines += ["", f"Networks decide at a score of 0, classics and `naive` at the prior. There, {said}."]
-    if any(OLDER in line for line in lines):
-        lines += ["", f"{OLDER}: runs of an {OLDER_ROWS}."]
-    return {
-        "opening": f"{wrapped(findings)}\n\n{picture}\n\n{wrapped(' '.join(sentences))}",
-        "results": "\n".join(lines),
-    }
-
-
-def prior_accuracy(found: Rows, method: str) -> float | None:
-    """Mean accuracy of the epoch by ``pa``, decided at the prior; None without all seeds."""
-    seeds = {
-        row["seed"]: float(row["accuracy_at_prior"])
-        for row in read(ROOT / "benchmarks" / "results" / "decisions.csv")
-        if (row["method"], row["data"], row["criterion"]) == (method, DATA, PU_ONLY) and row["scheme"] == "case-control"
-    }
-    return statistics.fmean(seeds.values()) if seeds.keys() == found[method][PU_ONLY].keys() else None
-
-
-def headings() -> list[str]:
-    """Headings of the page of findings, in its order."""
-    return re.findall(r"^## (.+)$", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)
+    if any(OLDER in name for name, *_ in lines):
+        results.append(f"{OLDER}: runs of an {OLDER_ROWS}.")
+    return {"opening": "\n\n".join(map(wrapped, opening.split("\n\n"))), "results": "\n\n".join(results)}
 
 
 def wrapped(text: str) -> str:
+    """A paragraph in lines of 118 characters; HTML as it is."""
+    if text.startswith("<"):
+        return text
     return "\n".join(textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False))
 
 
 def shown() -> list[tuple[str, str, float, float]]:
     """(method, name, accuracy at the PU-only choice, at the oracle's), the last first."""
-    found = rows()
+    found = runs()
+    marked = older(found)
     return [
-        (method, label(method) + ("" if all(map(current, found[method][PU_ONLY].values())) else f" {OLDER}"),
-         mean(found[method][PU_ONLY]), mean(found[method][ORACLE]))
-        for method in ordered(found)[::-1]
-    ]  # fmt: skip
+        (str(method), label(method) + (f" {OLDER}" if method in marked else ""), float(row["pa"]), float(row["f1"]))
+        for method, row in means(found)[::-1].iterrows()
+    ]
 
 
 def draw(methods: list[tuple[str, str, float, float]], colors: tuple[str, str, str, str, str, str]) -> Figure:
