@@ -369,13 +369,6 @@ def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     assert script("docs/page_parts.py").markdown_of(docstring) == markdown
 
 
-def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:
-    for name in ("schemes", "rooms"):
-        drawn = tmp_path / f"{name}.svg"
-        subprocess.run([sys.executable, DOCS / f"{name}.py", drawn], check=True)
-        assert drawn.read_text() == (DOCS / "pages" / "images" / drawn.name).read_text(), f"python docs/{name}.py again"
-
-
 def test_the_contact_sheets_are_those_that_their_script_draws(tmp_path: Path) -> None:
     from matplotlib.image import imread
 

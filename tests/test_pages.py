@@ -72,7 +72,7 @@ def test_a_row_whose_key_fits_no_table_is_an_error(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(("method", "criterion"), [("nnpu", "pa"), ("pu-bagging", "f1")])
 def test_a_cell_of_the_readme_is_the_mean_of_the_newest_row_of_every_seed(method: str, criterion: str) -> None:
-    frame = pd.concat(pd.read_csv(path) for path in RESULTS.glob("study-*.csv"))
+    frame = pd.concat(pd.read_csv(path, dtype={"prior": str}) for path in RESULTS.glob("study-*.csv"))
     frame = frame.query("data == 'spambase' and scheme == 'case-control' and mechanism == 'scar' and c == 0.1")
     frame = frame[(frame.method == method) & (frame.criterion == criterion) & (frame.prior == "true")]
     values = frame[frame.settings == "validation.fraction=0.01"].sort_values("revision").groupby("seed").accuracy.last()
@@ -234,9 +234,9 @@ def test_the_label_shift_has_a_line_per_method_and_sampling_in_table_and_figure(
     ]
     path = write(tmp_path / wang_page.SHIFT, [row for rows in runs for row in rows])
     assert "| letter | nnpu | one-sample | 92.00 ± 2.00 | missing | missing |" in wang_page.shift(tmp_path)
-    kept = wang_page.with_several_rates(wang_page.read(path))
-    assert {one.method for one in kept} == {"nnpu"}
-    assert wang_page._points(kept[:2]) == ([0.1], [92.0], [2.0])
+    kept = wang_page.points(path)
+    assert {*kept.method} == {"nnpu"}
+    assert kept.loc[0, ["positive_rate", "mean", "sem"]].tolist() == [0.1, 92.0, 2.0]
     (panel,) = wang_page.draw(kept).axes
     assert [line.get_label() for line in panel.containers] == list(wang_page.WAYS)
 
@@ -245,21 +245,12 @@ def test_the_label_shift_has_a_line_per_method_and_sampling_in_table_and_figure(
 
 
 def test_tables_of_evidence_are_means_of_their_rows() -> None:
-    row = {"data": "spambase", "beta": "1.0", "supervised_auc": "0.9", "pu_auc": "0.8", "real_indirect": "0.91"}
-    row |= {"real_direct": "0.88", "estimated_indirect": "", "estimated_direct": ""}
-    row |= {"supervised_ap": "0.9", "pu_ap": "0.5", "real_ap": "0.8", "estimated_ap": ""}
-    other = {**row, "pu_auc": "0.7", "estimated_direct": "0.95"}
-    (line,) = [one for one in evidence_tables.recovered([row, other]).splitlines() if one.startswith("| spambase")]
-    assert line.startswith("| spambase | 1 | 2 | 0.150 (0.118) | 0.010 (0.018) | 0.020 (0.018) | - | 0.050 (")
-    estimates = [{"estimator": "bbe", "c": "0.1", "error": e, "covered": v} for e, v in (("0.1", "1"), ("-0.3", "0"))]
-    refused = {"estimator": "bbe", "c": "0.1", "error": "", "covered": ""}
-    assert "| `bbe` | 0.1 | 2 of 3 | 0.200 | -0.100 | 1 of 2 |" in evidence_tables.priors([*estimates, refused])
-    rank = {"scenario": "Random", "measure": "AUC", "within_data_sets": "0.5", "standard_deviation": "0.2"}
-    ranks = evidence_tables.ranks([{**rank, "rank_correlation": x, "mean_absolute_deviation": x} for x in "01"])
-    assert "| Random: order, all | 0.500 (0.918) |" in ranks
-    search = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
-    found = [{**search, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
-    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in evidence_tables.searches(found)
+    estimates = pd.DataFrame({"estimator": "bbe", "c": 0.1, "error": [0.1, -0.3, None], "covered": [1, 0, None]})
+    assert "| `bbe` | 0.1 | 2 of 3 | 0.200 | -0.100 | 1 of 2 |" in evidence_tables.priors(estimates)["prior-error"]
+    found = pd.DataFrame({"best_test_accuracy": [0.85, 0.8, 0.79, 0.82]}).assign(
+        data="digits", method="nnpu", default_test_accuracy=0.8
+    )
+    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in evidence_tables.searches(found)["tuning"]
 
 
 def test_a_guide_that_orders_as_the_survey_does_has_tau_1() -> None:

@@ -77,7 +77,7 @@ FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = 
     "jain-3": (lambda: "formula", paper_figures.jain_3, 110),
     "jain-4": (lambda: "formula", paper_figures.jain_4, 110),
     "label-ratio": (partial(label_ratio.means, "accuracy"), label_ratio.draw, 110),
-    "label-shift": (wang_page.shifted, wang_page.draw, DPI),
+    "label-shift": (wang_page.points, wang_page.draw, DPI),
     "loss-and-prior": (loss_and_prior.rows, loss_and_prior.draw, DPI),
     "pulp-2": (partial(rows, "pulp-rank"), paper_figures.pulp_2, 110),
     "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),

@@ -2,73 +2,60 @@
 
 from __future__ import annotations
 
-import csv
-import statistics
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
-
+import pandas as pd
 from scipy import stats
 
 from benchmarks.pages.parts import table
-from benchmarks.raw_rows import RESULTS, ROOT
+from benchmarks.pages.queries import rows
+from benchmarks.raw_rows import ROOT
 
 #: What the papers print.
 STUDIES = ROOT / "benchmarks" / "studies"
-
-#: Table of Jain et al. -> its true value, and the column of each way to estimate it.
+#: Table of Jain et al. -> its measure, its true value, and the column of each way to estimate it.
 ERRORS = {
-    "1": ("supervised_auc", {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct", "IE": "estimated_indirect",
-                             "DE": "estimated_direct"}),
-    "2": ("supervised_ap", {"PU": "pu_ap", "IR": "real_ap", "IE": "estimated_ap"}),
+    1: ("AUC", "supervised_auc", {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct",
+                                  "IE": "estimated_indirect", "DE": "estimated_direct"}),
+    2: ("PR", "supervised_ap", {"PU": "pu_ap", "IR": "real_ap", "IE": "estimated_ap"}),
 }  # fmt: skip
-Row = dict[str, str]
 
 
-def read(path: Path) -> list[Row]:
-    """The rows of a CSV file; none where it is not there."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def recovered(rows: list[Row]) -> str:
-    """Mean absolute errors of AUC and AUC-PR per data set and β, the published ones in brackets."""
-    tables = read(STUDIES / "jain-tables.csv")
-    published = {(row["table"], row["dataset"].lower(), float(row["beta"])): row for row in tables}
+def recovered(found: pd.DataFrame) -> dict[str, str]:
+    """Mean absolute errors of AUC and AUC-PR per data set and β, the published ones in brackets, and a test."""
+    printed = pd.read_csv(STUDIES / "jain-tables.csv", dtype={"beta": float})
+    printed["data"] = printed.dataset.str.lower()
+    errors = pd.DataFrame({
+        (number, way): (found[column].clip(upper=1) - found[true]).abs()
+        for number, (_, true, columns) in ERRORS.items()
+        for way, column in columns.items()
+    })  # fmt: skip
+    cells = errors.groupby([found["data"], found["beta"]])
+    means, counts, sizes = cells.mean(), cells.count(), cells.size()
+    published = printed.set_index(["table", "data", "beta"])
     lines = []
-    for (data, beta), mine in _groups(rows, lambda row: (row["data"], float(row["beta"]))):
-        cells = []
-        for number, (true, columns) in ERRORS.items():
-            theirs = published.get((number, data, beta), {})
-            for name, column in columns.items():
-                errors = [abs(min(float(row[column]), 1) - float(row[true])) for row in mine if row[column]]
-                beside = theirs.get(f"err_{name}")
-                count = f"; {len(errors)} of {len(mine)}" if errors and len(errors) < len(mine) else ""
-                cells.append(_of(errors, f"{beside}{count}" if beside else count.lstrip("; ")))
-        lines.append((data, f"{beta:g}", len(mine), *cells))
-    heads = (f"{measure} {name}" for measure, number in (("AUC", "1"), ("PR", "2")) for name in ERRORS[number][1])
-    return table(("data", "β", "n", *heads), lines)
+    for data, beta in means.index:
+        line = []
+        for number, way in errors:
+            n, of = counts.loc[data, beta][number, way], sizes[data, beta]
+            known = (number, data, beta) in published.index
+            beside = [f"{published.loc[(number, data, beta), f'err_{way}']:.3f}"] if known else []
+            beside += [f"{n} of {of}"] if 0 < n < of else []
+            mean = means.loc[data, beta][number, way]
+            line.append("-" if not n else f"{mean:.3f}" + (f" ({'; '.join(beside)})" if beside else ""))
+        lines.append((data, f"{beta:g}", sizes[data, beta], *line))
+    heads = (f"{measure} {way}" for measure, _, columns in ERRORS.values() for way in columns)
+    return {
+        "recovered-error": table(("data", "β", "n", *heads), lines),
+        "indirect or direct": nearer(means[1].round(3)),
+    }
 
 
-def nearer(rows: list[Row]) -> str:
+def nearer(means: pd.DataFrame) -> str:
     """How often the indirect way to an AUC is closer to the truth than the direct one, over data sets and β."""
     said = []
     for indirect, direct in (("IR", "DR"), ("IE", "DE")):
-        true, columns = ERRORS["1"]
-        signs = []
-        for _, mine in _groups(rows, lambda row: (row["data"], row["beta"])):
-            here = [
-                [abs(min(float(row[columns[way]]), 1) - float(row[true])) for row in mine if row[columns[way]]]
-                for way in (indirect, direct)
-            ]
-            if here[1]:
-                one, other = (round(statistics.mean(errors), 3) for errors in here)
-                signs.append((other > one) - (other < one))
-        counts = signs.count(1), signs.count(-1), signs.count(0)
-        said.append(("{} wins, {} losses, {} ties".format(*counts), f"{p_of(*counts):.2g}"))
+        gap = (means[direct] - means[indirect]).dropna()
+        wins, losses, ties = int((gap > 0).sum()), int((gap < 0).sum()), int((gap == 0).sum())
+        said.append((f"{wins} wins, {losses} losses, {ties} ties", f"{p_of(wins, losses, ties):.2g}"))
     (real, p), (estimated, of_estimates) = said
     return (
         f"The indirect way is closer than the direct one: {real} with the real α and β (one-sided binomial test,\n"
@@ -82,76 +69,52 @@ def p_of(wins: int, losses: int, ties: int) -> float:
     return float(stats.binomtest(wins + ties // 2, wins + losses + ties, alternative="greater").pvalue)
 
 
-def priors(rows: list[Row]) -> str:
+def priors(found: pd.DataFrame) -> dict[str, str]:
     """Mean absolute and mean error of every estimator, and how often its interval holds the true share."""
     lines = []
-    for (estimator, c), mine in _groups(rows, lambda row: (row["estimator"], float(row["c"]))):
-        errors = [float(row["error"]) for row in mine if row["error"]]
-        covered = [int(row["covered"]) for row in mine if row["covered"]]
-        held = f"{sum(covered)} of {len(covered)}" if covered else "no interval"
-        mean = f"{statistics.mean(errors):+.3f}" if errors else "-"
-        lines.append(
-            (f"`{estimator}`", f"{c:g}", f"{len(errors)} of {len(mine)}", _of(map(abs, errors), ""), mean, held)
-        )
-    return table(
-        ("estimator", "c", "estimates", "mean absolute error", "mean error", "true share in the interval"), lines
-    )
+    for (estimator, c), mine in found.groupby(["estimator", "c"]):
+        errors, covered = mine.error.dropna(), mine.covered.dropna()
+        means = (f"{errors.abs().mean():.3f}", f"{errors.mean():+.3f}") if len(errors) else ("-", "-")
+        held = f"{covered.sum():.0f} of {len(covered)}" if len(covered) else "no interval"
+        lines.append((f"`{estimator}`", f"{c:g}", f"{len(errors)} of {len(mine)}", *means, held))
+    head = ("estimator", "c", "estimates", "mean absolute error", "mean error", "true share in the interval")
+    return {"prior-error": table(head, lines)}
 
 
-def ranks(rows: list[Row]) -> str:
+def ranks(found: pd.DataFrame) -> dict[str, str]:
     """Means over the shares of positives in U: rank correlation and mean absolute deviation, published in brackets."""
-    printed = {(row["statistic"], row["scenario"]): row for row in read(STUDIES / "pulp-table-1.csv")}
-    names = list(dict.fromkeys(row["measure"] for row in rows))
-    lines = []
-    for scenario in dict.fromkeys(row["scenario"] for row in rows):
-        for title, column, statistic in (
-            ("order, all", "rank_correlation", "rank_correlation"),
-            ("order, within a task", "within_data_sets", ""),
-            ("absolute deviation", "mean_absolute_deviation", "mean_absolute_deviation"),
-            ("standard deviation", "standard_deviation", ""),
+    printed = pd.read_csv(STUDIES / "pulp-table-1.csv", dtype=str).set_index(["statistic", "scenario"])
+    names, lines = list(found.measure.unique()), []
+    means = found.groupby(["scenario", "measure"]).mean(numeric_only=True)
+    for scenario in found.scenario.unique():
+        for title, column in (
+            ("order, all", "rank_correlation"),
+            ("order, within a task", "within_data_sets"),
+            ("absolute deviation", "mean_absolute_deviation"),
+            ("standard deviation", "standard_deviation"),
         ):
-            beside = printed.get((statistic, scenario), {})
-            mine = (
-                [float(row[column]) for row in rows if (row["scenario"], row["measure"]) == (scenario, name)]
-                for name in names
-            )
-            cells = (_of(values, beside.get(name, "")) for values, name in zip(mine, names, strict=True))
-            lines.append((f"{scenario}: {title}", *cells))
-    return table(("labels", *names), lines)
+            known = printed.loc[column, scenario] if (column, scenario) in printed.index else {}
+            beside = (f" ({known[name]})" if name in known and pd.notna(known[name]) else "" for name in names)
+            cells = (f"{means[column][scenario, name]:.3f}" for name in names)
+            lines.append((f"{scenario}: {title}", *map("".join, zip(cells, beside, strict=True))))
+    return {"pulp-rank": table(("labels", *names), lines)}
 
 
-def searches(rows: list[Row]) -> str:
+def searches(found: pd.DataFrame) -> dict[str, str]:
     """Per data set and in all: how often what tuning by PA chose was better, equal and worse on test rows."""
+    found = found.assign(gain=100 * (found.best_test_accuracy - found.default_test_accuracy))
     lines = []
-    for name, mine in [*_groups(rows, lambda row: row["data"]), *([("in all", rows)] if rows else [])]:
-        gains = [100 * (float(row["best_test_accuracy"]) - float(row["default_test_accuracy"])) for row in mine]
-        counts = (sum(g > 0 for g in gains), sum(g == 0 for g in gains), sum(g < 0 for g in gains))
-        ends = f"{min(gains):+.1f} to {max(gains):+.1f}"
-        methods = len({row["method"] for row in mine})
-        lines.append((name, methods, len(mine), *counts, f"{statistics.mean(gains):+.2f}", ends))
-    return table(("data", "methods", "searches", "better", "equal", "worse", "mean gain", "from ... to"), lines)
+    for name, mine in [*found.groupby("data"), ("in all", found)]:
+        counts = ((mine.gain > 0).sum(), (mine.gain == 0).sum(), (mine.gain < 0).sum())
+        ends = f"{mine.gain.min():+.1f} to {mine.gain.max():+.1f}"
+        lines.append((name, mine.method.nunique(), len(mine), *counts, f"{mine.gain.mean():+.2f}", ends))
+    head = ("data", "methods", "searches", "better", "equal", "worse", "mean gain", "from ... to")
+    return {"tuning": table(head, lines)}
 
 
-def _groups(rows: Iterable[Row], key: Any) -> Iterator[tuple[Any, list[Row]]]:
-    found: dict[Any, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[key(row)].append(row)
-    yield from sorted(found.items())
-
-
-def _of(values: Iterable[float], beside: str) -> str:
-    values = list(values)
-    if not values:
-        return "-"
-    return f"{statistics.mean(values):.3f}{f' ({beside})' if beside else ''}"
-
-
-_MAKE = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches}
+MADE = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches}
 
 
 def tables(*names: str) -> dict[str, str]:
     """The tables of these files of rows."""
-    found = {name: _MAKE[name](read(RESULTS / f"{name}.csv")) for name in names}
-    if "recovered-error" in names:
-        found["indirect or direct"] = nearer(read(RESULTS / "recovered-error.csv"))
-    return found
+    return {block: text for name in names for block, text in MADE[name](rows(name)).items()}

@@ -15,22 +15,16 @@ from pathlib import Path
 import yaml
 
 from benchmarks.raw_rows import RESULTS, append
-from benchmarks.timing import engine, measures, tools, trees
+from benchmarks.timing import engine, tools
 from benchmarks.timing.turns import Case, rounds, summary
 
 TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
-    "bagging-cost": trees.bagging_cost,
     "board-time": tools.board_time,
-    "channels-last": engine.channels_last,
     "epoch-time": engine.epoch_time,
     "fold-cost": engine.fold_cost,
-    "fused-epochs": engine.fused_optimizers,
-    "measure-time": measures.measure_time,
     "method-cost": engine.method_cost,
     "overhead": engine.overhead,
     "pass-counts": engine.pass_counts,
-    "prior-time": measures.prior_time,
-    "puet-speed": trees.puet_speed,
     "report-time": tools.report_time,
     "study-overhead": tools.study_overhead,
     "verify-time": tools.verify_time,

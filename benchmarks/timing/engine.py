@@ -1,8 +1,7 @@
-"""Timings of runs: what the engine costs, one epoch, memory formats, optimizers, methods next to nnPU, folds."""
+"""Timings of runs: what the engine costs, one epoch, methods next to nnPU, folds."""
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import subprocess
@@ -13,29 +12,26 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import torch
-from pubench_backbones import networks, pubench_backbones
+from pubench_backbones import networks
 from torch import nn
 
 import pubench
-import pubench_core.training.run as training_run
 from benchmarks.raw_rows import ROOT, result_of
 from benchmarks.studies import bank_table
 from benchmarks.timing import published_way
 from benchmarks.timing.turns import SCRIPT, Case, process
 from pubench_cli.yaml_layers import assigned
-from pubench_core.backbone import Backbone, Normalize
+from pubench_core.backbone import Backbone
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
 from pubench_core.engine.machine import computing
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
-from pubench_core.plugins.registry import load, registry
-from pubench_core.training import optimizers
+from pubench_core.plugins.registry import registry
 
 QUICK = ("run", "--method", "nnpu", "--data", "digits", "--preset", "quick", "--set", "epochs=1", "--no-tracking")
 
@@ -119,78 +115,6 @@ def _traced(method: str, threads: int, steps: int | None) -> Any:
         "evaluation.trace=[train, validation, test]", "execution.device=cpu", f"execution.threads={threads}",
         *published_way.METHODS[method],
     )  # fmt: skip
-
-
-#: Backbone, shape of an image, images in a batch: as large as fits the time, and as published where that is.
-IMAGES = (
-    ("lenet", (1, 28, 28), 256), ("cnn", (1, 28, 28), 256), ("cnn", (3, 32, 32), 128), ("cnn-cifar", (3, 32, 32), 32),
-    ("cnn-mri", (1, 128, 128), 8), ("resnet18", (3, 32, 32), 16),
-)  # fmt: skip
-
-
-def channels_last(threads: int = 1, backbones: tuple[str, ...] = ()) -> Iterator[Case]:
-    """A training step and the scoring of a batch of random images, in both memory formats.
-
-    ``difference``: the largest one of a score between the formats, over the largest score.
-    """
-    torch.set_num_threads(threads)
-    for key, shape, size in IMAGES:
-        if backbones and key not in backbones:
-            continue
-        torch.manual_seed(0)
-        network = load(next(info for info in pubench_backbones() if info.key == key))(shape, 1)
-        network.normalize = Normalize([0.5] * shape[0], [0.25] * shape[0])
-        x = torch.rand(size, *shape)
-        formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
-        with torch.inference_mode():
-            one, other = (
-                copy.deepcopy(network).eval().to(memory_format=layout)(x.clone(memory_format=layout))
-                for layout in formats.values()
-            )
-        difference = f"{float((one - other).abs().max() / one.abs().max()):.2g}"
-        for what in ("step", "score"):
-            sides = {
-                name: partial(
-                    _batch, what, copy.deepcopy(network).to(memory_format=layout), x.clone(memory_format=layout)
-                )
-                for name, layout in formats.items()
-            }
-            facts = {"backbone": key, "shape": "x".join(map(str, shape)), "batch": size, "pass": what}
-            yield Case({**facts, "threads": threads, "difference": difference}, sides, "format")
-
-
-def _batch(what: str, network: nn.Module, x: torch.Tensor) -> None:
-    network.train(what == "step")
-    if what == "score":
-        with torch.inference_mode():
-            network(x)
-        return
-    network.zero_grad()
-    nn.functional.softplus(network(x)).mean().backward()
-
-
-def fused_optimizers(data: tuple[str, ...] = ("spambase", "20news", "fashion-mnist")) -> Iterator[Case]:
-    """Seconds of the processor of one epoch with torch's fused optimizers and with its loops over tensors."""
-    training_run.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
-    for key in data:
-        for method in ("nnpu", "vpu"):
-            for optimizer in ("adam", "sgd"):
-                sides = {name: partial(_epoch, method, key, optimizer, name == "fused") for name in ("loop", "fused")}
-                yield Case({"method": method, "data": key, "optimizer": optimizer}, sides)
-
-
-def _epoch(method: str, data: str, optimizer: str, fused: bool) -> dict[str, Any]:
-    for name in ("Adam", "SGD"):
-        base: Any = getattr(torch.optim, name)
-
-        def init(self: Any, *args: Any, base: Any = base, **options: Any) -> None:
-            base.__init__(self, *args, **{**options, "fused": fused})
-
-        getattr(optimizers, name).__init__ = init
-    config = {"epochs": 1, "optimizer": optimizer} | ({"steps_per_epoch": 40} if data == "fashion-mnist" else {})
-    with tempfile.TemporaryDirectory() as results:
-        result = pubench.run(method, data, c=0.1, config=config, tracking=False, results=results, threads=1).result
-    return {"seconds": result.seconds.training}
 
 
 def method_cost(
