@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import statistics
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from leaderboard import board_link
 from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of
 
@@ -95,78 +95,60 @@ UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 def measured(key: str, files: Iterable[Path]) -> list[str]:
     """The section of what was measured: PU-Bench's main comparison, other protocols in a fold, and the cost."""
-    accuracy, costs = _by_method(tuple((path, path.stat().st_mtime_ns) for path in files))
-    main = summary.CONVENTIONAL
-    groups: dict[Any, list[Any]] = {}
-    for row in accuracy.get(key, ()):
-        groups.setdefault(row.protocol, []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: (group[0] != main, -len(group[1])))
-    shown = [[_protocol(protocol), _scores(rows), origin(rows)] for protocol, rows in ordered]
+    runs, costs = _read(tuple((path, path.stat().st_mtime_ns) for path in files))
+    shown = [
+        [_protocol(protocol), _scores(mine), origin(mine)]
+        for protocol, mine in summary.by_protocol(runs[runs.method == key])
+    ]
     parts, more = (shown[0], shown[1:]) if shown else ([], [])
     if more:
         opening = f"<details markdown><summary>Other settings: {len(more)}</summary>"
         parts = [*parts, opening, *(part for each in more for part in each), "</details>"]
-    parts += _costs(costs.get(key, ()))
+    parts += [_cost(threads, mine) for threads, mine in costs[costs.method == key].groupby("threads", sort=False)]
     return ["## Measured", *(parts or [UNMEASURED])]
 
 
 @lru_cache(maxsize=1)
-def _by_method(files: tuple[tuple[Path, int], ...]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
-    """Rows of accuracy and of cost by method, read once for all pages. ``files``: with times of change."""
+def _read(files: tuple[tuple[Path, int], ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs and costs, read once for all pages. ``files``: with times of change."""
     paths = [path for path, _ in files]
-    found: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
-    for rows, by_method in zip((summary.read_accuracy(paths), summary.read_costs(paths)), found, strict=True):
-        for row in rows:
-            by_method.setdefault(row.method, []).append(row)
-    return found
+    return summary.runs(paths), summary.costs(paths)
 
 
-def _protocol(protocol: Any) -> str:
+def _protocol(protocol: Mapping[str, str]) -> str:
     """How the runs of a table were labeled, trained and chosen, and what the table holds."""
     names = {info.key: info.name for info in registry().infos(MechanismInfo)}
     oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
+    mechanism, criterion, prior = protocol["mechanism"], protocol["criterion"], protocol["prior"]
     words = [
-        protocol.scheme,
-        names.get(protocol.mechanism, protocol.mechanism),
-        f"c = {protocol.c}" if protocol.c else f"positive rate {protocol.positive_rate}",
-        f"preset `{protocol.preset}`",
-        f"epoch by validation `{protocol.criterion}`" + (" (oracle)" if protocol.criterion in oracles else ""),
-        "true prior" if protocol.prior == "true" else f"prior given as {protocol.prior}",
-        *(f"`{text}`" for text in protocol.sets),
+        protocol["scheme"],
+        names.get(mechanism, mechanism),
+        f"c = {protocol['c']}" if protocol["c"] else f"positive rate {protocol['positive_rate']}",
+        f"preset `{protocol['preset']}`",
+        f"epoch by validation `{criterion}`" + (" (oracle)" if criterion in oracles else ""),
+        "true prior" if prior == "true" else f"prior given as {prior}",
+        *(f"`{text}`" for text in protocol["settings"].split()),
     ]
     said = ", ".join(words)
     return f"{said[:1].upper()}{said[1:]}. Test measures in percent, mean ± sample standard deviation over the seeds:"
 
 
-def _scores(rows: list[Any]) -> str:
+def _scores(runs: pd.DataFrame) -> str:
     """A line per data set."""
-    method = rows[0].method
-    found = {measure: summary.by_data(rows, measure) for measure in MEASURES}
-    columns = ("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES))
     lines = []
-    for data in sorted({row.data for row in rows}):
-        mine = [row for row in rows if row.data == data]
-        seeds = {row.seed for row in mine}
-        values = (found[measure].get((method, data)) for measure in MEASURES)
-        cells = (spread(each) if each else "undefined" for each in values)
-        lines.append((marked(f"`{data}`", mine), len(seeds), *cells))
-    return table(columns, lines)
+    for data, mine in runs.groupby("data"):
+        values = (mine[measure].dropna() for measure in MEASURES)
+        cells = (spread(each) if len(each) else "undefined" for each in values)
+        lines.append((marked(f"`{data}`", mine), mine.seed.nunique(), *cells))
+    return table(("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES)), lines)
 
 
-def _costs(rows: Iterable[Any]) -> list[str]:
-    """A paragraph per data set, preset and number of threads."""
-    groups: dict[tuple[str, str, int], list[Any]] = {}
-    for row in rows:
-        groups.setdefault((row.data, row.preset, row.threads), []).append(row)
-    return [_cost(f"`{d}`, preset `{p}`, {n} CPU threads", group) for (d, p, n), group in groups.items()]
-
-
-def _cost(where: str, rows: list[Any]) -> str:
+def _cost(threads: str, rows: pd.DataFrame) -> str:
     """Seconds per epoch, and their ratio to the reference's."""
-    said = f"Cost on {where}: {spread([row.seconds for row in rows])} s per epoch, training and scoring together"
-    ratios = [row.ratio for row in rows if row.ratio is not None]
-    if ratios:
-        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` next to it"
+    said = f"Cost on `fashion-mnist`, preset `pubench`, {threads} CPU threads: {spread(rows.seconds)} s per epoch"
+    said += ", training and scoring together"
+    if rows.ratio.notna().any():
+        said += f", {rows.ratio.mean():.2f} times that of `{summary.REFERENCE}` next to it"
     return f"{said}. An epoch is what the method calls one. {origin(rows)}"
 
 

@@ -113,9 +113,9 @@ def store(file: Path, columns: Sequence[str], rows: Rows) -> None:
 def test_rows_are_in_the_same_order_whenever_they_are_made(written: Callable[..., Rows], tmp_path: Path) -> None:
     found = [(row["method"], int(row["seed"]), row["criterion"]) for row in written()]
     assert found == sorted(found)
-    read = list(summary.read_accuracy([tmp_path / "a.csv"]))
-    assert [row.seed for row in read] == [2, 25]
-    assert read[0].protocol.sets == ("epochs=2", "validation.fraction=0.05")
+    read = summary.runs([tmp_path / "a.csv"])
+    assert list(read.seed) == ["2", "25"]
+    assert set(read.settings) == {"epochs=2 validation.fraction=0.05"}
 
 
 def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(written: Callable[..., Rows], tmp_path: Path) -> None:
@@ -156,15 +156,14 @@ def rows(tmp_path: Path) -> Path:
 
 
 def test_the_row_of_a_study_counts_where_both_have_a_run(rows: Path) -> None:
-    found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
-    assert {seed: (row.measures["accuracy"], row.file) for seed, row in found.items()} == {
-        2: (80.0, "a-study.csv"),
-        25: (90.0, "a-study.csv"),
-        42: (92.0, "older.csv"),
-    }
-    assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
-    assert found[42].measures["f1_by_f1"] == 60
-    assert found[25].undefined == {"pa"}
+    found = summary.conventional(sorted(rows.glob("*.csv"))).set_index("seed")
+    assert list(zip(found.index, found.accuracy, found.file, strict=True)) == [
+        ("42", 92.0, "older.csv"),
+        ("2", 80.0, "a-study.csv"),
+        ("25", 90.0, "a-study.csv"),
+    ]
+    assert found.f1_by_f1["42"] == 60
+    assert found.undefined["25"] == {"pa"}
 
 
 def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(rows: Path) -> None:
@@ -172,9 +171,8 @@ def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(r
     for was, now in ((",f1,True,", ",f1,no,"), (",pa,False,", ",pa,True,"), (",f1,no,", ",f1,False,")):
         text = text.replace(was, now)
     (rows / "a-study.csv").write_text(text)
-    found = {row.seed: row for row in summary.read_accuracy([rows / "a-study.csv"])}
-    assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
-    assert (found[2].measures["accuracy"], found[2].measures["accuracy_by_pa"]) == (80.0, 75.0)
+    found = summary.conventional([rows / "a-study.csv"]).set_index("seed")
+    assert found.loc["2", ["accuracy", "accuracy_by_pa"]].tolist() == [80.0, 75.0]
 
 
 def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(rows: Path) -> None:
@@ -183,9 +181,9 @@ def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(rows: Pa
     for name, revision, accuracy in (("z-study.csv", "1", "81"), ("a-study.csv", summary.ENGINE_REVISION, "80")):
         text = [f"{header},revision", *(f"{line.replace(',80,', f',{accuracy},')},{revision}" for line in lines)]
         (rows / name).write_text("\n".join(text) + "\n")
-    found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
-    assert (found[2].measures["accuracy"], found[2].older) == (80.0, False)
-    assert found[42].older  # of the files with a command per run
+    found = summary.runs(sorted(rows.glob("*.csv"))).set_index("seed")
+    assert found.loc["2", ["accuracy", "older"]].tolist() == [80.0, False]
+    assert found.older["42"]  # of the files with a command per run
     page = results_page.conventional(rows)
     assert "| `upu` † | 3 |" in page
     assert "†: 1 of 3 runs are of an older engine revision" in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,25 +57,24 @@ def filled(page: str, found: Mapping[str, str]) -> str:
     return _BLOCK.sub(lambda mark: f"{mark[1]}\n{found[mark[2]]}{ends[mark[2]]}{mark[3]}", page)
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Iterable[float]) -> str:
     """Mean ± sample standard deviation; the value itself if there is one."""
+    values = list(values)
     deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.2f}{deviation}"
 
 
-def marked(name: str, rows: Iterable[summary.AccuracyRow]) -> str:
-    """A name, with a mark if any of its rows of accuracy is older than the present engine."""
-    return f"{name} {summary.OLDER}" if any(row.older for row in rows) else name
+def marked(name: str, runs: pd.DataFrame) -> str:
+    """A name, with a mark if any of its runs is older than the present engine."""
+    return f"{name} {summary.OLDER}" if runs.older.any() else name
 
 
-def origin(rows: Iterable[summary.AccuracyRow | summary.CostRow]) -> str:
+def origin(runs: pd.DataFrame) -> str:
     """The files, commits and machines of raw rows, and what the mark means if any of them has it."""
-    rows = list(rows)
-    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
-    machines = "; ".join(sorted({row.machine for row in rows}))
-    said = f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
-    older = sum(getattr(row, "older", False) for row in rows)
-    return f"{said} {summary.OLDER}: {older} of {len(rows)} runs are of an {summary.OLDER_ROWS}." if older else said
+    files, commits, machines = (sorted({*runs[name]}) for name in ("file", "commit", "machine"))
+    said = f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {'; '.join(machines)}."
+    older = sum(runs.older)
+    return f"{said} {summary.OLDER}: {older} of {len(runs)} runs are of an {summary.OLDER_ROWS}." if older else said
 
 
 def listed(names: Iterable[str]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pubench_report.published import (
     STANDINGS,
     Figure,
@@ -31,109 +32,84 @@ COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference ± SE", 
 READINGS = {"f1": "F1", "accuracy": "accuracy"}
 
 
-def table_1(results: Path = RESULTS) -> str:
-    """How many cells there are of each kind, then a section per data set with every cell that was run."""
-    rows = [row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL]
-    runs: dict[tuple[str, str], list[Any]] = {}
-    for row in rows:
-        if all(f"{measure}_by_f1" in row.measures for measure in READINGS):
-            runs.setdefault((row.method, row.data), []).append(row)
-    cells = source("pubench2026").cells
-    lines = {cell: _compared(cell, runs[cell.method, cell.data]) for cell in cells if (cell.method, cell.data) in runs}
-    counts = Counter(standing for _, _, standing in lines.values())
-    said = ", ".join(f"{counts[name]} {name}" for name in STANDINGS if counts[name])
-    parts = [
-        f"Of the {len(cells)} cells of {source('pubench2026').tables}, {len(lines)} were run: {said or 'none'}. "
-        f"{len(cells) - len(lines)} are missing, since they were not run yet.",
-        _readings(lines, runs),
-    ]
-    for data in dict.fromkeys(cell.data for cell in cells):
-        mine = [cell for cell in cells if cell.data == data]
-        parts += _section(data, mine, lines, runs)
-    return "\n\n".join(parts)
-
-
-def _readings(cells: Iterable[PublishedCell], runs: dict[tuple[str, str], list[Any]]) -> str:
-    """Number of these cells that match under each measure that the publication might have printed."""
-    cells = list(cells)
-    of_data = {name: [cell for cell in cells if cell.data == data] for data, name in _names(cells).items()}
-    lines = [_matched(name, mine, runs) for name, mine in of_data.items()]
-    return table(
-        ("data set", "cells run", "judged", *(f"matched as {name}" for name in READINGS.values()), "nearer as F1"),
-        lines,
-    )
-
-
-def _matched(name: str, cells: Sequence[PublishedCell], runs: dict[tuple[str, str], list[Any]]) -> tuple[str, ...]:
-    counts = []
-    for measure in READINGS:
-        verdicts = [verdict_of(_figure(runs[cell.method, cell.data], measure), cell.figure) for cell in cells]
-        counts.append(str(verdicts.count("matched")))
-    of_cells = [(cell, [_figure(runs[cell.method, cell.data], measure).mean for measure in READINGS]) for cell in cells]
-    nearer = sum(abs(f1 - cell.mean) < abs(accuracy - cell.mean) for cell, (f1, accuracy) in of_cells)
-    judged = sum(len(runs[cell.method, cell.data]) > 1 for cell in cells)
-    return (name, str(len(cells)), str(judged), *counts, str(nearer))
-
-
-def _figure(rows: Sequence[Any], measure: str) -> Figure:
-    values = [row.measures[f"{measure}_by_f1"] for row in rows]
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(statistics.fmean(values), std, len(values), sum(map(_all_positive, rows)))
-
-
-def _names(cells: Iterable[PublishedCell]) -> dict[str, str]:
-    """Key of every data set of these cells, and its name."""
-    names = {info.key: info.name for info in registry().infos(DatasetInfo)}
-    return {cell.data: names.get(cell.data, cell.data) for cell in cells}
-
-
+#: Ours, the verdict and its standing.
 _Line = tuple[Figure, Verdict | None, str]
 
 
-def _compared(cell: PublishedCell, rows: Sequence[Any]) -> _Line:
-    """(ours, verdict, standing)."""
-    ours = _figure(rows, cell.measure)
-    verdict = verdict_of(ours, cell.figure)
-    return ours, verdict, standing_of(verdict, source("pubench2026").reason_of(cell.method, cell.data, verdict))
+def table_1(results: Path = RESULTS) -> str:
+    """How many cells there are of each kind, then a section per data set with every cell that was run."""
+    found = summary.conventional(sorted(results.glob("*.csv"))).dropna(subset=[f"{m}_by_f1" for m in READINGS])
+    runs = {(str(method), str(data)): mine for (method, data), mine in found.groupby(["method", "data"])}
+    published = source("pubench2026")
+    lines: dict[PublishedCell, _Line] = {}
+    for cell in published.cells:
+        if (mine := runs.get((cell.method, cell.data))) is not None:
+            ours = _figure(mine, cell.measure)
+            verdict = verdict_of(ours, cell.figure)
+            lines[cell] = ours, verdict, standing_of(verdict, published.reason_of(cell.method, cell.data, verdict))
+    counts = Counter(standing for _, _, standing in lines.values())
+    said = ", ".join(f"{counts[name]} {name}" for name in STANDINGS if counts[name])
+    missing = len(published.cells) - len(lines)
+    parts = [
+        f"Of the {len(published.cells)} cells of {published.tables}, {len(lines)} were run: {said or 'none'}. "
+        f"{missing} are missing, since they were not run yet.",
+    ]
+    names, data_sets = {info.key: info.name for info in registry().infos(DatasetInfo)}, dict[str, list[PublishedCell]]()
+    for cell in published.cells:
+        data_sets.setdefault(cell.data, []).append(cell)
+    run = {data: [cell for cell in cells if cell in lines] for data, cells in data_sets.items()}
+    head = ("data set", "cells run", "judged", *(f"matched as {n}" for n in READINGS.values()), "nearer as F1")
+    parts.append(table(head, (_matched(names.get(data, data), cells, runs) for data, cells in run.items() if cells)))
+    for data, cells in data_sets.items():
+        parts += [f"### {names.get(data, data)}", *_section(cells, lines, runs)]
+    return "\n\n".join(parts)
 
 
-def _all_positive(row: Any) -> bool:
-    """Whether every test row was decided positive: all positives were found, and no other row was decided rightly."""
-    found = {name: row.measures.get(f"{name}_by_f1") for name in ("recall", "precision", "accuracy")}
-    return found["recall"] == 100 and found["precision"] == found["accuracy"]
+def _matched(name: str, cells: Sequence[PublishedCell], runs: dict[tuple[str, str], pd.DataFrame]) -> tuple[Any, ...]:
+    """Number of these cells that match under each measure that the publication might have printed."""
+    figures = [[_figure(runs[cell.method, cell.data], measure) for measure in READINGS] for cell in cells]
+    verdicts = [[verdict_of(ours, cell.figure) for ours in of] for cell, of in zip(cells, figures, strict=True)]
+    counts = ([of[k] for of in verdicts].count("matched") for k in range(len(READINGS)))
+    nearer = sum(
+        abs(f1.mean - c.mean) < abs(other.mean - c.mean) for c, (f1, other) in zip(cells, figures, strict=True)
+    )
+    return name, len(cells), sum(f1.n > 1 for f1, _ in figures), *counts, nearer
+
+
+def _figure(runs: pd.DataFrame, measure: str) -> Figure:
+    """``alike``: runs that decided every row positive: all positives found, no other row decided rightly."""
+    values = [*runs[f"{measure}_by_f1"]]
+    alike = (runs.recall_by_f1 == 100) & (runs.precision_by_f1 == runs.accuracy_by_f1)
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Figure(statistics.fmean(values), std, len(values), int(alike.sum()))
 
 
 def _section(
-    data: str, cells: Sequence[PublishedCell], lines: dict[PublishedCell, _Line], runs: dict[tuple[str, str], list[Any]]
+    cells: Sequence[PublishedCell], lines: dict[PublishedCell, _Line], runs: dict[tuple[str, str], pd.DataFrame]
 ) -> Iterator[str]:
-    yield f"### {_names(cells)[data]}"
     run = [cell for cell in cells if cell in lines]
     if not run:
         yield "Missing: no method was run."
         return
-    shown = [(cell, _cells(cell, lines[cell])) for cell in run]
-    yield table(COLUMNS, [(marked(name, runs[cell.method, cell.data]), *rest) for cell, (name, *rest) in shown])
-    if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
-        yield "\n".join(reasons)
+    mine = [runs[cell.method, cell.data] for cell in run]
+    shown = (_cells(marked(f"`{cell.method}`", of), cell, lines[cell]) for cell, of in zip(run, mine, strict=True))
+    yield table(COLUMNS, shown)
+    reasons = [(cell, source("pubench2026").reason_of(cell.method, cell.data, lines[cell][1])) for cell in run]
+    if said := [f"- `{cell.method}`: {why.reason} (*{why.known}*: {why.evidence})." for cell, why in reasons if why]:
+        yield "\n".join(said)
     if missing := [cell.method for cell in cells if cell not in lines]:
         yield f"Missing, since not run yet: {listed(missing)}."
-    yield origin(row for cell in run for row in runs[cell.method, cell.data])
+    yield origin(pd.concat(mine))
 
 
-def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
+def _cells(name: str, cell: PublishedCell, line: _Line) -> tuple[Any, ...]:
     ours, verdict, standing = line
     place = f"{verdict}, {standing}" if verdict in ("above", "below") else standing
     error = standard_error(ours, cell.figure)
     spread = "" if ours.std is None else f" ± {ours.std:.2f}"
     here = f"{ours.mean:.2f}{spread}" + (f" !{ours.alike}" if ours.alike else "")
     difference = f"{ours.mean - cell.mean:+.2f}" + ("" if error is None else f" ± {error:.2f}")
-    printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (f"`{cell.method}`", str(ours.n), here, printed, difference, place)
-
-
-def _why(cell: PublishedCell, line: _Line) -> str:
-    reason = source("pubench2026").reason_of(cell.method, cell.data, line[1])
-    return "" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})."
+    return name, ours.n, here, f"{cell.mean:.2f} ± {cell.printed:.2f}", difference, place
 
 
 # -------------------------------------------------------------------- the released recipes
@@ -145,25 +121,20 @@ RECIPES = {
 }  # fmt: skip
 
 
-def released(results: Path = RESULTS) -> str:
+def released() -> str:
     """F1 here, of the released recipe and as published, for every cell whose recipe was run."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for row in rows("released").itertuples():
-        if row.method not in RECIPES.values():
-            raise ValueError(f"released.csv: method {row.method!r} is in no line of the table (RECIPES)")
-        if not row.standardized:
-            found.setdefault((row.method, row.data), []).append(100 * row.f1)
-    here = summary.by_data(
-        (row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL),
-        "f1_by_f1",
-    )
-    paper, names, lines = summary.published(), {info.key: info.name for info in registry().infos(DatasetInfo)}, []
+    found = rows("released")
+    if unknown := {*found.method} - {*RECIPES.values()}:
+        raise ValueError(f"released.csv: methods {', '.join(sorted(unknown))} are in no line of the table (RECIPES)")
+    recipes = (100 * found[~found.standardized].set_index(["method", "data"]).f1).groupby(["method", "data"])
+    theirs = {key: list(values) for key, values in recipes}
+    here = summary.conventional(sorted(RESULTS.glob("*.csv"))).dropna(subset="f1_by_f1").set_index(["method", "data"])
+    paper, names = summary.published(), {info.key: info.name for info in registry().infos(DatasetInfo)}
+    lines = []
     for method, recipe in RECIPES.items():
         for data in ("spambase", "20news", "connect-4", "mnist"):
-            if (recipe, data) in found:
-                cells = [
-                    spread(values) + (f" ({len(values)})" if len(values) != 3 else "")
-                    for values in (here[method, data], found[recipe, data])
-                ]
+            if (recipe, data) in theirs:
+                pair = [*here.f1_by_f1.loc[[(method, data)]]], theirs[recipe, data]
+                cells = (spread(values) + (f" ({len(values)})" if len(values) != 3 else "") for values in pair)
                 lines.append((f"`{method}`", names[data], *cells, paper[method, data]))
     return table(("method", "data", "here", "released recipe", "published"), lines)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 from pubench_study.study_file import protocols, read_study
 
 from benchmarks.pages import summary
@@ -25,36 +25,35 @@ COLUMNS = {
 
 def conventional(results: Path = RESULTS) -> str:
     """A section per data set: the protocol's, then others of which there are rows."""
-    rows = [row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL]
+    runs = summary.conventional(sorted(results.glob("*.csv")))
     planned = [entry["key"] for entry in read_study(protocols()["conventional"]).spec.data or ()]
-    data_sets = list(dict.fromkeys([*planned, *sorted(row.data for row in rows)]))
-    measured = sorted({row.method for row in rows})
-    parts = [part for data in data_sets for part in _section(data, measured, [row for row in rows if row.data == data])]
-    return "\n\n".join(parts)
+    methods = sorted(runs.method.unique())
+    data_sets = dict.fromkeys([*planned, *sorted(runs.data)])
+    return "\n\n".join(part for data in data_sets for part in _section(data, methods, runs[runs.data == data]))
 
 
-def _section(data: str, methods: list[str], rows: list[Any]) -> Iterator[str]:
+def _section(data: str, methods: list[str], runs: pd.DataFrame) -> Iterator[str]:
     names = {info.key: info.name for info in registry().infos(DatasetInfo)}
     yield f"### {names.get(data, data)}"
-    if not rows:
+    if runs.empty:
         yield "Missing: no method was run."
         return
     paper = summary.published()
     printed = any(key == data for _, key in paper)
     lines = []
     for method in methods:
-        mine = [row for row in rows if row.method == method]
-        cells = [_cell(mine, measure) for measure in COLUMNS]
+        mine = runs[runs.method == method]
         theirs = [paper.get((method, data), "-")] if printed else []
-        lines.append((marked(f"`{method}`", mine), len(mine), *cells, *theirs))
+        lines.append((marked(f"`{method}`", mine), len(mine), *(_cell(mine, measure) for measure in COLUMNS), *theirs))
     yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints (F1)"] if printed else [])), lines)
-    yield origin(rows)
+    yield origin(runs)
 
 
-def _cell(rows: list[Any], measure: str) -> str:
+def _cell(runs: pd.DataFrame, measure: str) -> str:
     """Mean and deviation, with their number where it is not that of all seeds; else why there is none."""
-    values = [row.measures[measure] for row in rows if measure in row.measures]
-    if values:
-        return f"{spread(values)}{f' ({len(values)})' if len(values) < len(rows) else ''}"
+    values = runs[measure].dropna() if measure in runs else []
+    if len(values):
+        return f"{spread(values)}{f' ({len(values)})' if len(values) < len(runs) else ''}"
     criterion = measure.rpartition("_by_")[2]
-    return "undefined" if rows and all(criterion in row.undefined for row in rows) else "missing"
+    undefined = [criterion in names for names in runs.undefined.dropna()] if "undefined" in runs else []
+    return "undefined" if len(runs) and sum(undefined) == len(runs) else "missing"
