@@ -8,13 +8,94 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
-from repository import ROOT, script
+from repository import ROOT
 
-rooms = script("docs/rooms.py")
+CORE = ROOT / "pubench_core" / "src" / "pubench_core"
+
+
+@dataclass(frozen=True)
+class Room:
+    """Folders and modules of core, and whether they may import torch."""
+
+    names: tuple[str, ...]
+    torch: bool = False
+
+
+#: From the bottom to the top.
+ROOMS = (
+    Room(("errors", "randomness")),
+    Room(("specs",)),
+    Room(("results",)),
+    Room(("plugins",)),
+    Room(("data",)),
+    Room(("isolation", "backbone"), torch=True),
+    Room(("training",), torch=True),
+    Room(("metric", "mechanism", "prior", "method"), torch=True),
+    Room(("records", "sinks")),
+    Room(("engine",), torch=True),
+)
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Module name -> file of everything in a package."""
+    found = {}
+    for file in sorted(package.rglob("*.py")):
+        parts = [package.name, *file.relative_to(package).with_suffix("").parts]
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imports(package: Path) -> dict[str, set[str]]:
+    """Module -> modules of the same package that it imports, wherever in its text, for types alone included."""
+    files = modules(package)
+    return {name: set(_imported(name, file, files)) - {name} for name, file in files.items()}
+
+
+def _imported(name: str, file: Path, files: dict[str, Path]) -> Iterator[str]:
+    home = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in files)
+        if isinstance(node, ast.ImportFrom):
+            above = home.split(".")[: len(home.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                if inner in files:
+                    yield inner
+                elif source in files:
+                    yield source
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle, the first of them again at the end; empty if there is none."""
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph[name]):
+            if found := walk(other, [*path, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(graph) if (found := walk(name, []))), [])
+
+
+def room_of(module: str) -> int:
+    """Position in :data:`ROOMS` of a module of core. Raises LookupError if it is in no room."""
+    name = module.split(".")[1]
+    return next(k for k, room in enumerate(ROOMS) if name in room.names)
+
+
 PACKAGES = [
     p for p in sorted(ROOT.glob("*/src/*")) + sorted(ROOT.glob("plugins/*/*/src/*")) if (p / "__init__.py").exists()
 ]
@@ -22,19 +103,19 @@ PACKAGES = [
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.name)
 def test_no_package_imports_in_a_circle(package: Path) -> None:
-    assert rooms.circle(rooms.imports(package)) == []
+    assert circle(imports(package)) == []
 
 
 def test_a_circle_would_be_found() -> None:
-    assert rooms.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
 
 
 def test_every_room_of_core_imports_from_those_below_only() -> None:
     up = [
         f"{name} imports {other}"
-        for name, others in rooms.imports(rooms.CORE).items()
+        for name, others in imports(CORE).items()
         for other in others
-        if name != "pubench_core" and other != "pubench_core" and rooms.room_of(other) > rooms.room_of(name)
+        if name != "pubench_core" and other != "pubench_core" and room_of(other) > room_of(name)
     ]
     assert up == []
 
@@ -44,9 +125,7 @@ STUDY = ("spec", "study_file", "plan", "code_cache", "state", "export", "schedul
 
 
 def test_what_only_describes_reads_or_waits_is_imported_without_torch() -> None:
-    core = [
-        name for name in rooms.modules(rooms.CORE) if name.count(".") and not rooms.ROOMS[rooms.room_of(name)].torch
-    ]
+    core = [name for name in modules(CORE) if name.count(".") and not ROOMS[room_of(name)].torch]
     assert "pubench_core.records.scores" in core
     wanted = [*core, "pubench_core.metric", "pubench", *(f"pubench_study.{name}" for name in STUDY)]
     code = f"import sys, importlib\nfor name in {wanted!r}:\n    importlib.import_module(name)\n"
@@ -56,8 +135,8 @@ def test_what_only_describes_reads_or_waits_is_imported_without_torch() -> None:
 
 
 def test_every_module_of_core_is_in_a_room() -> None:
-    for name in rooms.modules(rooms.CORE):
-        assert name == "pubench_core" or rooms.room_of(name) >= 0
+    for name in modules(CORE):
+        assert name == "pubench_core" or room_of(name) >= 0
 
 
 # -------------------------------------------------------------------- the floors of pubench-report
@@ -95,7 +174,7 @@ def floor_of(module: str) -> int:
 def test_every_floor_of_report_imports_from_those_below_only() -> None:
     up = [
         f"{name} imports {other}"
-        for name, others in rooms.imports(REPORT).items()
+        for name, others in imports(REPORT).items()
         for other in others
         if name != "pubench_report" and other != "pubench_report" and floor_of(other) > floor_of(name)
     ]
@@ -153,6 +232,7 @@ ARROWS = {
     "backbones": set(),
     "bases": {"formulas"},
     "datasets": {"datasets"},
+    "executors": {"tools"},
     "formulas": set(),
     "mechanisms": {"formulas"},
     "methods": {"bases", "formulas"},
@@ -217,8 +297,8 @@ def test_a_distribution_imports_from_those_below_it_and_declares_them(folder: Pa
 
 def test_no_distributions_import_from_or_depend_on_each_other_in_a_circle() -> None:
     names = {project(folder)[0]: folder for folder in FOLDERS}
-    assert rooms.circle({name: {project(other)[0] for other in arrows(folder)} for name, folder in names.items()}) == []
-    assert rooms.circle({name: set(project(folder)[1]) & names.keys() for name, folder in names.items()}) == []
+    assert circle({name: {project(other)[0] for other in arrows(folder)} for name, folder in names.items()}) == []
+    assert circle({name: set(project(folder)[1]) & names.keys() for name, folder in names.items()}) == []
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def ranks(auc: pd.DataFrame) -> str:
 
 
 def calibration(case_control: pd.DataFrame) -> dict[str, object]:
-    """What the other scheme changes, with U ∪ P given as unlabeled rows and without."""
+    """Changes by the other scheme, with U ∪ P given as unlabeled rows and without."""
     given = means("accuracy", "single-training-set")
     apart = means("accuracy", "single-training-set", "method.calibrate=off validation.fraction=0.01")
     moved = (given - case_control).loc[given.index].abs().max()

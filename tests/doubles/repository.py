@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def script(path: str) -> ModuleType:
-    """``script("docs/rooms.py")``, which finds its neighbors as if it were carried out."""
+    """``script("docs/page_parts.py")``, which finds its neighbors as if it were carried out."""
     file = ROOT / path
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(file.parent))
