@@ -74,7 +74,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
     todo = [state for state in found.states if state.status in wanted]
     if todo:
-        _refuse_absent(found)
+        refuse_absent(found)
     number = counts(found)
     failed = f", {number['failed']:,} failed earlier" if number["failed"] and not how.retry_failed else ""
     say(f"{plan.name}: {counted(len(found.states), 'run')}, {number['done']:,} done, {len(todo):,} to run{failed}")
@@ -186,7 +186,7 @@ def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
             raise RequestError(f"{asked}: {str(error).partition(': ')[2]}", field=error.field) from None
 
 
-def _refuse_absent(found: Looked) -> None:
+def refuse_absent(found: Looked) -> None:
     """RequestError where files of a data set are not here: its runs could not even be refused."""
     missing = absent(found)
     if missing:

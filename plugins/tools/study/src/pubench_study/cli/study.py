@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -342,9 +344,18 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
-    for line in write_frame(frame):
+    for line in (*_queued(plan.name), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
+
+
+def _queued(name: str) -> list[str]:
+    """Jobs of 'pubench study slurm' that Slurm has, where it is here."""
+    if shutil.which("squeue") is None:
+        return []
+    asked = ["squeue", "--me", "--noheader", "--name", f"pubench-{name}", "--format", "%i %T %M %R"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return [f"job {line.strip()}" for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines()]
 
 
 def _cell(states: Sequence[RunState], row: str, data: str) -> str:
