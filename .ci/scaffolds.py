@@ -1,4 +1,4 @@
-"""Tries every template of `pubench new-...` as somebody who has the distributions of this repository and nothing else.
+"""Tries every template of `pubench new` as somebody who has the distributions of this repository and nothing else.
 
     .venv/bin/python .ci/scaffolds.py [--dist dist] [--uv uv] [TEMPLATE ...]
 
@@ -30,7 +30,7 @@ def made(env: Environment, name: str) -> Path:
     facts = tomllib.loads((ROOT / "templates" / name / "template.toml").read_text())
     key = f"my-{name}"
     options = [f"--{option}={facts[option]}" for option in ("template", "family") if option in facts]
-    said = env.pubench(f"new-{facts['kind']}", key, *options, "--path", "new packages")
+    said = env.pubench("new", facts["kind"], key, *options, "--path", "new packages")
     for command in said.splitlines()[-3:]:
         env.run("bash", "-c", command)
     return env.folder / "new packages" / key

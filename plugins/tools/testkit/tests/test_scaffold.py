@@ -1,4 +1,4 @@
-"""What ``new-method`` and its siblings make works as it is, and what they cannot make leaves nothing behind."""
+"""What ``new`` makes works as it is, and what it cannot make leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pubench_testkit import scaffold, templates
 from pubench_testkit.conformance import CHECKS, Subject
 from pubench_testkit.conformance.report import check_one
 from pubench_testkit.conformance.subject import SAMPLES
-from pubench_testkit.scaffold import commands, names, templates
-from pubench_testkit.scaffold.create import create
+from pubench_testkit.scaffold import LONGEST, Names, create
 
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError, RequestError
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[4]
 ALL = templates.templates()
 METHODS = [each for each in ALL if each.kind == "method"]
 #: Shortest and longest, one with a number in front, and words that mean something in Python or in a template.
-LONG = ("m" * names.LONGEST, "-".join("abcdefghijklmnopqrst")[: names.LONGEST])
+LONG = ("m" * LONGEST, "-".join("abcdefghijklmnopqrst")[:LONGEST])
 KEYS = ("my-thing", "a1", "x-y-z", "i", "3net", "run", "field", "replace", "print", "tensor", *LONG)
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -56,7 +56,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
     folder, site = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("site")
     found = {key_of(each): made(each, key_of(each), folder) for each in ALL}
     for key, package in found.items():
-        name = names.Names.of(key).package
+        name = Names.of(key).package
         (site / name).symlink_to(package / "src" / name)
         facts = site / f"{name}-1.0.0.dist-info"
         facts.mkdir()
@@ -76,7 +76,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
 
 @pytest.fixture(scope="module")
 def plugins(packages: dict[str, Path]) -> Registry:
-    ours = [EntryPoint(key, names.Names.of(key).package, GROUP) for key in packages if "command" not in key]
+    ours = [EntryPoint(key, Names.of(key).package, GROUP) for key in packages if "command" not in key]
     others = (point for point in entry_points(group=GROUP) if point.name not in packages)
     return Registry([*others, SAMPLES, *ours])
 
@@ -215,7 +215,7 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
 def test_the_last_three_lines_are_the_next_commands(
     pubench: Run, tmp_path: Path, kind: str, second: str, third: str
 ) -> None:
-    install, *trials = printed(pubench(f"new-{kind}", "my-key", "--path", "a folder/below"))
+    install, *trials = printed(pubench("new", kind, "my-key", "--path", "a folder/below"))
     assert install[-2:] == ["-e", "./a folder/below/my-key"]
     assert (tmp_path / install[-1] / "pyproject.toml").is_file()
     assert [" ".join(words[1:]) for words in trials] == [second, third]
@@ -231,26 +231,26 @@ def test_installing_is_done_with_what_is_there(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "env" / "bin" / "python"))
-    monkeypatch.setattr(commands.shutil, "which", on_path.get)
-    monkeypatch.setattr(commands.importlib.util, "find_spec", lambda name: name in with_pip or None)
+    monkeypatch.setattr(scaffold.shutil, "which", on_path.get)
+    monkeypatch.setattr(scaffold.importlib.util, "find_spec", lambda name: name in with_pip or None)
     python = tmp_path / "env" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.symlink_to(here)
-    assert commands.install(folder) == f"{python} -m pip install -e ./it"
+    assert scaffold.install(folder) == f"{python} -m pip install -e ./it"
     on_path["python"] = str(python)
-    assert commands.install(folder) == "python -m pip install -e ./it"
+    assert scaffold.install(folder) == "python -m pip install -e ./it"
     on_path["uv"] = "/usr/bin/uv"
-    assert commands.install(folder) == f"uv pip install --python {python} -e ./it"
+    assert scaffold.install(folder) == f"uv pip install --python {python} -e ./it"
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
-    assert commands.install(folder) == "uv pip install -e ./it"
+    assert scaffold.install(folder) == "uv pip install -e ./it"
     del on_path["uv"]
     with_pip.clear()
-    assert commands.install(folder) == "python -m ensurepip && python -m pip install -e ./it"
+    assert scaffold.install(folder) == "python -m ensurepip && python -m pip install -e ./it"
     ours = tmp_path / ".uv" / "bin" / "uv"
     ours.parent.mkdir(parents=True)
     ours.touch()
-    assert commands.install(folder) == "./.uv/bin/uv pip install -e ./it"
-    assert commands.install(Path("/else where/it")) == "./.uv/bin/uv pip install -e '/else where/it'"
+    assert scaffold.install(folder) == "./.uv/bin/uv pip install -e ./it"
+    assert scaffold.install(Path("/else where/it")) == "./.uv/bin/uv pip install -e '/else where/it'"
 
 
 def test_making_a_method_imports_as_little_as_listing_does(tmp_path: Path) -> None:
@@ -266,9 +266,9 @@ def test_making_a_method_imports_as_little_as_listing_does(tmp_path: Path) -> No
     assert (tmp_path / "my-method" / "README.md").is_file()
 
 
-@pytest.mark.parametrize("kind", ["method", "dataset", "mechanism", "metric"])
-def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, kind: str) -> None:
-    text = " ".join(pubench(f"new-{kind}", "--help").stdout.split())
+@pytest.mark.parametrize("command", ["new", "new-method"])
+def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, command: str) -> None:
+    text = " ".join(pubench(command, "--help").stdout.split())
     example = text.split("Example: pubench ", 1)[1].split()
     assert pubench(*example).returncode == 0
     assert list(tmp_path.rglob("pyproject.toml"))
@@ -301,7 +301,7 @@ def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, kind: str) 
 def test_a_bad_name_is_refused_in_one_line_with_nothing_written(
     pubench: Run, tmp_path: Path, kind: str, key: str, said: str
 ) -> None:
-    done = pubench(f"new-{kind}", "--", key)
+    done = pubench("new", kind, "--", key)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert said in done.stderr
@@ -332,6 +332,27 @@ def test_what_cannot_be_is_refused_in_one_line_with_nothing_written(
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_only_a_method_has_families(pubench: Run, tmp_path: Path) -> None:
+    done = pubench("new", "dataset", "my-key", "--family", "risk")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: --template and --family are for a method; a dataset has one template, leave them out\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_new_method_makes_what_new_makes_of_a_method(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    assert pubench_in(tmp_path / "one")("new-method", "my-key", "--family", "generative").returncode == 0
+    assert pubench_in(tmp_path / "other")("new", "method", "my-key", "--family", "generative").returncode == 0
+    one, other = (
+        {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        for folder in (tmp_path / "one", tmp_path / "other")
+    )
+    assert one == other
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -401,7 +422,7 @@ def metadata(root: Path) -> subprocess.CompletedProcess[str]:
 def test_a_package_in_a_checkout_goes_where_its_kind_is_and_the_root_knows_it(
     pubench_in: Callable[[Path], Run], checkout: Path, kind: str
 ) -> None:
-    install, *trials = printed(pubench_in(checkout / "plugins")(f"new-{kind}", "my-key", "--in-repo"))
+    install, *trials = printed(pubench_in(checkout / "plugins")("new", kind, "my-key", "--in-repo"))
     assert install == ["make", "-C", str(checkout), "setup"]
     assert all(words[0] == str(checkout / ".venv" / "bin" / "pubench") for words in trials)
     assert (checkout / "plugins" / f"{kind}s" / "my-key" / "src" / "pubench_my_key" / "__init__.py").is_file()
@@ -418,7 +439,7 @@ def test_what_a_checkout_has_already_is_refused(pubench_in: Callable[[Path], Run
     run = pubench_in(checkout)
     assert run("new-method", "my-key", "--in-repo").returncode == 0
     for kind in ("method", "dataset"):
-        done = run(f"new-{kind}", "my-key", "--in-repo")
+        done = run("new", kind, "my-key", "--in-repo")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert "plugins/methods/my-key is called pubench-my-key already" in done.stderr
 

@@ -1,4 +1,4 @@
-"""The commands ``check``, and ``new-method`` and its siblings, as they are typed."""
+"""The commands ``check``, ``new`` and ``new-method``, as they are typed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ import typer
 
 from pubench_cli.choices import Format
 from pubench_cli.commands.shared import PrintFormat
+
+
+class PluginKind(StrEnum):
+    """Kinds of plugins that have a template."""
+
+    method = "method"
+    dataset = "dataset"
+    mechanism = "mechanism"
+    metric = "metric"
+    sink = "sink"
+    command = "command"
 
 
 class Family(StrEnum):
@@ -40,60 +51,38 @@ NewKey = Annotated[str, typer.Argument(help="Its key: lower-case words joined by
 NewPath = Annotated[
     Path | None, typer.Option("--path", help="Folder that gets the package's folder. (default: here)", file_okay=False)
 ]
+NewFamily = Annotated[Family | None, typer.Option("--family", help="How a method uses unlabeled rows. (default: risk)")]
+NewTemplate = Annotated[
+    MethodTemplate | None, typer.Option("--template", help="How a method trains. (default: network)")
+]
 InRepo = Annotated[
     bool, typer.Option("--in-repo", help="Into plugins/ of the checkout of pubench that this folder is in.")
 ]
 
 
+def new(
+    kind: Annotated[PluginKind, typer.Argument(help="What it is.", show_default=False)],
+    key: NewKey,
+    path: NewPath = None,
+    family: NewFamily = None,
+    template: NewTemplate = None,
+    in_repo: InRepo = False,
+) -> None:
+    """Make a package with a plugin that works, its tests, and comments that say what to replace."""
+    from ..scaffold import create
+
+    create(kind, key, path=path, in_repo=in_repo, template=template, family=family)
+
+
 def new_method(
     key: NewKey,
     path: NewPath = None,
-    family: Annotated[
-        Family | None,
-        typer.Option(help="How the template uses unlabeled rows. (default: risk)"),
-    ] = None,
-    template: Annotated[MethodTemplate | None, typer.Option(help="How it trains. (default: network)")] = None,
+    family: NewFamily = None,
+    template: NewTemplate = None,
     in_repo: InRepo = False,
 ) -> None:
-    """Make a package with a method that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("method", key, path=path, in_repo=in_repo, template=template, family=family)
-
-
-def new_dataset(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
-    """Make a package with a data set that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("dataset", key, path=path, in_repo=in_repo)
-
-
-def new_mechanism(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
-    """Make a package with a labeling mechanism that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("mechanism", key, path=path, in_repo=in_repo)
-
-
-def new_metric(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
-    """Make a package with a metric that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("metric", key, path=path, in_repo=in_repo)
-
-
-def new_sink(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
-    """Make a package with a sink that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("sink", key, path=path, in_repo=in_repo)
-
-
-def new_command(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
-    """Make a package with a command that works, its tests, and comments that say what to replace."""
-    from ..scaffold.create import create
-
-    create("command", key, path=path, in_repo=in_repo)
+    """Make a package with a method that works; the same as new method KEY."""
+    new(PluginKind.method, key, path, family, template, in_repo)
 
 
 def check(

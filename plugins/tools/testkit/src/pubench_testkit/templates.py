@@ -1,7 +1,6 @@
-"""The templates: where they lie, which there are, and the files that one of them makes.
+"""The templates: where they are, which there are, and the files that one of them makes.
 
-``templates/README.md`` says how a template is written. They lie in the package where it was installed from a wheel, and
-at the top of the repository where it is used from there.
+``templates/README.md`` says how a template is written. A wheel has them in the package, the repository at its top.
 """
 
 from __future__ import annotations
@@ -15,26 +14,27 @@ from pathlib import Path, PurePosixPath
 
 from pubench_core.errors import PluginError, RequestError
 
+#: A file whose name ends so is filled in; others are copied.
 SUFFIX = ".tmpl"
 #: A folder of this name in a template becomes the package.
 PACKAGE = "PACKAGE"
-#: What a package of its own has in its pyproject.toml besides what every package has.
+#: What a package outside of a checkout has in its pyproject.toml besides what every package has.
 ALONE = "alone.toml.tmpl"
 
 
 @dataclass(frozen=True)
 class Template:
-    """``folders``: where its files lie; a later one's replace an earlier one's.
-
-    ``template`` and ``family``: what --template and --family call it; empty where its kind has one template only.
-    ``dependencies``: of the package, besides pubench-core; those that core has too get its bounds.
-    """
+    """A kind of plugin, or one way to write it."""
 
     kind: str
     template: str
+    """What ``--template`` calls it; empty for a kind with one template."""
     family: str
+    """What ``--family`` calls it."""
     folders: tuple[Path, ...]
+    """Folders of its files; a later one's replace an earlier one's."""
     dependencies: tuple[str, ...]
+    """Of the package, besides pubench-core."""
 
     def files(self) -> dict[PurePosixPath, Path]:
         """Path in the new package (``PACKAGE`` for its name) -> the file that it is made from."""
@@ -69,8 +69,8 @@ def filled(file: Path, values: Mapping[str, str]) -> str:
 
 
 def folder() -> Path:
-    """Where the templates lie."""
-    package = Path(__file__).parents[1]
+    """The folder of all templates."""
+    package = Path(__file__).parent
     places = (package / "templates", package.parents[4] / "templates")
     for place in places:
         if (place / ALONE).is_file():
@@ -84,14 +84,9 @@ def templates() -> list[Template]:
     root = folder()
     for description in sorted(root.glob("*/template.toml")):
         facts = tomllib.loads(description.read_text(encoding="utf-8"))
-        made = Template(
-            kind=facts["kind"],
-            template=facts.get("template", ""),
-            family=facts.get("family", ""),
-            folders=(*(root / part for part in facts["parts"]), description.parent),
-            dependencies=tuple(facts["dependencies"]),
-        )
-        found.append((not facts.get("default", False), made))
+        folders = (*(root / part for part in facts["parts"]), description.parent)
+        names = facts["kind"], facts.get("template", ""), facts.get("family", "")
+        found.append((not facts.get("default", False), Template(*names, folders, tuple(facts["dependencies"]))))
     return [made for _, made in sorted(found, key=lambda pair: (pair[0], pair[1].template, pair[1].family))]
 
 
@@ -101,6 +96,8 @@ def find(kind: str, template: str | None = None, family: str | None = None) -> T
     for each in of_kind:
         if template in (None, each.template) and family in (None, each.family):
             return each
+    if len(of_kind) == 1:
+        raise RequestError(f"--template and --family are for a method; a {kind} has one template, leave them out")
     of_template = ", ".join(sorted(each.family for each in of_kind if each.template == template))
     of_family = ", ".join(sorted(each.template for each in of_kind if each.family == family))
     raise RequestError(
