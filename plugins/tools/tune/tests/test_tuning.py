@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 import yaml
 from made_results import made_failure
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from pubench_study.task import Ended, Orders, Progressed, RunTask, carry_out
-from pubench_tune import curves, driver, sampler
+from pubench_tune import sampler, search
 from pubench_tune.sampler import JOURNAL
 from refusals import error_line
 
@@ -75,7 +78,7 @@ class Here:
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(driver, "LocalPool", Here)
+    monkeypatch.setattr(search, "LocalPool", Here)
     monkeypatch.chdir(tmp_path)
 
 
@@ -121,7 +124,9 @@ def test_a_trial_under_folds_is_a_joint_record_and_none_is_given_up(recwarn: pyt
     assert record is not None
     assert len(record.result.folds) == 3
     assert found.best.run().reused
-    assert not json.loads((found.folder / "tuning.json").read_text())["pruned"]
+    about = optuna.load_study(study_name=None, storage=JournalStorage(JournalFileBackend(str(found.folder / JOURNAL))))
+    assert about.user_attrs["pruned"] is False
+    assert about.user_attrs["spec"]["data"]["key"] == "breast-cancer"
 
 
 def test_the_same_call_trains_nothing_and_more_trials_go_on_as_one_search_would(tmp_path: Path) -> None:
@@ -208,7 +213,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_next_call_does_the_rest(monkeypat
 
 
 def test_a_run_below_its_bar_is_pruned_and_leaves_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "STARTUP", 2)
+    monkeypatch.setattr(search, "STARTUP", 2)
     short = {"config": {"epochs": 4}, "space": {"lr": [1e-2, 3e-3, 1e-7, 1e-8]}}
     found = tuned(10, **short)
     pruned = [trial for trial in found.trials if trial.state == "pruned"]
@@ -225,7 +230,7 @@ def test_a_run_below_its_bar_is_pruned_and_leaves_no_record(monkeypatch: pytest.
 
 def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was pruned is not trained again against a later bar."""
-    monkeypatch.setattr(curves, "STARTUP", 2)
+    monkeypatch.setattr(search, "STARTUP", 2)
     submitted: list[str] = []
 
     class Noting(Here):
@@ -235,7 +240,7 @@ def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(mon
 
     short = {"config": {"epochs": 4}, "space": {"lr": [1e-2, 1e-4, 1e-6]}}
     whole = tuned(12, results="whole", **short)
-    monkeypatch.setattr(driver, "LocalPool", Noting)
+    monkeypatch.setattr(search, "LocalPool", Noting)
     parts = [tuned(trials, **short) for trials in (4, 6, 8, 10, 12)][-1]
     assert chosen(parts) == chosen(whole)
     assert [trial.reason for trial in parts.trials] == [trial.reason for trial in whole.trials]
@@ -274,7 +279,7 @@ def test_a_run_whose_worker_died_is_tried_once_more(monkeypatch: pytest.MonkeyPa
                 return [Ended(run_id, "died", "killed by signal 9", "worker-died")]
             return super().events(timeout)
 
-    monkeypatch.setattr(driver, "LocalPool", Dying)
+    monkeypatch.setattr(search, "LocalPool", Dying)
     found = tuned(3)
     if deaths == 1:
         assert chosen(found) == expected
@@ -288,7 +293,7 @@ def test_another_criterion_code_or_other_data_are_another_search(monkeypatch: py
     first = tuned(1).folder
     monkeypatch.setattr("pubench_core.engine.plan.Plan.criterion_code", lambda plan, name: "0" * 16)
     second = tuned(1).folder
-    monkeypatch.setattr(driver.Digests, "of", lambda digests, run, stored: "1" * 16)
+    monkeypatch.setattr(search.Digests, "of", lambda digests, run, stored: "1" * 16)
     assert len({first, second, tuned(1).folder}) == 3
 
 
@@ -385,7 +390,7 @@ def test_what_cannot_be_met_is_refused_before_anything_is_made(more: dict[str, A
 
 def test_a_search_that_another_process_carries_out_is_refused() -> None:
     found = tuned(1)
-    with driver._held(found.folder), pytest.raises(pubench.InvalidRequest, match="another process"):
+    with search._held(found.folder), pytest.raises(pubench.InvalidRequest, match="another process"):
         tuned(2)
 
 

@@ -8,18 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
 from pubench_study.task import Bar
-from pubench_tune.curves import STARTUP, bar_of, course_in
-from pubench_tune.result import Tuned
-from pubench_tune.sampler import JOURNAL, Kept, Proposals
-from pubench_tune.space import Dimension, Options, Range, TunedMethod, _holding, default_space, space_of
-from pubench_tune.state import Search
+from pubench_tune.result import FACTS, OUTCOME, Trial, Tuned
+from pubench_tune.sampler import JOURNAL, Proposals
+from pubench_tune.search import STARTUP, Search, bar_of, course_in
+from pubench_tune.space import Dimension, TunedMethod, _holding, default_space, space_of, text_of
 
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
-
-pytest.importorskip("optuna", reason="Optuna is not installed (the extra 'tune' of pubench-core)")
 
 
 class Config(TrainingConfig):
@@ -40,7 +39,7 @@ def subject(*fixed: str, **values: Any) -> TunedMethod:
 
 
 def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_between_two_bounds() -> None:
-    assert {name: str(found) for name, found in default_space(subject()).items()} == {
+    assert {name: text_of(found) for name, found in default_space(subject()).items()} == {
         "lr": "3.16228e-05..0.02:log",  # widened to the value as it is
         "weight_decay": "1e-06..0.01:log",
         "batch_size": "32,64,128,256",
@@ -60,15 +59,15 @@ def test_a_set_hyper_parameter_may_not_be_tuned() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("lr=1e-5..1e-2:log", Range(1e-5, 1e-2, log=True)),
-        ("share=0..0.5", Range(0, 0.5)),
-        ("layers=1..3", Range(1, 3, whole=True)),
-        ("layers=1,3", Options((1, 3))),
-        ("lr=1e-4, 1e-3", Options((1e-4, 1e-3))),
-        ("optimizer=adam,sgd", Options(("adam", "sgd"))),
-        ("oracle=true,false", Options((True, False))),
-        ("clip=null,1,10", Options((None, 1.0, 10.0))),
-        ("clip=0.1..10:log", Range(0.1, 10, log=True)),
+        ("lr=1e-5..1e-2:log", FloatDistribution(1e-5, 1e-2, log=True)),
+        ("share=0..0.5", FloatDistribution(0, 0.5)),
+        ("layers=1..3", IntDistribution(1, 3)),
+        ("layers=1,3", CategoricalDistribution([1, 3])),
+        ("lr=1e-4, 1e-3", CategoricalDistribution([1e-4, 1e-3])),
+        ("optimizer=adam,sgd", CategoricalDistribution(["adam", "sgd"])),
+        ("oracle=true,false", CategoricalDistribution([True, False])),
+        ("clip=null,1,10", CategoricalDistribution([None, 1.0, 10.0])),
+        ("clip=0.1..10:log", FloatDistribution(0.1, 10, log=True)),
     ],
 )
 def test_a_text_is_a_range_or_a_list(text: str, found: Dimension) -> None:
@@ -79,23 +78,27 @@ def test_a_text_is_a_range_or_a_list(text: str, found: Dimension) -> None:
 def test_python_gives_tuples_lists_and_declared_ranges() -> None:
     given = {"lr": (1e-4, 1e-2, "log"), "layers": (1, 4), "batch_size": [16, 32], "share": Uniform(0.1, 0.2)}
     assert space_of(given, subject()) == {
-        "lr": Range(1e-4, 1e-2, log=True),
-        "layers": Range(1, 4, whole=True),
-        "batch_size": Options((16, 32)),
-        "share": Range(0.1, 0.2),
+        "lr": FloatDistribution(1e-4, 1e-2, log=True),
+        "layers": IntDistribution(1, 4),
+        "batch_size": CategoricalDistribution([16, 32]),
+        "share": FloatDistribution(0.1, 0.2),
     }
-    assert space_of({"optimizer": Choice(("adam", "sgd"))}, subject()) == {"optimizer": Options(("adam", "sgd"))}
-    assert space_of({"batch_size": PowerOfTwo(4, 7)}, subject()) == {"batch_size": Options((16, 32, 64))}
+    assert space_of({"optimizer": Choice(("adam", "sgd"))}, subject()) == {
+        "optimizer": CategoricalDistribution(["adam", "sgd"])
+    }
+    assert space_of({"batch_size": PowerOfTwo(4, 7)}, subject()) == {
+        "batch_size": CategoricalDistribution([16, 32, 64])
+    }
 
 
 def test_a_range_of_whole_numbers_that_is_widened_stays_one() -> None:
-    assert _holding(Range(1, 4, whole=True), 9) == Range(1, 9, whole=True)
+    assert _holding(IntDistribution(1, 4), 9) == IntDistribution(1, 9)
 
 
 def test_the_default_space_can_be_extended() -> None:
     found = space_of(["weight=0..2", "default", "share=0,1"], subject())
-    assert found["weight"] == Range(0, 2)
-    assert found["share"] == Options((0.0, 1.0))
+    assert found["weight"] == FloatDistribution(0, 2)
+    assert found["share"] == CategoricalDistribution([0.0, 1.0])
     assert "lr" in found
 
 
@@ -136,7 +139,7 @@ def test_a_method_without_ranges_or_hyper_parameters_says_so() -> None:
         space_of(None, TunedMethod("trees", Trees()))
     with pytest.raises(RequestError, match="has no hyper-parameters"):
         space_of(None, TunedMethod("nothing", MethodConfig()))
-    assert space_of(["depth=1..8"], TunedMethod("trees", Trees())) == {"depth": Range(1, 8, whole=True)}
+    assert space_of(["depth=1..8"], TunedMethod("trees", Trees())) == {"depth": IntDistribution(1, 8)}
 
 
 # -------------------------------------------------------------------- bars
@@ -186,22 +189,30 @@ def test_a_course_is_the_best_value_so_far(tmp_path: Path) -> None:
 # -------------------------------------------------------------------- the journal
 
 SPACE: dict[str, Dimension] = {
-    "lr": Range(1e-5, 1e-2, log=True),
-    "batch_size": Options((32, 64)),
-    "layers": Range(1, 4, whole=True),
+    "lr": FloatDistribution(1e-5, 1e-2, log=True),
+    "batch_size": CategoricalDistribution([32, 64]),
+    "layers": IntDistribution(1, 4),
 }
 
 
-def proposed(folder: Path, until: int, seed: int = 0) -> list[Kept]:
+def kept(proposals: Proposals) -> list[Trial]:
+    return [Trial.of(number, trial, Path("results")) for number, trial in enumerate(proposals.begun())]
+
+
+def facts(**values: Any) -> dict[str, Any]:
+    return {"chosen": {}, "config": {}, "runs": [], "spec": None, **values}
+
+
+def proposed(folder: Path, until: int, seed: int = 0) -> list[Trial]:
     """The search carried on to so many trials by a formula; every fourth is pruned, every fifth fails."""
     folder.mkdir(exist_ok=True)
     proposals = Proposals(folder, SPACE, seed, higher_is_better=True)
-    for kept in proposals.kept():
-        if kept.state == "running":
-            proposals.end(kept.key, "done", -abs(kept.facts["chosen"]["lr"] - 1e-3), {}, None)
-    for number in range(len(proposals.kept()), until):
+    for trial in proposals.begun():
+        if not trial.state.is_finished():
+            proposals.end(trial.number, "done", -abs(trial.user_attrs[FACTS]["chosen"]["lr"] - 1e-3), {}, None)
+    for number in range(len(proposals.begun()), until):
         key, chosen = proposals.ask(number, {"lr": 3e-4})
-        proposals.begin(key, {"chosen": chosen})
+        proposals.begin(key, facts(chosen=chosen))
         value = -abs(chosen["lr"] - 1e-3)
         if number % 4 == 3:
             proposals.end(key, "pruned", None, {"reason": "slow"}, (3, value))
@@ -209,7 +220,7 @@ def proposed(folder: Path, until: int, seed: int = 0) -> list[Kept]:
             proposals.end(key, "failed", None, {"reason": "non-finite"}, None)
         else:
             proposals.end(key, "done", value, {}, None)
-    return proposals.kept()
+    return kept(proposals)
 
 
 def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Path) -> None:
@@ -221,13 +232,11 @@ def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Pa
     (parts / f"{JOURNAL}.lock").symlink_to("nobody")  # and held the lock
     proposed(parts, 11)
     found = proposed(parts, 16)
-    assert [trial.facts["chosen"] for trial in found] == [trial.facts["chosen"] for trial in expected]
+    assert [trial.chosen for trial in found] == [trial.chosen for trial in expected]
     assert [trial.state for trial in found][:5] == ["done", "done", "done", "pruned", "failed"]
-    assert found[0].facts["chosen"] == {"lr": 3e-4}
-    assert found[3].facts["reason"] == "slow"
-    assert [t.facts["chosen"] for t in proposed(tmp_path / "other", 4, seed=1)] != [
-        t.facts["chosen"] for t in expected[:4]
-    ]
+    assert found[0].chosen == {"lr": 3e-4}
+    assert found[3].reason == "slow"
+    assert [t.chosen for t in proposed(tmp_path / "other", 4, seed=1)] != [t.chosen for t in expected[:4]]
 
 
 def test_a_search_goes_on_whatever_line_of_the_journal_was_the_last(tmp_path: Path) -> None:
@@ -247,23 +256,23 @@ def test_the_sampler_knows_which_values_are_better_and_what_pruned_trials_reache
 ) -> None:
     proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
     key, chosen = proposals.ask(0, {"lr": 3e-4})
-    proposals.begin(key, {"chosen": chosen})
+    proposals.begin(key, facts(chosen=chosen))
     proposals.end(key, "pruned", None, {"reason": "slow"}, (3, 0.25))
     assert proposals._study.direction.name == direction
     assert proposals._study.trials[0].intermediate_values == {3: 0.25}
 
 
 def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_path: Path) -> None:
-    space = {"layers": Options((1, 2, 3, 4))}
+    space = {"layers": CategoricalDistribution([1, 2, 3, 4])}
     proposals = Proposals(tmp_path, space, 0, higher_is_better=True)
     for number in range(40):
         key, chosen = proposals.ask(number, {"layers": 1})
-        proposals.begin(key, {"chosen": chosen})
+        proposals.begin(key, facts(chosen=chosen))
         fails = chosen["layers"] == 4
         proposals.end(key, "failed" if fails else "done", None if fails else chosen["layers"], {}, None)
-    kept = Proposals(tmp_path, space, 0, higher_is_better=True).kept()
-    assert all((trial.state == "failed") == (trial.facts["chosen"]["layers"] == 4) for trial in kept)
-    assert sum(trial.state == "failed" for trial in kept) < 10
+    found = kept(Proposals(tmp_path, space, 0, higher_is_better=True))
+    assert all((trial.state == "failed") == (trial.chosen["layers"] == 4) for trial in found)
+    assert sum(trial.state == "failed" for trial in found) < 10
 
 
 def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: Path) -> None:
@@ -272,16 +281,17 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
         (tmp_path / f"run-{number}").mkdir()
         values = "\n".join([f"{number / 10}"] * 8 + ["0.9"])  # the last after the patience of the criterion
         (tmp_path / f"run-{number}" / "trace.csv").write_text(f"criterion-pa\n{values}\n")
-    trials = [("done", ["run-0", "x"]), ("done", ["run-0", "x"]), *(("pruned", [f"run-{k}", "x"]) for k in range(1, 6))]
-    kept = [
-        Kept(number, number, state, 0.5 if state == "done" else None, {"runs": runs})
-        for number, (state, runs) in enumerate(trials)
+    done, pruned = TrialState.COMPLETE, TrialState.PRUNED
+    trials = [*[(done, 0.5, ["run-0", "x"])] * 2, *((pruned, None, [f"run-{k}", "x"]) for k in range(1, 6))]
+    begun = [
+        create_trial(state=state, value=value, user_attrs={FACTS: facts(runs=runs), OUTCOME: {"reason": ""}})
+        for state, value, runs in trials
     ]
     aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
-    proposals = SimpleNamespace(kept=lambda: kept)
+    proposals = SimpleNamespace(begun=lambda: begun)
     tracks = {"pa": SimpleNamespace(stopped_at=8)}
     record = SimpleNamespace(result=SimpleNamespace(criteria=tracks))
-    store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
+    store = SimpleNamespace(root=tmp_path, folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
     search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
     bar = search.bar(SimpleNamespace(spec=SimpleNamespace(seed=2)))  # type: ignore[arg-type]
     assert bar is not None
@@ -317,12 +327,12 @@ def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path:
     proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
     first, _ = proposals.ask(0, {"lr": 3e-4})
     again = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
-    assert again.kept() == []
+    assert again.begun() == []
     second, chosen = again.ask(0, {"lr": 3e-4})
     assert second != first
     assert chosen == {"lr": 3e-4}
-    again.begin(second, {"chosen": chosen})
-    assert [(trial.number, trial.state) for trial in again.kept()] == [(0, "running")]
+    again.begin(second, facts(chosen=chosen))
+    assert [(trial.number, trial.state) for trial in kept(again)] == [(0, "running")]
     assert [trial.state.name for trial in again._study.trials] == ["FAIL", "RUNNING"]
 
 

@@ -1,7 +1,7 @@
 """A search of hyper-parameters without negatives.
 
-``space`` says what is tuned; ``sampler`` proposes trials by Optuna; ``state`` and ``driver`` carry them out as runs
-of a study; ``curves`` stops hopeless ones; ``result`` is what was found.
+``space`` says what is tuned; ``sampler`` proposes trials by Optuna and keeps them; ``search`` carries them out as runs
+of a study; ``result`` is what was found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ COMMANDS = [
     CommandInfo(
         path="tune",
         panel="Run and compare",
-        load="pubench_tune.cli.commands:tune",
+        load="pubench_tune.cli:tune",
         help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",
         example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
     ),

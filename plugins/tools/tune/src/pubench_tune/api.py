@@ -74,7 +74,7 @@ def tune(
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
-    from .driver import TUNING, SearchRequest, search
+    from .search import TUNING, SearchRequest, search
 
     say = sayer(progress)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 from pubench_report.rendering import RenderedTable
@@ -17,46 +17,54 @@ from pubench_core.errors import RecordError, RequestError
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
 
-from .sampler import Kept, State
-
 if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
     from pandas import DataFrame
+
+#: ``running``: begun and not ended, by this process or by one that is gone.
+State = Literal["running", "done", "pruned", "failed"]
+#: Attributes of a trial in Optuna's journal: what it is, its outcome, and whether it failed.
+FACTS, OUTCOME, FAILED = "pubench", "ended", "failed"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration that was tried. ``number``: from 0, which is the configuration as it is.
-
-    ``state``: ``done``, ``pruned`` (given up at an epoch where half of the earlier runs had more), ``failed``, or
-    ``running`` where the search was interrupted. ``value``: mean of the criterion over the seeds; None unless it is
-    done. ``chosen``: the hyper-parameters that were tuned; ``config``: all of them. ``runs``: run ids, one per seed.
-    ``reason``: why it has no value. ``seconds``: of its runs that finished.
-    """
+    """One configuration that was tried."""
 
     number: int
+    """From 0, which is the configuration as it is."""
     state: State
+    """``pruned``: given up at an epoch where half of the earlier runs had more; ``running``: interrupted."""
     value: float | None
+    """Mean of the criterion over the seeds; None unless the trial is done."""
     chosen: Mapping[str, Any]
+    """The hyper-parameters that were tuned."""
     config: Mapping[str, Any]
+    """All hyper-parameters."""
     runs: tuple[str, ...]
+    """Run ids, one per seed."""
     reason: str = ""
+    """Why it has no value."""
     seconds: float | None = None
+    """Of its runs that finished."""
     _spec: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _results: Path = field(default=Path("results"), repr=False)
 
     @classmethod
-    def of(cls, kept: Kept, results: Path) -> Trial:
-        """Trial from the journal."""
-        facts = kept.facts
+    def of(cls, number: int, kept: FrozenTrial, results: Path) -> Trial:
+        """Trial of a number from Optuna's journal."""
+        states: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed"}
+        state = "failed" if FAILED in kept.user_attrs else states.get(kept.state.name, "running")
+        facts, outcome = kept.user_attrs[FACTS], kept.user_attrs.get(OUTCOME, {})
         return cls(
-            kept.number,
-            kept.state,
-            kept.value,
+            number,
+            state,
+            kept.value if state == "done" else None,
             facts["chosen"],
             facts["config"],
             tuple(facts["runs"]),
-            facts.get("reason", ""),
-            facts.get("seconds"),
+            outcome.get("reason", ""),
+            outcome.get("seconds"),
             facts["spec"] or {},
             results,
         )
@@ -88,25 +96,27 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A search over hyper-parameters, and what it found.
-
-    ``oracle``: the criterion reads true labels, or the method does. ``space``: hyper-parameter -> what it was searched
-    in. ``seeds``: over which a value is a mean. ``folder``: where the search is kept; its runs are records in
-    ``results``. ``interrupted``: why there are fewer trials than asked for, ``signal``: the one that ended it.
-    """
+    """A search over hyper-parameters, and what it found."""
 
     method: str
     data: str
     criterion: str
     oracle: bool
+    """The criterion reads true labels, or the method does."""
     higher_is_better: bool
     seeds: tuple[int, ...]
+    """Over which a value is a mean."""
     space: Mapping[str, str]
+    """Hyper-parameter -> what it was searched in."""
     trials: tuple[Trial, ...]
     folder: Path
+    """Where the search is kept."""
     results: Path
+    """Where its runs are records."""
     interrupted: str = ""
+    """Why there are fewer trials than asked for."""
     signal: int | None = None
+    """The one that ended it."""
 
     @property
     def default(self) -> Trial:
@@ -130,22 +140,18 @@ class Tuned:
         It needs true labels and was not looked at by the search. None where the trial is not done, its records are
         gone, or the measure was not to be had.
         """
-        if trial.state != "done":
+        values = [self._measured(run_id, name) for run_id in trial.runs] if trial.state == "done" else []
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+    def _measured(self, run_id: str, name: str) -> float | None:
+        try:
+            record = RecordStore(self.results).find(run_id)
+        except RecordError:
             return None
-        values = []
-        for run_id in trial.runs:
-            try:
-                record = RecordStore(self.results).find(run_id)
-            except RecordError:
-                record = None
-            found = None
-            if record is not None and self.criterion in record.result.criteria:
-                measures = record.result.criteria[self.criterion].measures.get("test", {})
-                found = measures[name].value if name in measures else None
-            if found is None:
-                return None
-            values.append(found)
-        return fmean(values)
+        track = None if record is None else record.result.criteria.get(self.criterion)
+        found = None if track is None else track.measures.get("test", {}).get(name)
+        return None if found is None else found.value
 
     def to_frame(self) -> DataFrame:
         """One row per trial: number, state, value, what was chosen, run id of the first seed, seconds, reason."""
@@ -186,16 +192,13 @@ class Tuned:
         return path
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> list[str]:
         mark = " (oracle)" if self.oracle else ""
         states: tuple[State, ...] = ("done", "pruned", "failed", "running")
         counts = ", ".join(f"{number} {state}" for state in states if (number := self.count(state)))
         seeds = f"mean over seeds {', '.join(map(str, self.seeds))}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
         lines = [f"{self.method} on {self.data}, by {self.criterion}{mark}, {seeds}: {counts or 'no trial'}"]
         if not self.count("done"):
-            return [*lines, *(f"trial {trial.number}: {trial.reason}" for trial in self.trials if trial.reason)]
+            return "\n".join([*lines, *(f"trial {t.number}: {t.reason}" for t in self.trials if t.reason)])
         default, best = self.default, self.best
         accuracy = {trial.number: self.measure(trial) for trial in (default, best)}
         known = any(value is not None for value in accuracy.values())
@@ -210,7 +213,7 @@ class Tuned:
             ]
             for name, trial in (("default", default), ("best", best))
         ]
-        return [*lines, *RenderedTable.of(head, rows).lines(), self._verdict(accuracy)]
+        return "\n".join([*lines, *RenderedTable.of(head, rows).lines(), self._verdict(accuracy)])
 
     def _verdict(self, accuracy: Mapping[int, float | None]) -> str:
         default, best = self.default, self.best

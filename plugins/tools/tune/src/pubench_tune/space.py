@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
@@ -20,9 +21,6 @@ from pubench_core.engine.explain import accepted, explain
 from pubench_core.errors import Hint, RequestError, shortened, shown, unknown
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about
-
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
 
 #: The text that stands for what the method declares.
 DEFAULT = "default"
@@ -33,67 +31,39 @@ _INSET = 0.01
 _FORMS = "expected name=low..high, name=low..high:log or name=a,b,c"
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers from ``low`` to ``high``, both included; ``log``: on a logarithmic scale; ``whole``: integers only."""
-
-    low: float
-    high: float
-    log: bool = False
-    whole: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.low:.6g}..{self.high:.6g}{':log' if self.log else ''}"
-
-    def __contains__(self, value: object) -> bool:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return number and self.low <= float(value) <= self.high  # type: ignore[arg-type]
-
-    def distribution(self) -> BaseDistribution:
-        """Distribution as Optuna has it."""
-        from optuna.distributions import FloatDistribution, IntDistribution
-
-        if self.whole:
-            return IntDistribution(int(self.low), int(self.high), log=self.log)
-        return FloatDistribution(self.low, self.high, log=self.log)
-
-
-@dataclass(frozen=True)
-class Options:
-    """A list of values, without an order."""
-
-    values: tuple[bool | int | float | str | None, ...]
-
-    def __str__(self) -> str:
-        words = {True: "true", False: "false", None: "null"}
-        return ",".join(words[v] if v is None or isinstance(v, bool) else str(v) for v in self.values)
-
-    def __contains__(self, value: object) -> bool:
-        return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.values)
-
-    def distribution(self) -> BaseDistribution:
-        """Distribution as Optuna has it."""
-        from optuna.distributions import CategoricalDistribution
-
-        return CategoricalDistribution(self.values)
-
-
-Dimension = Range | Options
+#: What a hyper-parameter is searched in.
+Dimension = FloatDistribution | IntDistribution | CategoricalDistribution
 #: What a caller may give: texts, or hyper-parameter -> (low, high), (low, high, "log"), a list of values or a text.
 Given = Iterable[str] | Mapping[str, Any]
 
 
+def text_of(dimension: Dimension) -> str:
+    """A dimension as it is written: ``lr=`` before it."""
+    if isinstance(dimension, CategoricalDistribution):
+        words = {True: "true", False: "false", None: "null"}
+        return ",".join(words[v] if v is None or isinstance(v, bool) else str(v) for v in dimension.choices)
+    return f"{dimension.low:.6g}..{dimension.high:.6g}{':log' if dimension.log else ''}"
+
+
+def holds(dimension: Dimension, value: object) -> bool:
+    """Whether a dimension has a value. True is no number, and 1 is no flag."""
+    if isinstance(dimension, CategoricalDistribution):
+        return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in dimension.choices)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and dimension._contains(value)
+
+
 @dataclass(frozen=True)
 class TunedMethod:
-    """Method that a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file
-    sets, which are tuned if the user names them. ``word``: put before what was written.
-    """
+    """Method that a space is for."""
 
     method: str
     config: MethodConfig
     fixed: Collection[str] = ()
+    """Hyper-parameters that the user has set."""
     word: str = "space "
+    """Put before what was written."""
     of_files: Collection[str] = ()
+    """Hyper-parameters that a file sets: they are tuned if the user names them."""
 
     @property
     def fields(self) -> dict[str, FieldInfo]:
@@ -177,7 +147,7 @@ def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: Tune
     values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in _plain(value, said)))
     if len(values) < 2:
         raise RequestError(f"{said}: expected at least two different values; one value is set, not tuned")
-    return Options(values)
+    return CategoricalDistribution(values)
 
 
 def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | str | None]:
@@ -187,7 +157,7 @@ def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | st
         yield value
 
 
-def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: TunedMethod) -> Range:
+def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: TunedMethod) -> Dimension:
     kinds = {field.annotation, *get_args(field.annotation)}
     whole = int in kinds and float not in kinds
     if not whole and float not in kinds:
@@ -202,7 +172,7 @@ def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subje
         raise RequestError(f"{said}: a range on a logarithmic scale must start above 0")
     for end in (low, high):
         _checked(name, int(end) if whole else end, said, subject)
-    return Range(low, high, log, whole)
+    return IntDistribution(int(low), int(high), log) if whole else FloatDistribution(low, high, log)
 
 
 def _number(given: Any, said: str, name: str, *, whole: bool) -> float:
@@ -249,7 +219,7 @@ def default_space(subject: TunedMethod) -> dict[str, Dimension]:
         if search := about(field, "search"):
             found[name] = _holding(_declared(search), now)
         elif name == "weight_decay" and name in TrainingConfig.model_fields:
-            found[name] = _holding(Range(*_WEIGHT_DECAY, log=True), now)
+            found[name] = _holding(FloatDistribution(*_WEIGHT_DECAY, log=True), now)
         elif name not in TrainingConfig.model_fields and (own := _between_bounds(field)):
             found[name] = _holding(own, now)
     return found
@@ -258,16 +228,16 @@ def default_space(subject: TunedMethod) -> dict[str, Dimension]:
 def _declared(search: Search) -> Dimension:
     match search:
         case LogUniform(low, high):
-            return Range(low, high, log=True)
+            return FloatDistribution(low, high, log=True)
         case Uniform(low, high):
-            return Range(low, high)
+            return FloatDistribution(low, high)
         case PowerOfTwo(low, high):
-            return Options(tuple(2**power for power in range(int(low), math.ceil(high))))
+            return CategoricalDistribution([2**power for power in range(int(low), math.ceil(high))])
         case Choice(values):
-            return Options(tuple(values))
+            return CategoricalDistribution(values)
 
 
-def _between_bounds(field: FieldInfo) -> Range | None:
+def _between_bounds(field: FieldInfo) -> Dimension | None:
     """The range of a number that is no integer and has two bounds; None for any other field."""
     if field.annotation is not float or get_origin(field.annotation) is Literal:
         return None
@@ -281,15 +251,15 @@ def _between_bounds(field: FieldInfo) -> Range | None:
     if low is None or high is None:
         return None
     inset = _INSET * (high[0] - low[0])
-    return Range(low[0] + inset * low[1], high[0] - inset * high[1])
+    return FloatDistribution(low[0] + inset * low[1], high[0] - inset * high[1])
 
 
 def _holding(dimension: Dimension, value: Any) -> Dimension:
     """The same, widened to hold a value; one that it cannot hold (0 on a logarithmic scale) is left out."""
-    if value in dimension or isinstance(value, bool) or not isinstance(value, (int, float)):
+    if holds(dimension, value) or isinstance(value, bool) or not isinstance(value, (int, float)):
         return dimension
-    if isinstance(dimension, Options):
-        return Options(tuple(sorted({*dimension.values, value}, key=float)))  # type: ignore[arg-type]
+    if isinstance(dimension, CategoricalDistribution):
+        return CategoricalDistribution(sorted({*dimension.choices, value}, key=float))  # type: ignore[arg-type]
     if dimension.log and value <= 0:
         return dimension
-    return Range(min(dimension.low, value), max(dimension.high, value), dimension.log, dimension.whole)
+    return type(dimension)(min(dimension.low, value), max(dimension.high, value), dimension.log)  # type: ignore[arg-type]

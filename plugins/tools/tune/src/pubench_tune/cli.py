@@ -1,17 +1,31 @@
-"""The command ``tune``. What it does is in :mod:`pubench_tune.cli.tune`."""
+"""``pubench tune``: options become a search, and what it found a table and a file."""
 
 from __future__ import annotations
 
+import signal
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pubench_study.durations import seconds_of
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.console import out as output
+from pubench_cli.machine import print_json
+from pubench_cli.messages import say
 from pubench_cli.options import MACHINE, OPTIONS, RUN, Given, takes
+from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.process import Over
+from pubench_cli.yaml_layers import assigned, read_yaml
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+
+if TYPE_CHECKING:
+    from .result import Tuned
+
+_CRITERION = "selection.criterion"
 
 #: Options of ``pubench run`` that a search has in other words, or not at all.
 _OTHERWISE = ("--method", "--select", "--seed", "--no-tracking", "--tracking-uri")
@@ -80,9 +94,14 @@ def tune(
     Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
     resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
-    from ..driver import SearchRequest
-    from .tune import tune_method
+    from .search import BEST, SearchRequest, search
 
+    if out is not None:
+        refuse_unwritable(out, device=False)
+    flags, set_here = given.layer(), assigned(*(set_ or ()), prefix="--set ")
+    flags.put(("method", "key"), method, method)
+    if "seed" in set_here.values:
+        raise RequestError("--set seed: a search takes --seeds, such as --seeds 2,25", field="seed")
     asked = SearchRequest(
         criterion=criterion,
         trials=trials,
@@ -95,4 +114,46 @@ def tune(
         word="--space ",
         files=0 if config is None else 1,
     )
-    raise Over(tune_method(given, method, asked, set_ or (), config, out, as_json=format is Format.json))
+    try:
+        found = search([*([] if config is None else [read_yaml(config)]), flags, set_here], asked, registry(), _say)
+    except RequestError as error:  # the criterion has another flag here than in other commands
+        text = str(error).replace(_CRITERION, "--criterion")
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from error
+    has_best = found.count("done") > 0
+    written = found.write(out) if out is not None and has_best else found.folder / BEST
+    if format is Format.json:
+        print_json(_plain(found))
+    else:
+        output().print(str(found), markup=False, soft_wrap=True)
+        if has_best:
+            output().print(f"\n{found.config_file()}", markup=False, soft_wrap=True, end="")
+            _say(f"pubench run --config {written} --results {found.results} is answered from its record")
+    if found.interrupted:
+        _say(f"{found.interrupted}; the same command again goes on with what is left")
+    if found.interrupted == "interrupted":
+        raise Over(128 + (found.signal or signal.SIGINT))
+    raise Over(1 if found.interrupted or not has_best else 0)
+
+
+def _say(text: str) -> None:
+    say(text.replace(_CRITERION, "--criterion"))
+
+
+def _plain(found: Tuned) -> dict[str, Any]:
+    """As JSON holds it; what needs true labels is under ``oracle_test_accuracy``."""
+    best = found.best if found.count("done") else None
+    default = found.default if found.trials else None
+    hidden = ("higher_is_better", "results", "signal")
+    plain = {name: value for name, value in asdict(found).items() if name not in hidden}
+    return {
+        **plain,
+        "folder": str(found.folder),
+        "trials": [{k: v for k, v in trial.items() if not k.startswith("_")} for trial in plain["trials"]],
+        "default": default.number if default is not None else None,
+        "best": best.number if best is not None else None,
+        "best_spec": best.spec if best is not None else None,
+        "oracle_test_accuracy": {
+            "default": found.measure(default) if default is not None else None,
+            "best": found.measure(best) if best is not None else None,
+        },
+    }

@@ -1,1 +1,0 @@
-"""Commands as they are typed, and what they print."""
