@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_report.suspicion import ScoredRun, too_good
-from pubench_testkit.conformance.carried import ROWS, carried
+from pubench_testkit.conformance.leakage import ROWS, carried
 from sklearn.datasets import load_breast_cancer, load_digits
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

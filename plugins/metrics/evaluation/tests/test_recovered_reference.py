@@ -20,7 +20,7 @@ from pubench_metrics_evaluation.recovered import (
     recall_of,
     true_points,
 )
-from pubench_testkit.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView, Scored, measure
@@ -142,22 +142,23 @@ def test_a_resample_from_sorted_places_is_the_resample_of_the_scores() -> None:
 # -------------------------------------------------------------------- of proxy_*: what follows from the counts
 
 
-@pytest.mark.parametrize(
-    ("name", "case"), reference_cases("measures", "proxy"), ids=lambda v: v if isinstance(v, str) else ""
-)
-def test_the_prior_of_u_and_the_auc_that_pauc_implies(name: str, case: dict[str, Any]) -> None:
-    fields = ARRAYS["proxy_fields"].tolist()
-    expected = dict(zip(fields, case["out"].tolist(), strict=True))
-    scores, n = np.concatenate([case["fP"], case["fU"]]), len(case["fP"])
+PROXY = Vectors("measures", group="proxy", tolerance=1e-12, case=".+(?=_[^_]+$)")
+
+
+@PROXY.cases()
+def test_the_prior_of_u_and_the_auc_that_pauc_implies(case: Case) -> None:
+    expected = {name: case.column(name) for name in case.columns}
+    prior, n = case.number("pi"), len(case["fP"])
+    scores = np.concatenate([case["fP"], case["fU"]])
     for scheme, share, column in (
-        ("two-sample", float(case["pi"]), "auc_TS"),
+        ("two-sample", prior, "auc_TS"),
         ("one-sample", expected["pi_bar"], "auc_OS"),
     ):
         scored = Scored.of(
             scores,
             labeled=np.arange(n),
             unlabeled=np.arange(n, len(scores)),
-            prior=float(case["pi"]),
+            prior=prior,
             scheme=scheme,
         )
         view = MetricView(scored, INFOS["recovered-auc"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from pubench_testkit.conformance import CHECKS, UNDECLARABLE, Subject, check_method
-from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.source_text import acting, reaching_out
 from pubench_testkit.conformance.subject import SAMPLES
 from registries import registry_with

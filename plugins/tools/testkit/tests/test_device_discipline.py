@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 import torch
 from pubench_testkit.conformance import Subject
-from pubench_testkit.conformance.device import Wait, Watch, three_steps, trained_on_device, watched
+from pubench_testkit.conformance.checks import three_steps
 from pubench_testkit.conformance.fake_device import DEVICE, DeviceError, pretended_device
-from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
 from registries import registry_with
 from torch import Tensor, nn
 from torch.nn import functional as F
+from waits import Wait, Watch, trained_on_device, waiting_device, watched
 
 from pubench.method import TrainingConfig
 from pubench_core.engine.resolve_method import method_class
@@ -190,7 +191,7 @@ WAITS: dict[str, tuple[Callable[[Tensor, Tensor], object], list[str]]] = {
 def test_what_the_host_waits_for_is_reported_with_its_place(what: str, inference: bool) -> None:
     act, expected = WAITS[what]
     found: list[tuple[str, str]] = []
-    with pretended_device(lambda operation, place: found.append((operation, place.file))) as device:
+    with waiting_device(lambda operation, place: found.append((operation, place.file))) as device:
         t, mask = on(device, [0.0, 1.0, 2.0, 3.0], [True, False, True, False])
         found.clear()
         with torch.inference_mode(inference):
@@ -201,7 +202,7 @@ def test_what_the_host_waits_for_is_reported_with_its_place(what: str, inference
 
 def test_a_gradient_that_waits_is_ascribed_to_the_line_it_is_the_gradient_of() -> None:
     found: list[tuple[str, str]] = []
-    with pretended_device(lambda operation, place: found.append((operation, place.code))) as device:
+    with waiting_device(lambda operation, place: found.append((operation, place.code))) as device:
         t, mask = on(device, [1.0, 2.0], [True, False])
         t.requires_grad_()
         found.clear()

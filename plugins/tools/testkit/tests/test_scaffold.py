@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from pubench_testkit import scaffold, templates
 from pubench_testkit.conformance import CHECKS, Subject
-from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES
 from pubench_testkit.scaffold import LONGEST, Names, create
 

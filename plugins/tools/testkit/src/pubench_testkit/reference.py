@@ -60,26 +60,6 @@ def _stored(path: Path, changed: int) -> Arrays:
         return dict(stored)
 
 
-def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
-    """(case, its arrays by name) for every case in ``<key>.npz``, found from the names of the arrays.
-
-    Arrays are named ``<case>__<array>``, or ``<group>_<case>_<array>`` in a file of several groups (no underscore in
-    <array> there). Raises LookupError if there is no case.
-    """
-    cases: dict[str, Arrays] = {}
-    prefix = f"{group}_" if group else ""
-    for name, values in reference_arrays(key).items():
-        if not name.startswith(prefix):
-            continue
-        rest = name.removeprefix(prefix)
-        case, separator, array = rest.rpartition("_") if group else rest.partition("__")
-        if separator:
-            cases.setdefault(case, {})[array] = values
-    if not cases:
-        raise LookupError(f"{key}.npz in {reference_folder()} has no case" + (f" of group '{group}'" if group else ""))
-    return sorted(cases.items())
-
-
 class Case:
     """One case: its arrays by name, and comparisons with them. ``read``: names of the arrays that were asked for."""
 

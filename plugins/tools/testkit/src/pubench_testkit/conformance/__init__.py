@@ -5,9 +5,8 @@ A method whose nature forbids something says so in ``MethodInfo.declared_failure
 be declared is in :data:`UNDECLARABLE`.
 """
 
-from . import checks, device, leakage  # noqa: F401 - importing them registers their checks
-from .register import CHECKS, UNDECLARABLE, Check
-from .report import Finding, check_method
+from . import checks, leakage  # noqa: F401 - importing them registers their checks
+from .register import CHECKS, UNDECLARABLE, Check, Finding, check_method
 from .subject import Subject
 
 __all__ = ["CHECKS", "UNDECLARABLE", "Check", "Finding", "Subject", "check_method"]

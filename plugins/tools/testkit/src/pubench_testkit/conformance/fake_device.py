@@ -1,8 +1,7 @@
 """A device that is not there: its tensors say that they are on it, and compute on the CPU.
 
-Code for a GPU is wrong in ways that a CPU forgives: an operation is given tensors of both, an index lies on the host, a
-number is read in every step, for which the host waits until the device has done all its work. Inside
-:func:`pretended_device` this is seen on any machine. What may be mixed, and what waits, is as in torch's CUDA sources.
+Code for a GPU is wrong in ways that a CPU forgives: an operation is given tensors of both, or an index is on the host.
+Inside :func:`pretended_device` this is refused on any machine. What may be mixed is as in torch's CUDA sources.
 
 Every tensor of the device wraps one of the CPU that holds its values, so that code which branches on values runs as it
 would. To torch's C++ parts it is a meta tensor, which needs no driver; to Python it is on ``cuda:0``.
@@ -10,9 +9,17 @@ would. To torch's C++ parts it is a meta tensor, which needs no driver; to Pytho
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import linecache
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -20,25 +27,16 @@ from torch import Tensor
 from torch._prims_common import suggest_memory_format
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import pubench_core
 from pubench_core.engine import score
 
-from .source_location import SourceLine, place
-
 DEVICE = torch.device("cuda", 0)
-#: Called with an operation for which the host waits, and the place.
-Report = Callable[[str, SourceLine], None]
 
 aten = torch.ops.aten
-_GETS = {aten.index, aten._unsafe_index}
 _PUTS = {aten.index_put, aten.index_put_, aten._index_put_impl_, aten._unsafe_index_put}
 #: Besides what works element by element: what reads a host tensor of no dimension as a number.
 _READS_NUMBERS = _PUTS | {aten.masked_fill, aten.masked_fill_, aten.fill, aten.fill_, aten.index_fill, aten.index_fill_}
-#: The host reads a value, or a shape that depends on values. Indices wait for masks only, which is looked at apart.
-_READS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-_INDEXES, _COPIES = _GETS | _PUTS, {aten._to_copy, aten.copy_}
-#: Reads its weights to check them, which no tag says.
-_CHECKS = {aten.multinomial}
-
+INDEXES, COPIES = {aten.index, aten._unsafe_index} | _PUTS, {aten._to_copy, aten.copy_}
 
 _CONTAINERS = (list, tuple, dict)
 _CHANGED = (Tensor, *_CONTAINERS)
@@ -131,17 +129,15 @@ class DeviceTensor(torch.Tensor):
         raise DeviceError(f".numpy() of a tensor on the device, at {place()}; .cpu() copies it to the host first")
 
 
-class _Mode(TorchDispatchMode):
+class DeviceMode(TorchDispatchMode):
     """Sees every operation. Those of the device are computed on what its tensors wrap."""
 
     #: As a mode of this key, torch asks for no driver where it is given the device.
     _mode_key = torch._C._TorchDispatchModeKey.FAKE
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.report = report
         self.generators: list[torch.Generator] = []
-        self._forward: dict[int, SourceLine] = {}  # by the number of the operation's node in the graph
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -157,7 +153,7 @@ class _Mode(TorchDispatchMode):
         here = any(isinstance(t, DeviceTensor) for t in tensors)
         to_device = here if kwargs.get("device") is None else torch.device(kwargs["device"]).type != "cpu"
         if here or to_device:
-            self._examine(func, args, kwargs, tensors, to_device)
+            self.examine(func, args, kwargs, tensors, to_device)
         self._check_generator(func, kwargs.get("generator"), to_device)
         known = {id(_held(t)): t for t in tensors}  # what is changed in place stays itself
         made = DeviceTensor if to_device else _held
@@ -173,65 +169,43 @@ class _Mode(TorchDispatchMode):
             out = func(*_on_cpu(args), **_on_cpu({**kwargs, **on_cpu}))
         else:
             out = func(*_on_cpu(args))
-        if torch.Tag.inplace_view in _tags(func):
+        if torch.Tag.inplace_view in tags_of(func):
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)  # the shape that the tensor says it has changes too
         return out
 
     # ---------------------------------------------------------------- what is looked at
 
-    def _examine(self, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], to_device: bool) -> None:
-        """Raises DeviceError where host and device are mixed; reports for what the host waits."""
+    def place(self) -> SourceLine:
+        """The present line, for an error."""
+        return place()
+
+    def synchronized(self) -> None:
+        """``torch.cuda.synchronize`` was called."""
+
+    def examine(self, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], to_device: bool) -> None:
+        """Raises DeviceError if an operation mixes host and device."""
         operation = func.overloadpacket
-        if operation in _COPIES:
-            source = tensors[-1]
-            here = _is_here(tensors[0]) if operation is aten.copy_ else to_device
-            self._copied(source, here, _named(func, args, kwargs))
+        if operation in COPIES:
             return
-        if operation in _INDEXES:
-            named = _named(func, args, kwargs)
-            self._indexed(operation, named["self"], named["indices"], named.get("values"))
-        elif (_READS & _tags(func) and _named(func, args, kwargs).get("output_size") is None) or operation in _CHECKS:
-            self._waits(_name(func))
-        if strangers := [t for t in tensors if not isinstance(t, DeviceTensor)]:
-            self._check_mixed(func, _named(func, args, kwargs), strangers)
-
-    def _copied(self, source: Tensor, to_device: bool, named: dict[str, Any]) -> None:
-        """A copy between the two waits, except for one to the device that says ``non_blocking``."""
-        if _is_here(source) == to_device or not source.numel():
-            return
-        if not to_device:
-            self._waits("copy to the host")
-        elif not named.get("non_blocking"):
-            self._waits("copy to the device")
-
-    def _indexed(self, operation: Any, target: Tensor, indices: list[Tensor | None], value: Tensor | None) -> None:
-        """A mask waits for the number of its rows, unless a number is written where it is True."""
-        given = [index for index in indices if index is not None]
-        for index in given:
-            if _is_here(index) != _is_here(target):
-                one, other = ("host", "device") if _is_here(target) else ("device", "host")
-                raise DeviceError(f"a tensor on the {one} is the index of one on the {other}, at {self._place()}")
-        if torch.is_grad_enabled() and target.requires_grad:
-            self._forward[torch._C._autograd._get_sequence_nr() - 1] = place()
-        masks = [index for index in given if index.dtype in (torch.bool, torch.uint8)]
-        number_comes = value is not None and value.dim() == 0 and not _is_here(value)
-        if number_comes and len(masks) == len(given) == 1:
-            return
-        for _ in masks:
-            self._waits(f"{_name(operation)} by a mask")
-        if number_comes:
-            self._waits("copy to the device")
+        named = arguments_of(func, args, kwargs)
+        if operation in INDEXES:
+            here = is_here(named["self"])
+            if any(index is not None and is_here(index) != here for index in named["indices"]):
+                one, other = ("host", "device") if here else ("device", "host")
+                raise DeviceError(f"a tensor on the {one} is the index of one on the {other}, at {self.place()}")
+        if strangers := [t for t in tensors if not is_here(t)]:
+            self._check_mixed(func, named, strangers)
 
     def _check_mixed(self, func: Any, named: dict[str, Any], strangers: list[Tensor]) -> None:
         """Tensors of no dimension may lie on the host where they are read as numbers, element by element."""
         written = [named.get(a.name) for a in func._schema.arguments if a.alias_info and a.alias_info.is_write]
-        reads_numbers = torch.Tag.pointwise in _tags(func) or func.overloadpacket in _READS_NUMBERS
+        reads_numbers = torch.Tag.pointwise in tags_of(func) or func.overloadpacket in _READS_NUMBERS
         for stranger in strangers:
             if not reads_numbers or stranger.dim() or any(stranger is t for t in _tensors_in(written)):
                 raise DeviceError(
-                    f"{_name(func)} is given tensors on the device and one of shape {tuple(stranger.shape)} on the "
-                    f"host, at {self._place()}"
+                    f"{name_of(func)} is given tensors on the device and one of shape {tuple(stranger.shape)} on the "
+                    f"host, at {self.place()}"
                 )
 
     def _check_generator(self, func: Any, generator: torch.Generator | None, to_device: bool) -> None:
@@ -240,19 +214,10 @@ class _Mode(TorchDispatchMode):
         here = any(generator._cdata == known._cdata for known in self.generators)  # type: ignore[attr-defined]
         if here != to_device:
             one, other = ("device", "host") if to_device else ("host", "device")
-            raise DeviceError(f"{_name(func)} on the {one} draws from a generator of the {other}, at {self._place()}")
-
-    def _waits(self, operation: str) -> None:
-        gradient = torch._C._current_autograd_node() is not None
-        self.report(f"{operation} (gradient)" if gradient else operation, self._place())
-
-    def _place(self) -> SourceLine:
-        """The present line; in a backward pass, the line whose gradient is computed, where that is known."""
-        node = torch._C._current_autograd_node()
-        return place() if node is None else self._forward.get(node._sequence_nr()) or place()
+            raise DeviceError(f"{name_of(func)} on the {one} draws from a generator of the {other}, at {self.place()}")
 
 
-def _is_here(tensor: Tensor) -> bool:
+def is_here(tensor: Tensor) -> bool:
     return isinstance(tensor, DeviceTensor)
 
 
@@ -293,13 +258,13 @@ def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return values
 
 
-def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+def arguments_of(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments by their names."""
     return {**{a.name: value for a, value in zip(func._schema.arguments, args, strict=False)}, **kwargs}
 
 
 @cache
-def _tags(func: Any) -> frozenset[torch.Tag]:
+def tags_of(func: Any) -> frozenset[torch.Tag]:
     return frozenset(func.tags)
 
 
@@ -309,13 +274,13 @@ def _has_parts(func: Any) -> bool:
     return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
 
 
-def _name(func: Any) -> str:
+def name_of(func: Any) -> str:
     """As it is called in Python: ``index_put``, ``item``."""
     name = str(func).removeprefix("aten.").split(".")[0].rstrip("_")
     return {"_local_scalar_dense": "item", "_unique2": "unique", "_index_put_impl": "index_put"}.get(name, name)
 
 
-def _generator_type(mode: _Mode) -> type[torch.Generator]:
+def _generator_type(mode: DeviceMode) -> type[torch.Generator]:
     """torch.Generator, whose objects on the device draw on the CPU."""
     original = torch.Generator
 
@@ -334,18 +299,14 @@ def _generator_type(mode: _Mode) -> type[torch.Generator]:
 
 
 @contextmanager
-def pretended_device(report: Report = lambda operation, where: None) -> Iterator[torch.device]:
-    """Inside this block there is a device ``cuda:0``. ``report`` gets what the host waits for.
+def pretended_device(mode: DeviceMode | None = None) -> Iterator[torch.device]:
+    """Inside this block there is a device ``cuda:0``. ``mode``: what examines every operation.
 
     Raises DeviceError where tensors of the host and of the device are mixed.
     """
-    mode = _Mode(report)
-
-    def synchronize(device: Any = None) -> None:
-        report("torch.cuda.synchronize", place())
-
+    mode = mode or DeviceMode()
     stand_ins = {
-        "synchronize": synchronize,
+        "synchronize": lambda device=None: mode.synchronized(),
         "device": lambda device: nullcontext(),
         "current_device": lambda: DEVICE.index,
         "manual_seed": lambda seed: None,  # the device draws from the host's default generator
@@ -378,3 +339,66 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, before)
+
+
+# -------------------------------------------------------------------- where it happens
+
+_CORE = str(Path(pubench_core.__file__).parent)
+_ENGINE = str(Path(_CORE, "engine"))
+#: Frames that are no place, by the beginning of their files: torch, what calls functions for others, and what is
+#: between a method and its run here.
+SKIPPED = [
+    str(Path(torch.__file__).parent),
+    contextlib.__file__,
+    functools.__file__,
+    warnings.__file__,
+    "<",
+    __file__,
+]
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of source. ``called_from``: the line outside core that led there, where the place itself is in core."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    called_from: SourceLine | None = None
+
+    def __str__(self) -> str:
+        called = f", called from {self.called_from}" if self.called_from else ""
+        return f"{self.file}:{self.line} ({self.function}){called}"
+
+
+def place() -> SourceLine:
+    """The innermost line that is being run."""
+    found: SourceLine | None = None
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(tuple(SKIPPED)):
+            if file.startswith(_ENGINE):
+                break  # from here on outwards it is the engine that calls the method
+            if not file.startswith(_CORE):
+                return _here(frame) if found is None else replace(found, called_from=_here(frame))
+            found = found or _here(frame)
+        frame = frame.f_back  # type: ignore[assignment] # None ends the loop
+    if found is None:
+        assert frame is not None
+        found = _here(frame)
+    return found
+
+
+def _here(frame: FrameType) -> SourceLine:
+    file = frame.f_code.co_filename
+    code = linecache.getline(file, frame.f_lineno).strip()
+    return SourceLine(_short(file), frame.f_lineno, frame.f_code.co_qualname, code)
+
+
+def _short(file: str) -> str:
+    """The path below ``src`` or ``site-packages``; else folder and name."""
+    parts = Path(file).parts
+    start = max((i for i, part in enumerate(parts) if part in ("src", "site-packages")), default=len(parts) - 3)
+    return "/".join(parts[start + 1 :])

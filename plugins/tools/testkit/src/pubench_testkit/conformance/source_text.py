@@ -25,18 +25,8 @@ INSIDES = frozenset(
 #: Modules that open files, processes or connections where ``reads-no-data`` does not see it, or another program's.
 PAST_PYTHON = frozenset(
     {
-        *(
-            "cv2",
-            "duckdb",
-            "h5py",
-            "mmap",
-            "multiprocessing",
-            "polars",
-            "pyarrow",
-            "safetensors",
-            "sqlite3",
-            "subprocess",
-        ),
+        *("cv2", "duckdb", "h5py", "mmap", "multiprocessing", "polars", "pyarrow", "safetensors"),
+        *("sqlite3", "subprocess"),
         *("ftplib", "http", "requests", "socket", "ssl", "urllib"),
     }
 )
@@ -45,15 +35,8 @@ RUN_TEXT = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"}
 #: Attributes that lead from code to what it was not handed.
 LEADING_OUT = frozenset(
     {
-        *(
-            "_current_frames",
-            "_getframe",
-            "_getframemodulename",
-            "settrace",
-            "setprofile",
-            "exc_info",
-            "last_traceback",
-        ),
+        *("_current_frames", "_getframe", "_getframemodulename", "settrace", "setprofile"),
+        *("exc_info", "last_traceback"),
         *("f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame", "__traceback__"),
         *("from_file", "PyTorchFileReader"),
         *("__array_interface__", "__array_struct__", "__getattribute__", "environ", "environb", "getenv", "seed_seq"),
@@ -62,13 +45,8 @@ LEADING_OUT = frozenset(
 )
 #: Modules that hold data sets with their labels, or the way to them.
 DATA_SETS = (
-    "sklearn.datasets",
-    "torchvision.datasets",
-    "torchvision.io",
-    "datasets",
-    "openml",
-    "mlflow",
-    "pubench_datasets",
+    *("sklearn.datasets", "torchvision.datasets", "torchvision.io"),
+    *("datasets", "openml", "mlflow", "pubench_datasets"),
 )
 #: What of core a method has use for; the rest holds data, truth or the way to them.
 OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "backbone", "specs", "testing")
