@@ -355,3 +355,19 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
             for name in classes(folder):
                 homes.setdefault(name, []).append(str(folder.relative_to(ROOT)))
     assert {name: folders for name, folders in homes.items() if len(folders) > 1} == {}
+
+
+# -------------------------------------------------------------------- sizes
+
+#: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
+BUDGETS = {
+    "plugins/tools/testkit/src": 2_850,
+    "plugins/tools/tune/src": 1_470,
+}
+
+
+@pytest.mark.parametrize("room", BUDGETS)
+def test_a_room_keeps_its_budget(room: str) -> None:
+    files = sorted((ROOT / room).rglob("*.py"))
+    assert files
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= BUDGETS[room]

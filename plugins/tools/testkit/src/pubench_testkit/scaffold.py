@@ -59,7 +59,8 @@ def create(
         if root is not None:
             stack.enter_context(_entered(root))
     typer.echo(f"created {target}: {len(files)} files, of which README.md says what to replace; next:")
-    typer.echo(install(target) if root is None else _install_in(root))
+    there = [] if root in (None, Path.cwd()) else ["-C", str(root)]
+    typer.echo(install(target) if root is None else shlex.join(["make", *there, "setup"]))
     for words in _trials(kind, key):
         typer.echo(_pubench(words, root))
 
@@ -232,14 +233,6 @@ def install(folder: Path) -> str:
     python = next((name for name in ("python", "python3") if _is_found(executable.with_name(name))), str(executable))
     with_pip = shlex.join([python, "-m", "pip", "install", "-e", target])
     return with_pip if has_pip else f"{shlex.join([python, '-m', 'ensurepip'])} && {with_pip}"
-
-
-def _install_in(root: Path) -> str:
-    """The command that brings the environment of a checkout up to date with its folders."""
-    elsewhere = root != Path.cwd()
-    if shutil.which("make") is None and (uv := _uv()):
-        return shlex.join([uv, "sync", "--inexact", *(["--project", str(root)] if elsewhere else [])])
-    return shlex.join(["make", *(["-C", str(root)] if elsewhere else []), "setup"])
 
 
 def _pubench(words: tuple[str, ...], root: Path | None) -> str:

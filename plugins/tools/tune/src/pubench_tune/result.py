@@ -209,7 +209,7 @@ class Tuned:
                 str(trial.number),
                 _number(trial.value, trial.state),
                 *([_number(accuracy[trial.number])] if known else []),
-                *(shown(trial.config.get(key)) for key in self.space),
+                *(brief(trial.config.get(key)) for key in self.space),
             ]
             for name, trial in (("default", default), ("best", best))
         ]
@@ -233,6 +233,6 @@ def _number(value: float | None, instead: str = "-") -> str:
     return instead if value is None else f"{value:.4f}"
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """A hyper-parameter in a line or a table."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -34,13 +34,12 @@ from pubench_core.data.dataset import data_root
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import PubenchError, RecordError, RequestError, shortened
-from pubench_core.errors import shown as shown_value
+from pubench_core.errors import PubenchError, RecordError, RequestError, shortened, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs.fields import short_hash
 
-from .result import State, Trial, Tuned, shown
+from .result import State, Trial, Tuned, brief
 from .sampler import Proposals
 from .space import Dimension, Given, TunedMethod, holds, space_of, text_of
 
@@ -91,7 +90,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
             raise RequestError(f"{name} must be a whole number from {least} to {most}, got {given!r}", field=name)
     limit = asked.max_seconds
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0):
-        raise RequestError(f"max_seconds must be a number of at least 0, got {shown_value(limit)}", field="max_seconds")
+        raise RequestError(f"max_seconds must be a number of at least 0, got {shown(limit)}", field="max_seconds")
     aim, plan = _objective(layers, asked, registry, say)
     how = plan.spec.execution
     store = RecordStore(how.results)
@@ -435,7 +434,7 @@ class Search:
             self._rank(outcome.value, trial.number)
             what = f"{self._objective.criterion} {outcome.value:.4f}, {outcome.seconds:.1f} s"
         best = f"; best {self._best[0]:.4f} (trial {self._best[1]})" if self._best is not None else ""
-        with_what = ", ".join(f"{name} {shown(chosen)}" for name, chosen in trial.chosen.items()) or "as it is"
+        with_what = ", ".join(f"{name} {brief(chosen)}" for name, chosen in trial.chosen.items()) or "as it is"
         self._say(f"trial {trial.number} ({with_what}): {shortened(what, 240)}{best}")
 
     def _rank(self, value: float, number: int) -> None:
