@@ -56,7 +56,7 @@ LONGEST = (
     "tests/test_study_faults.py",
     "plugins/tools/verify/tests/test_verify_altered.py",
     "plugins/tools/evaluate/tests/test_cli_evaluate.py",
-    "plugins/tools/advise/tests/test_advise.py",
+    "plugins/tools/evaluate/tests/test_advise.py",
     "plugins/tools/report/tests/test_study_report.py",
     "plugins/datasets/text/tests/test_real_text.py",
     "plugins/datasets/disdat/tests/test_runs.py",

@@ -57,7 +57,7 @@ SHARED: dict[str, Any] = {
     },
 }
 #: Distribution -> extra that `pubench`, which is everything, asks for.
-EVERYTHING = {"pubench-report": "[figures]"}
+EVERYTHING = {"pubench-evaluate": "[advise]", "pubench-report": "[figures]"}
 #: Distributions that `pubench` does not ask for, since what they need is large.
 APART = ("pubench-ray",)
 #: The oldest versions of what several distributions need. `make oldest` runs the tests with these.

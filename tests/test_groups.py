@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_advise.fits import FitRows
+from pubench_evaluate.advice.fits import FitRows
 from sklearn.metrics import roc_auc_score
 
 import pubench

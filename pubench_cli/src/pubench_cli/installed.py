@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 #: What installs commands, for those that say so when they are called and are not there.
 _INSTALLS = {
-    "pubench-advise": "advise",
     "pubench-testkit": "check, new, new-method",
-    "pubench-evaluate": "evaluate, audit, prior",
+    "pubench-evaluate": "advise, evaluate, audit, prior",
     "pubench-predict": "predict",
     "pubench-track": "track",
     "pubench-study": "study",

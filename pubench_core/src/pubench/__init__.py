@@ -29,10 +29,10 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from pubench_advise.advise import advise
-    from pubench_advise.page import Advice
     from pubench_datasets_tables.decisions import decisions, predictions
     from pubench_datasets_tables.frames import PUTable, data
+    from pubench_evaluate.advice.advise import advise
+    from pubench_evaluate.advice.page import Advice
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior

@@ -10,10 +10,9 @@ from pubench_core.plugins.registry import provided, tools
 
 #: What installs names, for those that say so when they are used and are not there.
 _INSTALLS = {
-    "pubench-advise": "Advice advise",
     "pubench-datasets-tables": "PUTable data decisions predictions",
-    "pubench-evaluate": "AuditResult AuditSample Evaluation PriorEstimates audit_answers audit_sample estimate_prior "
-    "evaluate",
+    "pubench-evaluate": "Advice AuditResult AuditSample Evaluation PriorEstimates advise audit_answers audit_sample "
+    "estimate_prior evaluate",
     "pubench-report": "Results SideBySide compare compare_with draw_scores load_results site trace",
     "pubench-sklearn": "PUClassifier PUKFold pa_scorer pauc_scorer pulp_scorer recovered_auc_scorer",
     "pubench-tune": "Trial Tuned tune",

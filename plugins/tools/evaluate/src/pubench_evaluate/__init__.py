@@ -1,8 +1,8 @@
-"""Evaluation of scores without one known negative: report cards, class priors, sheets of rows to check.
+"""Tables without one known negative: advice, report cards of scores, class priors, sheets of rows to check.
 
 ``rows`` reads scores and labels; ``prior_input`` parses an assumed prior and purity; ``thresholds``, ``resampling``,
 ``measuring`` and ``paired`` compute; ``evaluation``, ``prior_estimates`` and ``audit`` are the functions that users
-call; ``report_card`` writes the first two as HTML.
+call; ``report_card`` writes the first two as HTML. ``advice`` is the way from a table to an answer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,13 @@ from __future__ import annotations
 from pubench_core import ApiInfo, CommandInfo, hookimpl
 
 COMMANDS = [
+    CommandInfo(
+        path="advise",
+        panel="Your own data",
+        load="pubench_evaluate.advice.commands:advise",
+        help="Recommend a method for a table without negatives, rank its rows, and name the rows to check next.",
+        example="pubench advise my.csv --label-col labeled --goal review:200",
+    ),
     CommandInfo(
         path="evaluate",
         panel="Your own data",
@@ -33,10 +40,12 @@ COMMANDS = [
     ),
 ]
 API = [
+    ApiInfo(name="Advice", load="pubench_evaluate.advice.page:Advice"),
     ApiInfo(name="AuditResult", load="pubench_evaluate.audit:AuditResult"),
     ApiInfo(name="AuditSample", load="pubench_evaluate.audit:AuditSample"),
     ApiInfo(name="Evaluation", load="pubench_evaluate.evaluation:Evaluation"),
     ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior_estimates:PriorEstimates"),
+    ApiInfo(name="advise", load="pubench_evaluate.advice.advise:advise"),
     ApiInfo(name="audit_answers", load="pubench_evaluate.audit:audit_answers"),
     ApiInfo(name="audit_sample", load="pubench_evaluate.audit:audit_sample"),
     ApiInfo(name="estimate_prior", load="pubench_evaluate.prior_estimates:estimate_prior"),

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from pubench_evaluate.prior_estimates import estimate_prior
 
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
+from ..prior_estimates import estimate_prior
 from .evidence import Audited
 from .fits import FitRows
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pubench_advise.evidence as evidence
+import pubench_evaluate.advice.evidence as evidence
 import pytest
-from pubench_advise.choose import SURE, choose, goal_of
-from pubench_advise.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
-from pubench_advise.fits import aligned
-from pubench_advise.labeling import scar_of
-from pubench_advise.prior import Estimated, prior_of
+from pubench_evaluate.advice.choose import SURE, choose, goal_of
+from pubench_evaluate.advice.evidence import Checked, OverBagging, checked_difference, found_at, pauc_difference
+from pubench_evaluate.advice.fits import aligned
+from pubench_evaluate.advice.labeling import scar_of
+from pubench_evaluate.advice.prior import Estimated, prior_of
 from pubench_evaluate.cli.score_table import flags_for_arguments
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_advise import advise as steps
-from pubench_advise import labeling
-from pubench_advise.portfolio import DEFAULT, PORTFOLIO
-from pubench_advise.prior import Estimated
+from pubench_evaluate.advice import advise as steps
+from pubench_evaluate.advice import labeling
+from pubench_evaluate.advice.portfolio import DEFAULT, PORTFOLIO
+from pubench_evaluate.advice.prior import Estimated
 
 import pubench
 from pubench_core.errors import PubenchError

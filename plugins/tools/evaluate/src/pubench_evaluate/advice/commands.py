@@ -45,13 +45,12 @@ def advise(
 
     Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
     """
-    from pubench_evaluate.cli.score_table import flags_for_arguments
-
     from pubench_cli.console import err
     from pubench_cli.console import out as console
     from pubench_cli.machine import print_json
     from pubench_cli.progress import stage_progress
 
+    from ..cli.score_table import flags_for_arguments
     from .advise import advise
 
     if all(given.get(flag) is None for flag in ("--label-col", "--positives", "--unlabeled")):

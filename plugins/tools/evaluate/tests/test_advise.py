@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_advise import advise as steps
-from pubench_advise import fits, labeling
-from pubench_advise.facts import Promise
-from pubench_advise.labeling import Scar
-from pubench_advise.page import Advice
-from pubench_advise.portfolio import DEFAULT, PORTFOLIO, Candidate
-from pubench_advise.prior import Estimated, Prior
 from pubench_crossfit.plans import folds_of
+from pubench_evaluate.advice import advise as steps
+from pubench_evaluate.advice import fits, labeling
+from pubench_evaluate.advice.facts import Promise
+from pubench_evaluate.advice.labeling import Scar
+from pubench_evaluate.advice.page import Advice
+from pubench_evaluate.advice.portfolio import DEFAULT, PORTFOLIO, Candidate
+from pubench_evaluate.advice.prior import Estimated, Prior
 
 import pubench
 from pubench_core.engine.plan import Plan

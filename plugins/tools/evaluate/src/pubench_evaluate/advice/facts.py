@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_evaluate.evaluation import Evaluation
-
 from pubench_core.results import plain_data
 
+from ..evaluation import Evaluation
 from .choose import AdviceGoal, ChosenMethod
 from .evidence import Agreement, Audited, OverBagging
 from .fitting import NotFitted

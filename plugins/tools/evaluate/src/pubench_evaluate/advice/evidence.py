@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from pubench_evaluate.audit import AuditResult, AuditSample, answered, audit_answers
-from pubench_evaluate.audit.sheet import read_sheet
 
 from pubench_core.randomness import stream
+
+from ..audit import AuditResult, AuditSample, answered, audit_answers
+from ..audit.sheet import read_sheet
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

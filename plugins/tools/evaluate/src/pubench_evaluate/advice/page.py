@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pubench_evaluate.report_card import framed
 from pubench_report.rendering import RenderedTable
 from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
 
+from ..report_card import framed
 from .facts import AdviceFacts, Compared
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def page_of(advice: AdviceFacts) -> str:
         "advice.html.j2",
         f"Advice on {look.name}",
         ("advice.js",),
-        __package__ or "",
+        "pubench_evaluate",
         facts=f"Advice on {look.name}: {look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} "
         f"unlabeled, {look.features:,} features; goal {advice.goal}; {duration(advice.seconds)}",
         headline=advice.headline,

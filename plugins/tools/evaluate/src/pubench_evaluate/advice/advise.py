@@ -13,11 +13,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 from pubench_datasets_tables.frames import TableFields, data
-from pubench_evaluate.audit import AuditSample, audit_sample
-from pubench_evaluate.audit.sheet import DESIGN
-from pubench_evaluate.audit.statistics import Side, clopper_pearson
-from pubench_evaluate.evaluation import Evaluation, evaluate
-from pubench_evaluate.prior_input import ends_of
 from pubench_study.durations import duration, seconds_of
 
 from pubench import PUTable
@@ -28,6 +23,11 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
+from ..audit import AuditSample, audit_sample
+from ..audit.sheet import DESIGN
+from ..audit.statistics import Side, clopper_pearson
+from ..evaluation import Evaluation, evaluate
+from ..prior_input import ends_of
 from .choose import SURE, AdviceGoal, choose, goal_of
 from .evidence import (
     Audited,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from pubench_evaluate.audit import audit_answers, audit_sample
 
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 
+from ..audit import audit_answers, audit_sample
 from .evidence import Audited
 
 #: Simulated sheets behind a power.
