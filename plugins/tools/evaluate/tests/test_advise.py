@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,10 @@ import pandas as pd
 import pytest
 from pubench_crossfit.plans import folds_of
 from pubench_evaluate.advice import advise as steps
-from pubench_evaluate.advice import fits, labeling
-from pubench_evaluate.advice.facts import Promise
-from pubench_evaluate.advice.labeling import Scar
-from pubench_evaluate.advice.page import Advice
-from pubench_evaluate.advice.portfolio import DEFAULT, PORTFOLIO, Candidate
-from pubench_evaluate.advice.prior import Estimated, Prior
+from pubench_evaluate.advice import fits
+from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Compared, OverBagging
+from pubench_evaluate.advice.page import Advice, Promise
+from pubench_evaluate.advice.prior import Scar
 
 import pubench
 from pubench_core.engine.plan import Plan
@@ -26,7 +25,7 @@ from pubench_core.errors import RequestError, RunFailed
 
 #: Bagged trees, of which there are few, and two cheap methods.
 TREES = replace(DEFAULT, config={"n_estimators": 20})
-CHEAP = (TREES, *PORTFOLIO[1:3])
+CHEAP = (TREES, *OTHERS[:2])
 
 
 def two_clouds(n: int = 600, prior: float = 0.4, c: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -50,9 +49,8 @@ def of_clouds(file: Path) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "DEFAULT", TREES)
-    monkeypatch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
-    monkeypatch.setattr(steps, "estimates", lambda *a, **k: Estimated(None, "nobody was asked", ()))
-    monkeypatch.setattr(labeling, "SHEETS", 2)
+    monkeypatch.setattr(steps, "OTHERS", CHEAP[1:])
+    monkeypatch.setattr(steps, "estimates", lambda *a: None)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np
     frame.to_csv(folder / "my.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "DEFAULT", TREES)
-        patch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
+        patch.setattr(steps, "OTHERS", CHEAP[1:])
         found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
     return found, folder / "my.csv", truth
 
@@ -76,9 +74,9 @@ def filled(advice: Advice, truth: np.ndarray, path: Path) -> Path:
 
 
 class TestAnAnswer:
-    def test_bagged_trees_without_checked_rows(self, answered: Any) -> None:
+    def test_bagged_trees_alone_without_checked_rows(self, answered: Any) -> None:
         advice = answered[0]
-        assert (advice.answer, advice.choice.by) == (DEFAULT.name, "default")
+        assert (advice.answer, [one.name for one in advice.compared]) == (DEFAULT.name, [DEFAULT.name])
         assert advice.headline.startswith("Use bagged trees")
 
     def test_all_unlabeled_rows_are_ranked_and_named(self, answered: Any) -> None:
@@ -93,10 +91,6 @@ class TestAnAnswer:
         found = int(truth[advice.ranked()["row"][:60]].sum())
         assert advice.promise.low <= found <= advice.promise.high
         assert advice.promise.if_scar is None or advice.promise.if_scar[0] - 2 <= found <= advice.promise.if_scar[1] + 2
-        assert f"{advice.promise.low} to {advice.promise.high} are positive if the prior is 0.3 to 0.5 (given); " in (
-            advice.headline
-        )
-        assert "which is not tested" in advice.headline or "nothing narrower" in advice.headline
 
     def test_decisions_at_both_ends_of_the_prior(self, answered: Any) -> None:
         advice = answered[0]
@@ -113,8 +107,8 @@ class TestAnAnswer:
     def test_json_says_what_python_says(self, answered: Any) -> None:
         stored = json.loads((answered[0].folder / "answer.json").read_text("utf-8"))
         assert stored == json.loads(json.dumps(answered[0].to_dict()))
-        assert stored["version"] == 1
-        assert {one["name"] for one in stored["methods"]} == {one.name for one in CHEAP}
+        assert stored["version"] == 2
+        assert [one["name"] for one in stored["methods"]] == [DEFAULT.name]
 
     def test_the_sheet_has_names_and_features_and_neither_scores_nor_labels(self, answered: Any) -> None:
         sheet = pd.read_csv(answered[0].sheet)
@@ -143,61 +137,107 @@ class TestAnAnswer:
             assert sorted(subject.rows[~subject.labeled]) == sorted(advice.ranked()["row"])
 
 
-class TestAFirstAnswer:
-    def test_a_first_answer_is_in_the_folder_before_anything_is_compared(
-        self, tmp_path: Path, monkeypatch: Any
+def with_sheet(advice: Advice, **changed: Any) -> Advice:
+    """An answer about the top 60, whose sheet is there, changed."""
+    return replace(advice, **{"promise": Promise(60, 2, 60, "the prior", (40, 58)), **changed})
+
+
+CHECKED = Compared("boosting, P against U", "naive", True, 1.0, 0.8, OverBagging(0.9, 0.8, 0.1, (0.0, 0.2), 0.91))
+HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
+    "scar": ({}, "Of the top 60, 40 to 58 are positive if labels are SCAR, which is untested; check the 60 rows of"),
+    "contradicted": (
+        {"scar": Scar("contradicted", None, "more than chance explains")},
+        "How many of the top 60 are positive cannot be said yet: check the 60 rows of audit.csv.",
+    ),
+    "everything is possible": (
+        {"promise": Promise(60, 0, 60, "nothing is known of the prior")},
+        "How many of the top 60 are positive cannot be said yet: check the 60 rows of audit.csv.",
+    ),
+    "the prior alone": (
+        {"promise": Promise(60, 35, 60, "the prior")},
+        "Of the top 60, 35 to 60 are positive, if the prior is right; check the 60 rows of audit.csv.",
+    ),
+    "checked rows": (
+        {"promise": Promise(60, 35, 55, "checked rows"), "sheet": None},
+        "Use bagged trees. Of the top 60, 35 to 55 are positive, by the checked rows.",
+    ),
+    "checked rows choose": (
+        {
+            "promise": Promise(60, 35, 55, "checked rows"),
+            "sheet": None,
+            "audited": True,
+            "answer": CHECKED.name,
+            "compared": (CHECKED,),
+        },
+        "Use boosting, P against U, by the checked rows (91% sure). Of the top 60, 35 to 55 are positive.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+def test_the_headline_has_at_most_25_words_and_no_range_that_says_nothing(answered: Any, name: str) -> None:
+    changed, sentence = HEADLINES[name]
+    headline = with_sheet(answered[0], **changed).headline
+    assert sentence in headline
+    assert len(headline.split()) <= 25
+    assert ("audit.csv" in headline) == ("sheet" not in changed)
+
+
+class TestAComparison:
+    def test_an_answer_with_its_model_is_in_the_folder_before_anything_is_compared(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
-        seen: list[tuple[Advice, dict[str, Any], int]] = []
+        def stops(*given: Any, **more: Any) -> Any:
+            raise KeyboardInterrupt
 
-        def first(advice: Advice) -> None:
-            stored = json.loads((advice.folder / "answer.json").read_text("utf-8"))
-            seen.append((advice, stored, len(advice.ranked())))
+        _, file, _ = answered
+        fitted = steps.fitted
+        monkeypatch.setattr(steps, "fitted", lambda one, *a, **k: (fitted if one is TREES else stops)(one, *a, **k))
+        with pytest.raises(KeyboardInterrupt):
+            pubench.advise(file, "labeled", prior=0.4, out=tmp_path / "out", compare=True)
+        stored = json.loads((tmp_path / "out" / "answer.json").read_text("utf-8"))
+        assert Path(stored["model"]).is_dir()
+        assert Path(stored["sheet"]).is_file()
 
-        def asked(**more: Any) -> Advice:
-            return pubench.advise(
-                tmp_path / "my.csv", "labeled", prior=0.4, goal="review:60", out=tmp_path / "out", first=first, **more
-            )
+    def test_others_are_fitted_cheapest_first_and_do_not_choose(self, answered: Any) -> None:
+        advice, file, _ = answered
+        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, compare=True)
+        assert [one.name for one in after.compared] == [one.name for one in CHEAP]
+        assert (after.answer, after.promise, after.headline) == (advice.answer, advice.promise, advice.headline)
+        assert "held-out PAUC (does not choose)" in (after.folder / "advice.html").read_text("utf-8")
+        assert [one.seconds for one in OTHERS] == sorted(one.seconds for one in OTHERS)
 
-        last = asked()
-        ((answer, stored, ranked),) = seen
-        assert not answer.complete
-        assert answer.headline.startswith("First answer: use bagged trees; nothing was compared with it yet. Of the 60")
-        assert [one.name for one in answer.compared] == [DEFAULT.name]
-        assert (stored["complete"], stored["model"], ranked) == (False, None, answer.look.unlabeled)
-        assert Path(str(answer.sheet)).is_file()
-        assert (answer.promise, answer.scar, answer.sheet) == (last.promise, last.scar, last.sheet)
-        assert last.complete
-        assert last.model is not None
-        asked()
-        assert len(seen) == 1  # a complete answer is not replaced by a first one
 
-    @pytest.mark.parametrize(
-        ("interval", "sentence"),
-        [
-            (None, "How many of the 60 highest of 400 unlabeled rows are positive cannot be said: the share of"),
-            ((0.1, 0.2), "if the prior is 0.1 to 0.2 (estimated as if labeled rows were a random draw); 7 to 30 if"),
-        ],
-    )
-    def test_the_headline_says_what_its_range_assumes(
-        self, answered: Any, interval: tuple[float, float] | None, sentence: str
+class TestAnEstimate:
+    def test_an_estimate_that_the_scores_contradict_is_not_used_and_labels_are_not_blamed(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        advice = replace(
-            answered[0],
-            look=replace(answered[0].look, rows=answered[0].look.labeled + 400),
-            prior=Prior(interval, "estimated", True),
-            promise=Promise(60, 2, 60, "the prior", (7, 30)),
-            scar=Scar("untested", None, "no row was checked", (), 60),
-        )
-        assert sentence in advice.headline
+        """Labels are SCAR, 40 % are positive, and an estimator says .9: among the top rows are fewer."""
+        _, file, _ = answered
+        estimated = pubench.estimate_prior(*of_clouds(file), estimators=[])
+        monkeypatch.setattr(steps, "estimates", lambda *a: replace(estimated, interval=(0.88, 0.95)))
+        found = pubench.advise(file, "labeled", goal="review:60", out=tmp_path / "out")
+        assert found.prior.interval is None
+        assert found.prior.source == "unknown: the estimate 0.88 to 0.95 contradicts the scores"
+        assert found.scar.status == "untested"
+        assert "cannot be said yet" in found.headline
 
-    def test_without_others_to_compare_there_is_one_answer(self, tmp_path: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr(steps, "suited", lambda n, prior: [TREES])
-        two_clouds()[0].to_csv(tmp_path / "my.csv", index=False)
-        seen: list[Advice] = []
-        last = pubench.advise(tmp_path / "my.csv", "labeled", prior=0.4, out=tmp_path / "out", first=seen.append)
-        assert seen == []
-        assert last.complete
+    def test_evaluate_does_not_call_a_prior_given_that_nobody_gave(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from pubench_evaluate.cli.score_table import subject_of_run
+
+        advice, file, truth = answered
+        assert subject_of_run(Path(str(advice.model))).prior == (0.3, 0.5)
+        estimated = pubench.estimate_prior(*of_clouds(file), estimators=[])
+        monkeypatch.setattr(steps, "estimates", lambda *a: replace(estimated, interval=(0.3, 0.5)))
+        found = pubench.advise(file, "labeled", goal="review:60", out=tmp_path / "out")
+        assert found.prior.source == "estimated"
+        assert subject_of_run(Path(str(found.model))).prior is None
+        sheet = filled(found, truth, tmp_path / "filled.csv")
+        after = pubench.advise(file, "labeled", goal="review:60", out=tmp_path / "out", audited=sheet)
+        subject = subject_of_run(Path(str(after.model)))
+        assert (subject.prior, subject.sheet) == (None, sheet)
 
 
 class TestCheckedRows:
@@ -262,13 +302,15 @@ class TestWhatIsKept:
         made.clear()
         monkeypatch.setattr(fits, "trained", lambda plan: made.append(plan.run_id) or trained(plan))
         after = pubench.advise(file, "labeled", **arguments)
-        assert len(made) == 5 * len(CHEAP) - 3
+        assert len(made) == 5 - 3
         assert [one.pauc for one in after.compared] == [one.pauc for one in advice.compared]
 
     def test_finished_fits_count_when_the_time_is_up(self, answered: Any) -> None:
         advice, file, _ = answered
-        again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, time=0.001)
-        assert [one.name for one in again.compared] == [one.name for one in advice.compared]
+        more: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": advice.folder, "compare": True}
+        pubench.advise(file, "labeled", **more)
+        again = pubench.advise(file, "labeled", **more, time=0.001)
+        assert [one.name for one in again.compared] == [one.name for one in CHEAP]
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
@@ -298,9 +340,10 @@ class TestWhatIsKept:
 class TestTheRuns:
     def test_every_candidate_is_a_run_of_its_own_with_its_settings(self, answered: Any, tmp_path: Path) -> None:
         rows = fits.FitRows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
-        plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in PORTFOLIO}
-        assert len({fold.run_id for plan in plans.values() for fold in folds_of(plan)}) == 5 * len(PORTFOLIO)
-        for one in PORTFOLIO:
+        every = (DEFAULT, *OTHERS)
+        plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in every}
+        assert len({fold.run_id for plan in plans.values() for fold in folds_of(plan)}) == 5 * len(every)
+        for one in every:
             assert one.config.items() <= plans[one.name].spec.method.config.items()
 
 
@@ -338,7 +381,7 @@ class TestTime:
             return trained(plan)
 
         monkeypatch.setattr(fits, "trained", fails)
-        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out")
+        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out", compare=True)
         assert [(one.candidate, one.reason) for one in found.not_fitted] == [
             (CHEAP[1], "failed: the loss is not finite")
         ]
@@ -347,13 +390,23 @@ class TestTime:
         self, answered: Any, tmp_path: Path
     ) -> None:
         lines: list[str] = []
-        early: list[Advice] = []
         found = pubench.advise(
-            answered[1], "labeled", out=tmp_path / "out", time="1s", progress=lines.append, first=early.append
+            answered[1], "labeled", out=tmp_path / "out", time="1s", compare=True, progress=lines.append
         )
-        assert early == []
         assert [one.name for one in found.compared] == [DEFAULT.name]
         assert len(found.not_fitted) == len(CHEAP) - 1
         assert lines[0].startswith("reading ")
         assert "all 3 methods in about" in lines[1]
-        assert lines[1].endswith("and no other within 1 s")
+        assert lines[1].endswith("at most 1 s")
+
+    def test_a_long_fit_says_every_few_seconds_that_it_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fits, "BEAT", 0.02)
+        lines: list[str] = []
+        with fits.still_said(lines.append, "training bagged trees on all rows"):
+            time.sleep(0.2)
+        assert len(lines) > 2
+        assert lines[0] == "training bagged trees on all rows: 0 s so far"
+        time.sleep(0.1)
+        said = len(lines)
+        time.sleep(0.1)
+        assert len(lines) == said

@@ -12,9 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_evaluate.advice import advise as steps
-from pubench_evaluate.advice import labeling
-from pubench_evaluate.advice.portfolio import DEFAULT, PORTFOLIO
-from pubench_evaluate.advice.prior import Estimated
+from pubench_evaluate.advice.choice import DEFAULT, OTHERS
 
 import pubench
 from pubench_core.errors import PubenchError
@@ -27,9 +25,8 @@ TREES = replace(DEFAULT, config={"n_estimators": 5})
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "DEFAULT", TREES)
-    monkeypatch.setattr(steps, "suited", lambda n, prior: [TREES, PORTFOLIO[1]] if n >= 20 else [TREES])
-    monkeypatch.setattr(steps, "estimates", lambda *a, **k: Estimated(None, "nobody was asked", ()))
-    monkeypatch.setattr(labeling, "SHEETS", 2)
+    monkeypatch.setattr(steps, "OTHERS", OTHERS[:1])
+    monkeypatch.setattr(steps, "estimates", lambda *a: None)
 
 
 def table(n: int = N, labeled: int = 40, **columns: Any) -> pd.DataFrame:
@@ -86,7 +83,7 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
 #: Table, arguments, and a line that the answer has to have.
 ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "12 labeled": (lambda: table(labeled=12), {}, "cannot choose between methods"),
-    "30 labeled": (lambda: table(labeled=30), {}, "too few for networks"),
+    "12 labeled, compared": (lambda: table(labeled=12), {"compare": True}, "needs 20 labeled rows"),
     "a leak that is not exact": (
         lambda: changed("c", lambda f: f["labeled"] * 5 + np.arange(N) / N),
         {},

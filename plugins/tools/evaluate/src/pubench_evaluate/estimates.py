@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+from pubench_report.rendering import RenderedTable
 
 from pubench_core.errors import PluginError, PubenchError, RequestError, Undefined, said_by, unknown
 from pubench_core.plugins.info import PriorInfo
@@ -18,6 +18,7 @@ from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 
+from .page import between
 from .scored_rows import ScoredRows
 
 #: Estimators are said to disagree if their priors lie further apart than this; one that errs more is left out.
@@ -175,11 +176,26 @@ def disagreement(estimates: Sequence[EstimatedPrior]) -> str:
     )
 
 
-def plain(found: EstimatedPrior) -> dict[str, Any]:
-    """Converts a value to plain JSON data."""
-    return dict(plain_data(asdict(found)))
+def estimates_table(estimates: Sequence[EstimatedPrior], *, notes: bool = True) -> RenderedTable:
+    """Each estimator's prior in the population, and why some are left out. ``notes``: whether it has their notes."""
+    rows = [
+        [
+            found.key,
+            "" if found.prior is None else f"{found.prior:.3f}",
+            between(found.prior_interval),
+            f"{found.seconds:.1f}",
+            f"no: {found.left_out}" if found.left_out else "yes",
+            *([found.note] if notes else []),
+        ]
+        for found in estimates
+    ]
+    head = ("estimator", "prior", "95 % interval", "seconds", "in the range", *(["note"] if notes else []))
+    return RenderedTable.of(head, rows, texts=(4, 5), wraps=(4, 5), ranks={3: 1})
 
 
-def named(positive: npt.NDArray[Any]) -> str:
-    """Name of the estimator's input: ``scores`` for shape (n,), ``features`` for shape (n, d)."""
-    return "scores" if np.ndim(positive) == 1 else "features"
+def spans_of(
+    estimates: Sequence[EstimatedPrior], believed: tuple[str, float, tuple[float, float] | None] | None
+) -> list[tuple[str, float, tuple[float, float] | None, bool]]:
+    """What the figure draws: π by each estimator with its interval, and what is believed."""
+    found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
+    return found if believed is None else [*found, (*believed, True)]

@@ -6,7 +6,7 @@ Measures come from the installed metrics, class priors from the installed estima
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,101 +15,22 @@ from pubench_datasets_tables.frames import refuse_other_rows
 from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.info import PriorInfo
-from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
 from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
-from .facts import CardFacts
-from .measuring import Measured, PlottedCurve, curves_of, installed_metrics, knowledge_of, measured
+from .measuring import Measured, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
 from .prior_input import Belief, belief_in, narrowed, shares_of, wanted_estimator
-from .report_card import framed, headline, page_of
+from .report_card import Evaluation
 from .resampling import MOST_RESAMPLES, Resampling, resamples_for
 from .scored_rows import ScoredRows, scored_rows
 from .thresholds import Cuts, ThresholdCut
 
-#: Details of measures that are under ``curves`` and ``band``.
-_CURVES = frozenset({"curve", "raw_curve", "band"})
 #: Bins of the histogram of scores.
 BINS = 30
 #: Below so many labeled rows, intervals are rough.
 FEW = 30
-
-
-@dataclass(frozen=True)
-class Evaluation(CardFacts):
-    """A report card. ``rows``: counts; ``measures`` by key; ``curves``: raw and recovered, those that there are.
-
-    ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others.
-    ``contradictions``: in words, which parts cannot be if the prior is right and labels are SCAR; if there is one, no
-    cut has an ``expected`` number of positives. ``histogram``: ``edges`` of bins of scores, and the shares of
-    ``labeled`` and ``unlabeled`` rows in them. ``by_prior``: (prior, low, high) number of positives of the decision
-    for priors from half to one and a half of the one used. ``warnings``: what a reader must know, in words.
-    ``notes``: what every number here assumes.
-    """
-
-    def __getitem__(self, key: str) -> float | None:
-        """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
-        return self.measures[key].value
-
-    @property
-    def headline(self) -> str:
-        """Sentence that says what to expect of the decision or, if nothing can be expected, why and what helps."""
-        return headline(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON holds it."""
-        found = {
-            name: plain_data(asdict(part)) for name, part in (("belief", self.belief), ("decision", self.decision))
-        }
-        return {
-            "name": self.name,
-            "headline": self.headline,
-            "contradictions": list(self.contradictions),
-            "rows": dict(self.rows),
-            "scheme": self.scheme,
-            "purity": self.purity,
-            **found,
-            "estimates": [plain_data(asdict(estimate)) for estimate in self.estimates],
-            "measures": {key: _plain(found) for key, found in self.measures.items()},
-            "budgets": [plain_data(asdict(cut)) for cut in self.budgets],
-            "recalls": [plain_data(asdict(cut)) for cut in self.recalls],
-            "curves": {name: plain_data(asdict(curve)) for name, curve in self.curves.items()},
-            "band": plain_data(self.band),
-            "comparison": None if self.comparison is None else plain_data(asdict(self.comparison)),
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-            "checked": self.checked,
-            "histogram": plain_data(self.histogram),
-            "by_prior": plain_data(self.by_prior),
-        }
-
-    def html(self) -> str:
-        """A page of its own: one file that loads nothing, light and dark."""
-        return page_of(self)
-
-    def _repr_html_(self) -> str:
-        return framed(self.html())
-
-    def __repr__(self) -> str:
-        values = [f"{key} {m.value:.4g}" for key, m in self.measures.items() if m.value is not None]
-        more = f"; {len(self.warnings)} warnings" if self.warnings else ""
-        return f"<evaluation of {self.name}: {', '.join(values[:4])}{more}>"
-
-
-def _plain(found: Measured) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "value": found.value,
-        "interval": plain_data(found.interval),
-        "interval_from": found.interval_from,
-        "undefined": found.measure.undefined,
-        "assumes": list(found.assumes),
-        "oracle": found.oracle,
-        "warnings": list(found.measure.warnings),
-        "details": {name: value for name, value in found.measure.details.items() if name not in _CURVES},
-    }
 
 
 def evaluate(
@@ -363,4 +284,4 @@ def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
     return said
 
 
-__all__ = ["Belief", "Comparison", "Evaluation", "Measured", "PlottedCurve", "evaluate"]
+__all__ = ["Evaluation", "evaluate"]

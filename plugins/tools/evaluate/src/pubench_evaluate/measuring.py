@@ -11,7 +11,7 @@ import numpy as np
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
-from pubench_core.results import Measure
+from pubench_core.results import Measure, plain_data
 
 from .prior_input import Belief
 from .resampling import COMPARED, Resampling, interval_of, resampled
@@ -22,6 +22,8 @@ _ORDER = (
     "pauc", "recovered-auc", "recovered-ap", "recovered-precision", "recovered-recall", "recovered-fpr", "pa", "pulp",
     "lee-liu", "pseudo-f", "pu-auc", "pu-ap",
 )  # fmt: skip
+#: Details of measures that are under ``curves`` and ``band``.
+_CURVES = frozenset({"curve", "raw_curve", "band"})
 #: Points of a raw curve that are kept.
 _POINTS = 200
 
@@ -51,6 +53,21 @@ class Measured:
     def note(self) -> str:
         """Why there is no value, or what its reader must know."""
         return "; ".join(filter(None, (self.measure.undefined, *self.measure.warnings)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but curves, which the card has once, as JSON holds it."""
+        details = {name: value for name, value in self.measure.details.items() if name not in _CURVES}
+        return {
+            "name": self.name,
+            "value": self.value,
+            "interval": plain_data(self.interval),
+            "interval_from": self.interval_from,
+            "undefined": self.measure.undefined,
+            "assumes": list(self.assumes),
+            "oracle": self.oracle,
+            "warnings": list(self.measure.warnings),
+            "details": details,
+        }
 
     @property
     def infeasible(self) -> bool:

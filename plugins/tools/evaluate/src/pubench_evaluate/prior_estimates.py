@@ -16,9 +16,18 @@ from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 
 from .audit import AuditResult
-from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
-from .facts import PriorFindings
-from .report_card import framed, page_of_priors
+from .estimates import (
+    RULE,
+    EstimatedPrior,
+    asked,
+    disagreement,
+    estimates_table,
+    infos_of,
+    range_of,
+    spans_of,
+    summary,
+)
+from .page import framed, page_from
 from .scored_rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
 #: Folds of the classifier whose scores estimators read.
@@ -26,13 +35,27 @@ FOLDS = 5
 
 
 @dataclass(frozen=True)
-class PriorEstimates(PriorFindings):
-    """Estimates of the class prior of one table. ``read``: what the estimators were given, in words.
+class PriorEstimates:
+    """Estimates of the class prior of one table."""
 
-    ``interval``: π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is
-    counted. An estimator is counted if its mean absolute error on known shares is at most .1 and it warns of nothing;
-    ``left_out`` of an estimate says why one is not. ``true``: π, if it is known. ``warnings``: where they disagree.
-    """
+    name: str
+    rows: int
+    labeled: int
+    scheme: str
+    purity: float
+    read: str
+    """what the estimators were given, in words"""
+    estimates: tuple[EstimatedPrior, ...]
+    """an estimator is counted if its mean absolute error on known shares is at most .1 and it warns of nothing;
+    ``left_out`` says why one is not"""
+    interval: tuple[float, float] | None = None
+    """π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is counted"""
+    true: float | None = None
+    """π, if it is known"""
+    checked: str = ""
+    """what checked rows say"""
+    warnings: tuple[str, ...] = ()
+    """where estimators disagree"""
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """Estimate of one estimator. Raises KeyError for one that was not used."""
@@ -49,7 +72,16 @@ class PriorEstimates(PriorFindings):
 
     def html(self) -> str:
         """A page of its own, with a figure."""
-        return page_of_priors(self)
+        return page_from(
+            "priors.html.j2",
+            f"Class prior of {self.name}",
+            {"priors": spans_of(self.estimates, None if self.true is None else ("true", self.true, None))},
+            facts=f"{self.rows:,} rows, {self.labeled:,} labeled; {self.scheme}; {self.read}",
+            warnings=self.warnings,
+            estimates=estimates_table(self.estimates),
+            summary=summary(self.estimates) if self.estimates else "",
+            rule=RULE,
+        )
 
     def _repr_html_(self) -> str:
         return framed(self.html())

@@ -2,25 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pubench_report.rendering import RenderedTable
 
 from pubench_core.results import plain_data
 
-from .estimates import RULE, EstimatedPrior, summary
-from .facts import CardFacts, PriorFindings
-from .measuring import Measured
+from .estimates import RULE, EstimatedPrior, estimates_table, spans_of, summary
+from .measuring import Measured, PlottedCurve
+from .page import between, framed, page_from
 from .paired import Comparison, Difference
+from .prior_input import Belief
 from .thresholds import DRAWS, ThresholdCut
 
 #: Measures at the top of the page, those that there are; the others are folded.
 FIRST = ("recovered-auc", "recovered-recall", "recovered-precision", "pauc")
 
 
-def page_of(card: CardFacts) -> str:
+@dataclass(frozen=True)
+class Evaluation:
+    """A report card."""
+
+    name: str
+    rows: Mapping[str, int]
+    """counts"""
+    scheme: str
+    purity: float
+    belief: Belief
+    estimates: tuple[EstimatedPrior, ...]
+    measures: Mapping[str, Measured]
+    decision: ThresholdCut
+    """what lies above the threshold"""
+    budgets: tuple[ThresholdCut, ...]
+    recalls: tuple[ThresholdCut, ...]
+    curves: Mapping[str, PlottedCurve] = field(default_factory=dict)
+    """raw and recovered, those that there are"""
+    band: Mapping[str, tuple[float, ...]] | None = None
+    comparison: Comparison | None = None
+    contradictions: tuple[str, ...] = ()
+    """which parts cannot be if the prior is right and labels are SCAR; if there is one, no cut has an ``expected``
+    number of positives"""
+    warnings: tuple[str, ...] = ()
+    """what a reader must know"""
+    notes: tuple[str, ...] = ()
+    """what every number here assumes"""
+    checked: str = ""
+    scar_tested: bool = False
+    histogram: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """``edges`` of bins of scores, and the shares of ``labeled`` and ``unlabeled`` rows in them"""
+    by_prior: tuple[tuple[float, float, float], ...] = ()
+    """(prior, low, high) number of positives of the decision for priors from half to one and a half of the one used"""
+
+    def __getitem__(self, key: str) -> float | None:
+        """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
+        return self.measures[key].value
+
+    @property
+    def headline(self) -> str:
+        """Sentence that says what to expect of the decision or, if nothing can be expected, why and what helps."""
+        return headline(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        facts = plain_data(asdict(self)) | {"headline": self.headline}
+        del facts["scar_tested"]
+        return {**facts, "measures": {key: found.to_dict() for key, found in self.measures.items()}}
+
+    def html(self) -> str:
+        """A page of its own: one file that loads nothing, light and dark."""
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+    def __repr__(self) -> str:
+        values = [f"{key} {m.value:.4g}" for key, m in self.measures.items() if m.value is not None]
+        more = f"; {len(self.warnings)} warnings" if self.warnings else ""
+        return f"<evaluation of {self.name}: {', '.join(values[:4])}{more}>"
+
+
+def page_of(card: Evaluation) -> str:
     """The whole page."""
     rows = card.rows
     facts = (
@@ -28,7 +91,7 @@ def page_of(card: CardFacts) -> str:
         f"{card.scheme}; {belief_line(card)}"
     )
     measures = [found for key in FIRST if (found := card.measures.get(key)) is not None and found.value is not None]
-    return _rendered(
+    return page_from(
         "report_card.html.j2",
         f"{card.name}: evaluation without negatives",
         _drawn(card),
@@ -36,52 +99,24 @@ def page_of(card: CardFacts) -> str:
         headline=headline(card),
         verdict=verdict(card.comparison),
         warnings=card.warnings,
-        reviews=_reviews(card),
-        how=_HOW,
+        reviews=reviews_table(card),
+        how=HOW,
         first=[(found.name, *shown_value(found), assumed(found)) for found in measures[:3]],
-        measures=_measures(card),
-        models=_two_models(card.comparison),
-        resamples=0 if card.comparison is None else card.comparison.resamples,
+        measures=measures_table(card, on_page=True),
+        models=models_table(card.comparison),
+        comparison=card.comparison,
         recovered="recovered-roc" in card.curves,
-        estimates=_estimates(card.estimates),
+        estimates=estimates_table(card.estimates),
         summary=summary(card.estimates) if card.estimates else "",
         rule=RULE,
         notes=card.notes,
     )
 
 
-def page_of_priors(found: PriorFindings) -> str:
-    """A page of the estimators alone."""
-    facts = f"{found.rows:,} rows, {found.labeled:,} labeled; {found.scheme}; {found.read}"
-    believed = None if found.true is None else ("true", found.true, None)
-    return _rendered(
-        "priors.html.j2",
-        f"Class prior of {found.name}",
-        {"priors": _spans(found.estimates, believed)},
-        facts=facts,
-        warnings=found.warnings,
-        estimates=_estimates(found.estimates),
-        summary=summary(found.estimates) if found.estimates else "",
-        rule=RULE,
-    )
-
-
-def framed(page: str) -> str:
-    """A page inside of another one (a notebook), which its styles must not change."""
-    return f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%;height:900px;border:0"></iframe>'
-
-
-def _rendered(template: str, title: str, drawn: dict[str, Any], **given: Any) -> str:
-    from pubench_report.pages.template import rendered, script_json  # jinja2: only if a page is written
-
-    scripts = ("report_card.js",)
-    return rendered(template, title, scripts, __package__ or "", drawn=script_json(plain_data(drawn)), **given)
-
-
 # -------------------------------------------------------------------- sentences that the terminal prints, too
 
 
-def belief_line(card: CardFacts) -> str:
+def belief_line(card: Evaluation) -> str:
     """Line about the assumed prior."""
     belief = card.belief
     if belief.prior is None:
@@ -90,12 +125,12 @@ def belief_line(card: CardFacts) -> str:
     return f"class prior {belief.prior:.3g}{where}, {belief.source}; share of positives in U {belief.share:.3g}"
 
 
-def headline(card: CardFacts) -> str:
+def headline(card: Evaluation) -> str:
     """Sentence about the rows above the threshold: how many are positive, or why nobody can say and what helps."""
     return " ".join(part for part in (_expected(card), card.checked) if part)
 
 
-def _expected(card: CardFacts) -> str:
+def _expected(card: Evaluation) -> str:
     """The headline as far as it follows from labeled rows and the prior."""
     cut, what = card.decision, _reviewed(card)
     if card.contradictions:
@@ -117,7 +152,7 @@ def _expected(card: CardFacts) -> str:
     return f"{what}. What to expect there needs a prior."
 
 
-def _reviewed(card: CardFacts) -> str:
+def _reviewed(card: Evaluation) -> str:
     """Which rows the headline is about, of how many, and from which ones that is known."""
     cut, n_all = card.decision, card.rows.get("all_unlabeled", card.rows["unlabeled"])
     if cut.budget is not None:
@@ -154,18 +189,6 @@ def found_of(cut: ThresholdCut) -> str:
     return f"{between(cut.recall_interval, percent=True)} of all positives"
 
 
-def between(interval: tuple[float, float] | None, *, percent: bool = False) -> str:
-    """An interval in words; empty if there is none.
-
-    >>> between((0.25, 0.5)), between((0.25, 0.5), percent=True)
-    ('0.250 to 0.500', '25 to 50 %')
-    """
-    if interval is None:
-        return ""
-    low, high = interval
-    return f"{100 * low:.0f} to {100 * high:.0f} %" if percent else f"{low:.3f} to {high:.3f}"
-
-
 def assumed(measured: Measured | Difference) -> str:
     """Assumptions of a measure, in words."""
     if measured.oracle:
@@ -175,7 +198,7 @@ def assumed(measured: Measured | Difference) -> str:
 
 # -------------------------------------------------------------------- content of the page
 
-_HOW = (
+HOW = (
     f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
     "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. They "
     "hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows imply more positives than "
@@ -183,49 +206,42 @@ _HOW = (
 )
 
 
-def _drawn(card: CardFacts) -> dict[str, Any]:
+def review_drawn(card: Evaluation) -> dict[str, Any]:
+    """The figure of positives found against rows reviewed."""
+    cuts = (card.decision, *card.budgets, *card.recalls)
+    found = sorted({(cut.all_rows, *cut.expected_interval) for cut in cuts if cut.expected_interval is not None})
+    return {"review": {"cuts": found, "share": card.belief.share, "reviewed": card.decision.all_rows}}
+
+
+def _drawn(card: Evaluation) -> dict[str, Any]:
     """What ``report_card.js`` draws."""
-    found = sorted(
-        {
-            (cut.all_rows, *cut.expected_interval)
-            for cut in (card.decision, *card.budgets, *card.recalls)
-            if cut.expected_interval is not None
-        }
-    )
     curves = {name: list(zip(curve.x, curve.y, strict=True)) for name, curve in card.curves.items()}
     band = [] if card.band is None else list(zip(*(card.band[name] for name in ("fpr", "low", "high")), strict=True))
     believed = None if card.belief.prior is None else ("used here", card.belief.prior, card.belief.interval)
     return {
-        "review": {"cuts": found, "share": card.belief.share, "reviewed": card.decision.all_rows},
+        **review_drawn(card),
         "curves": curves,
         "band": band,
         "histogram": {**card.histogram, "threshold": card.decision.threshold},
         "by_prior": card.by_prior,
-        "priors": _spans(card.estimates, believed),
+        "priors": spans_of(card.estimates, believed),
     }
 
 
-def _spans(
-    estimates: Sequence[EstimatedPrior], believed: tuple[str, float, tuple[float, float] | None] | None
-) -> list[tuple[str, float, tuple[float, float] | None, bool]]:
-    """π by each estimator with its interval, and what is believed."""
-    found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
-    return found if believed is None else [*found, (*believed, True)]
-
-
-def _reviews(card: CardFacts) -> RenderedTable:
+def reviews_table(card: Evaluation) -> RenderedTable:
+    """How many positives a review of so many rows would find."""
     rows = [
         [
-            f"the top {cut.budget:,}"
-            if cut.budget
-            else f"for {100 * (cut.target or 0):g} % recall: {cut.all_rows:,} rows",
+            f"the top {cut.budget:,}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall",
+            f"{cut.all_rows:,}",
             count_of(cut) or ("" if card.contradictions else "needs a prior"),
             between(cut.recall_interval, percent=True) or "needs a prior",
             f"{cut.threshold:.4g}",
         ]
         for cut in (*card.budgets, *card.recalls)
     ]
-    return RenderedTable.of(("review", "positives, if SCAR", "of all positives, if SCAR", "threshold"), rows)
+    head = ("review", "rows", "positives, if SCAR", "of all positives, if SCAR", "threshold")
+    return RenderedTable.of(head, rows, ranks={3: 1, 4: 2})
 
 
 def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
@@ -235,27 +251,19 @@ def shown_value(found: Measured, digits: int = 3) -> tuple[str, str]:
     return "" if found.value is None else f"{found.value:.{digits}f}", between(found.interval)
 
 
-def _measures(card: CardFacts) -> RenderedTable:
-    rows = [
-        [f"{found.name}: {found.summary}", *shown_value(found), assumed(found), found.note]
-        for found in card.measures.values()
-    ]
-    return RenderedTable.of(("measure", "value", "95 % interval", "assumes", "note"), rows, texts=(3, 4))
-
-
-def _estimates(estimates: Sequence[EstimatedPrior]) -> RenderedTable:
-    """Each estimator's prior, and why some are left out."""
+def measures_table(card: Evaluation, *, on_page: bool = False) -> RenderedTable:
+    """Every measure by its key, on a page in words, and what it assumes."""
     rows = [
         [
-            found.name,
-            "" if found.prior is None else f"{found.prior:.3f}",
-            between(found.prior_interval),
-            f"no: {found.left_out}" if found.left_out else "yes",
+            f"{found.name}: {found.summary}" if on_page else key,
+            *shown_value(found, 3 if on_page else 4),
+            assumed(found),
             found.note,
         ]
-        for found in estimates
+        for key, found in card.measures.items()
     ]
-    return RenderedTable.of(("estimator", "prior", "95 % interval", "in the range", "note"), rows, texts=(3, 4))
+    head = ("measure", "value", "95 % interval", "assumes", "note")
+    return RenderedTable.of(head, rows, texts=(3, 4), wraps=(3, 4), ranks={4: 1})
 
 
 def verdict(comparison: Comparison | None) -> str:
@@ -270,13 +278,19 @@ def verdict(comparison: Comparison | None) -> str:
     return "; ".join(f"{name} is better by {n} of {len(better)} measures" for name, n in counts.items() if n) + "."
 
 
-def _two_models(comparison: Comparison | None) -> RenderedTable | None:
+def models_table(comparison: Comparison | None) -> RenderedTable | None:
+    """Every measure of two models, the first and the second."""
     if comparison is None:
         return None
-    first, second = comparison.names
-    rows = []
-    for found in comparison.differences:
-        better = {"first": first, "second": second}.get(found.better, "not shown")
-        values = ["" if v is None else f"{v:.3f}" for v in (found.first, found.second)]
-        rows.append([found.name, *values, between(found.interval), better, assumed(found)])
-    return RenderedTable.of(("measure", first, second, "difference, 95 %", "better", "assumes"), rows, texts=(4, 5))
+    rows = [
+        [
+            found.key,
+            *("" if value is None else f"{value:.4f}" for value in (found.first, found.second)),
+            between(found.interval),
+            found.better or "not shown",
+            assumed(found),
+        ]
+        for found in comparison.differences
+    ]
+    head = ("measure", "first", "second", "second - first, 95 %", "better", "assumes")
+    return RenderedTable.of(head, rows, texts=(4, 5), wraps=(5,), ranks={5: 1})

@@ -1,4 +1,4 @@
-"""``pubench.advise``: the seven steps from a table without negatives to an answer."""
+"""``pubench.advise``: from a table without negatives to an answer, and on request what is compared with it."""
 
 from __future__ import annotations
 
@@ -21,40 +21,37 @@ from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import replace_text
+from pubench_core.records.record import Record
 from pubench_core.specs.fields import short_hash
 
 from ..audit import AuditSample, audit_sample
-from ..audit.sheet import DESIGN
+from ..audit.sheet import DESIGN, MOST_SHOWN
 from ..audit.statistics import Side, clopper_pearson
 from ..evaluation import Evaluation, evaluate
 from ..prior_input import ends_of
-from .choose import SURE, AdviceGoal, choose, goal_of
-from .evidence import (
+from .choice import (
+    DEFAULT,
+    OTHERS,
+    SURE,
+    AdviceGoal,
     Audited,
-    agreement,
+    Compared,
     checked_difference,
-    found_at,
+    chosen_by_checked_rows,
+    goal_of,
     highest,
-    pauc_difference,
     read_answers,
 )
-from .facts import Compared, Promise
-from .fits import FitRows, OutOfFoldScores, run_of
-from .fitting import Clock, NotFitted, expected, fitted, suited
-from .labeling import power_of_a_sheet, scar_of
-from .look import Look, looked_at
-from .page import Advice
-from .portfolio import DEFAULT, Candidate
-from .prior import Prior, estimates, prior_of
+from .fits import Clock, FitRows, NotFitted, OutOfFoldScores, expected, fitted, kept_record, run_of, still_said, trained
+from .look import FEW_TO_CHOOSE, Look, looked_at
+from .page import SHEET, Advice, Promise
+from .prior import Prior, estimates, prior_of, scar_of
 
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
 
-FloatArray = npt.NDArray[np.float64]
-#: Rows of a sheet, and the budget that is shown if neither a goal nor a prior says one.
-SHEET, BUDGET = 60, 200
-#: More columns than a person reads of a row.
-MOST_SHOWN = 40
+#: The budget that is shown if neither a goal nor a prior says one.
+BUDGET = 200
 
 
 def advise(
@@ -63,42 +60,41 @@ def advise(
     *,
     prior: float | tuple[float, float] | str | None = None,
     goal: str = "rank",
-    time: str | float = "10m",
+    compare: bool = False,
     audited: str | Path | None = None,
+    time: str | float = "10m",
     out: str | Path | None = None,
     scheme: str | None = None,
-    thorough: bool = False,
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-    first: Callable[[Advice], None] | None = None,
-    **said: Unpack[TableFields],
+    **about: Unpack[TableFields],
 ) -> Advice:
     """Which method for this table, what its ranking is worth, and what to check next.
 
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
     ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
-    ``review:200`` for a review of so many rows. ``time``: budget, ``10m``; what is not fitted by then is left out.
-    ``audited``: the sheet of an earlier call, filled in: prior, promise and choice are made again with it. ``out``:
-    folder of the answer, by default ``advice-NAME``; every finished fit is kept there, and the same call goes on.
-    ``scheme`` and ``said``, all else about the table: as :func:`pubench.data` has them. ``thorough``: ask slow prior
-    estimators too. ``progress``: called with a line about what runs now. ``first``: called with the first answer,
-    the ranking of bagged trees before anything is compared with it; the folder holds it, too, unless it has a complete
-    one.
+    ``review:200`` for a review of so many rows. ``compare``: fit the other methods, too, cheapest first. ``audited``:
+    the sheet of an earlier call, filled in: prior, range and choice are made again with it, and the other methods are
+    compared by it. ``time``: budget for that, ``10m``; what is not fitted by then is left out. ``out``: folder of the
+    answer, by default ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``scheme`` and
+    ``about``, all else about the table: as :func:`pubench.data` has them. ``progress``: called with a line about what
+    runs now.
 
-    Bagged trees are the answer unless checked rows speak for another method: see ``docs/pages/advice.md``.
+    The answer is bagged trees unless checked rows speak for another method: see ``docs/pages/advice.md``. The folder
+    holds ranking, model and sheet before anything is compared.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
     with in_words_of_python():
         wanted, clock, say = goal_of(goal), Clock(seconds_of(time, "time", least=1e-9)), progress or (lambda text: None)
         given = None if prior is None else ends_of(prior)
-        own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **said)
+        own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **about)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         say(f"reading {own.name}")
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
-        return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer(first)
+        return _Steps(own, folder, wanted, clock, given, checked, compare, threads, seed, say).answer()
 
 
 def _claim(folder: Path, table: PUTable) -> None:
@@ -126,7 +122,7 @@ def _claim(folder: Path, table: PUTable) -> None:
 
 @dataclass
 class _Steps:
-    """The seven steps; each keeps what the later ones read."""
+    """The way to an answer; each step keeps what the later ones read."""
 
     table: PUTable
     folder: Path
@@ -134,7 +130,7 @@ class _Steps:
     clock: Clock
     given: tuple[float, float] | None
     audited: Audited | None
-    thorough: bool
+    compare: bool
     threads: int | None
     seed: int
     say: Callable[[str], None]
@@ -142,68 +138,57 @@ class _Steps:
     def __post_init__(self) -> None:
         self.kept = self.folder / "fits"
         self.read: LabeledData = self.table._read()
-        self.cards: dict[tuple[str, tuple[float, float] | None], Evaluation] = {}
+        self.look = looked_at(self.table, self.read)
+        self.cards: dict[tuple[str, tuple[float, float] | None, int], Evaluation] = {}
+        self.checks = None if self.audited is None else self.audited.result
 
-    def answer(self, first: Callable[[Advice], None] | None = None) -> Advice:
-        """All steps; the folder holds an answer as soon as bagged trees are fitted and the prior is estimated."""
-        look = looked_at(self.table, self.read)
+    def answer(self) -> Advice:
+        """Bagged trees with ranking, model and sheet; on request, the others next to them."""
+        look = self.look
         _refuse_budget(self.goal, look)
         _refuse_prior(self.given, look, self.table.scheme)
         assert isinstance(self.read.x, np.ndarray)
-        rows = self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
-        self._announce(look)
-        trees = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
+        self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
+        self._announce()
+        prior = prior_of(self.given, self.checks, None)
+        self.told = self._told(prior)
+        trees = self._fitted(DEFAULT, must=True)
         if isinstance(trees, NotFitted):
             raise RequestError(f"{self.table.name}: {DEFAULT.name} {trees.reason}")
-        new = not self._is_complete()
-        if new:
-            self._ranked(look, trees, Prior(self.given, "given", False))
-            self.say(f"a first ranking after {duration(self.clock.spent)}: {self.folder / 'ranked.csv'}")
-        estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
-        prior = prior_of(self.given, self.audited, estimated)
-        told = self._told(prior)
-        others = [one for one in suited(look.labeled, told) if one is not DEFAULT]
-        fits = [expected([one], self.rows, self.clock.slower) for one in others if isinstance(one, Candidate)]
-        if new and fits and min(fits) <= self.clock.left:  # else the answer that follows at once says the same
-            waiting = [one if isinstance(one, NotFitted) else NotFitted(one, "not compared yet") for one in others]
-            answer = self._answered(look, prior, [trees], waiting, complete=False)
-            if first is not None:
-                first(answer)
-        scored: list[OutOfFoldScores] = [trees]
-        missing: list[NotFitted] = []
-        for one in others:
-            found = (
-                one
-                if isinstance(one, NotFitted)
-                else fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
-            )
-            if isinstance(found, NotFitted):
-                missing.append(found)
-            else:
-                scored.append(found)
-        return self._answered(look, prior, scored, missing)
+        if self.checks is None:
+            estimated = estimates(self.rows, self.say)
+            prior = self._believable(prior_of(self.given, None, estimated), trees)
+        first = self._answered(prior, [trees], [])
+        if not self.compare and self.audited is None:
+            return first
+        self.say(f"an answer without a comparison after {duration(self.clock.spent)}: {self.folder}")
+        enough = look.labeled >= FEW_TO_CHOOSE
+        found = [
+            self._fitted(one) if enough else NotFitted(one, f"needs {FEW_TO_CHOOSE} labeled rows") for one in OTHERS
+        ]
+        scored = [one for one in found if isinstance(one, OutOfFoldScores)]
+        return self._answered(prior, [trees, *scored], [one for one in found if isinstance(one, NotFitted)])
 
-    def _is_complete(self) -> bool:
-        """Whether the folder holds an answer that compared methods."""
-        try:
-            return bool(json.loads((self.folder / "answer.json").read_text("utf-8"))["complete"])
-        except (OSError, ValueError, KeyError):
-            return False
+    def _fitted(self, one: Any, *, must: bool = False) -> OutOfFoldScores | NotFitted:
+        return fitted(one, self.rows, self.kept, self.told, self.clock, threads=self.threads, say=self.say, must=must)
 
-    def _announce(self, look: Look) -> None:
+    def _announce(self) -> None:
         """How long it will take, before it starts."""
-        here = [one for one in suited(look.labeled, 0.5) if isinstance(one, Candidate)]
-        whole = expected(here, self.rows)
-        least = expected([DEFAULT], self.rows) + 5
-        budget = duration(self.clock.budget)
-        limit = f"at most {budget}" if least < self.clock.budget else f"and no other within {budget}"
+        look, least = self.look, expected([DEFAULT], self.rows) + 5
+        more = ""
+        if self.compare or self.audited is not None:
+            whole = least + expected(OTHERS, self.rows)
+            more = f", all {len(OTHERS) + 1} methods in about {duration(whole)}, at most {duration(self.clock.budget)}"
         self.say(
-            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first "
-            f"ranking in about {duration(least)}, all {len(here)} methods in about {duration(whole)}, {limit}"
+            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; an answer in "
+            f"about {duration(least)}{more}"
         )
 
     def _told(self, prior: Prior) -> float | None:
-        """What methods are given: as before, if that lies in the interval, so that their fits still count."""
+        """What models are given to decide by: as before, if that lies in the interval, so that their fits still count.
+
+        Nothing that was only estimated.
+        """
         path = self.kept / "told.json"
         if prior.interval is None:
             return None
@@ -215,109 +200,91 @@ class _Steps:
         if low <= before <= high:
             return before
         n, labeled = len(self.rows.x), int(self.rows.labeled.sum())
-        told = round(sum(prior.interval) / 2, 4)
+        told = round((low + high) / 2, 4)
         if self.rows.scheme == "one-sample":  # in every fold more rows are positive than are labeled
             told = max(told, round(1.1 * labeled / n, 4))
         self.kept.mkdir(parents=True, exist_ok=True)
         replace_text(path, json.dumps(told))
         return told
 
-    def _answered(
-        self,
-        look: Look,
-        prior: Prior,
-        scored: list[OutOfFoldScores],
-        missing: list[NotFitted],
-        *,
-        complete: bool = True,
-    ) -> Advice:
-        """The answer, written to the folder. Without ``complete`` it is a first one: no model is trained for it."""
-        reference = scored[0].scores
-        budget = self._budget(look, prior)
-        compared = [self._compared(one, reference, budget) for one in scored]
-        choice = choose(
-            DEFAULT.name,
-            {one.name: one.held_out for one in compared if one.held_out is not None},
-            {one.name: one.checked for one in compared if one.held_out is not None},
-        )
-        chosen = next(one for one in scored if one.candidate.name == choice.answer)
+    def _believable(self, prior: Prior, trees: OutOfFoldScores) -> Prior:
+        """Without an estimate that the scores contradict: it is wrong, whatever the labels are."""
+        if prior.assumes_scar and self._contradiction(trees, prior, self._budget(prior)):
+            return prior.without("contradicts the scores")
+        return prior
+
+    def _answered(self, prior: Prior, scored: list[OutOfFoldScores], missing: list[NotFitted]) -> Advice:
+        """The answer, written to the folder with its ranking, model and sheet."""
+        reference, budget = scored[0].scores, self._budget(prior)
+        compared = [self._compared(one, reference) for one in scored]
+        best = chosen_by_checked_rows(compared)
+        chosen = scored[0] if best is None else scored[compared.index(best)]
         self.say("what the ranking is worth")
         card = self._card(chosen, prior, budget)
-        share = (card.belief.share if card.belief.share is not None else 0.2) or 0.05
-        pauc = compared[0].pauc
-        power = (
-            power_of_a_sheet(look.labeled, look.unlabeled, share, pauc, SHEET) if look.unlabeled >= 2 * SHEET else ()
-        )
-        scar = scar_of(self.audited, self._contradiction(chosen, prior, budget, card), power, SHEET)
-        promise = self._promise(chosen, prior, budget, card, look)
-        thresholds = self._ranked(look, chosen, prior)
-        sheet = self._sheet(look, reference, budget) if self.audited is None else None
-        model, more = self._model(chosen, prior) if complete else (None, [])
+        thresholds = self._ranked(chosen, prior)
+        sheet = self._sheet(reference, budget) if self.audited is None else None
+        model, more = self._model(chosen)
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
-            look=look,
+            look=self.look,
             scheme=self.rows.scheme,
-            scar=scar,
+            scar=scar_of(self.checks, self._contradiction(chosen, prior, budget)),
             prior=prior,
+            given=self.given,
+            answer=chosen.candidate.name,
             compared=tuple(compared),
             not_fitted=tuple(missing),
-            choice=choice,
-            promise=promise,
+            promise=self._promise(chosen, prior, budget, card),
             card=card,
             audited=self.audited,
-            warnings=(*look.warnings, *prior.warnings, *_baselines(compared), *more),
+            warnings=(*self.look.warnings, *prior.warnings, *_baselines(compared), *more),
             seconds=self.clock.spent,
             model=model,
             sheet=sheet,
             thresholds=thresholds,
             before=self._before(),
-            complete=complete,
         )
         replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
         replace_text(self.folder / "advice.html", advice.html())
         return advice
 
-    # ---------------------------------------------------------------- compare
+    # ---------------------------------------------------------------- what it is worth
 
-    def _budget(self, look: Look, prior: Prior) -> int:
+    def _budget(self, prior: Prior) -> int:
         """How many of the highest rows are spoken of: the goal's, or as many as there are positives."""
+        look, middle = self.look, prior.middle
         if self.goal.budget is not None:
             return self.goal.budget
-        middle = prior.middle
         if middle is None:
             return min(BUDGET, look.unlabeled // 2)
         n = middle * look.unlabeled if self.rows.scheme == "two-sample" else middle * look.rows - look.labeled
         return int(np.clip(round(n), 10, look.unlabeled - 10))
 
-    def _compared(self, one: OutOfFoldScores, reference: FloatArray, budget: int) -> Compared:
-        labeled, itself = self.rows.labeled, one.candidate is DEFAULT
-        held_out = pauc_difference(one.scores, reference, labeled)
+    def _compared(self, one: OutOfFoldScores, reference: npt.NDArray[np.float64]) -> Compared:
+        from sklearn.metrics import roc_auc_score
+
         checked = None
-        if self.audited is not None and not itself:
+        if self.audited is not None and one.candidate is not DEFAULT:
             checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
         return Compared(
             name=one.candidate.name,
             method=one.candidate.method,
             baseline=one.candidate.is_baseline,
             seconds=round(one.seconds, 2),
-            pauc=held_out.value,
-            found=found_at(one.scores, labeled, budget),
-            held_out=None if itself else held_out,
-            agreement=None if itself else agreement(one.scores, reference, labeled, budget),
+            pauc=float(roc_auc_score(self.rows.labeled, one.scores)),
             checked=checked,
-            prior=one.prior,
         )
 
-    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation) -> str:
+    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior, budget: int) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if prior.interval is None or not card.contradictions:
+        if prior.interval is None or not self._card(chosen, prior, budget).contradictions:
             return ""
         low = prior.interval[0]
-        lowest = card if low == prior.interval[1] else self._card(chosen, Prior((low, low), "", False), budget)
+        lowest = self._card(chosen, Prior((low, low), ""), budget)
         beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
         if not beyond:
             return ""
@@ -328,7 +295,7 @@ class _Steps:
         )
 
     def _card(self, chosen: OutOfFoldScores, prior: Prior, budget: int) -> Evaluation:
-        key = (chosen.candidate.name, prior.interval)
+        key = (chosen.candidate.name, prior.interval, budget)
         if key not in self.cards:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -344,7 +311,7 @@ class _Steps:
                 )
         return self.cards[key]
 
-    def _promise(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation, look: Look) -> Promise:
+    def _promise(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
         found = card.decision.expected_interval
         if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
@@ -358,7 +325,7 @@ class _Steps:
         shares = card.belief.share_interval or (card.belief.share, card.belief.share)
         low, high = (float(np.clip(share or 0.0, 0.0, 1.0)) for share in shares)
         least = int(binom.ppf(0.025, budget, low))
-        most = min(budget, int(np.ceil(high * look.unlabeled)))
+        most = min(budget, int(np.ceil(high * self.look.unlabeled)))
         return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
 
     def _by_design(self, chosen: OutOfFoldScores, budget: int) -> tuple[int, int] | None:
@@ -402,11 +369,11 @@ class _Steps:
 
     # ---------------------------------------------------------------- use
 
-    def _ranked(self, look: Look, chosen: OutOfFoldScores, prior: Prior) -> dict[str, float]:
+    def _ranked(self, chosen: OutOfFoldScores, prior: Prior) -> dict[str, float]:
         """Writes all unlabeled rows, the highest first; thresholds of the score at both ends of the prior."""
         import pandas as pd
 
-        labeled, scores = self.rows.labeled, chosen.scores
+        look, labeled, scores = self.look, self.rows.labeled, chosen.scores
         unlabeled = np.flatnonzero(~labeled)
         order = unlabeled[highest(scores[unlabeled], len(unlabeled))]
         frame = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "row": order})
@@ -426,9 +393,9 @@ class _Steps:
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
         return thresholds
 
-    def _sheet(self, look: Look, reference: FloatArray, budget: int) -> str | None:
+    def _sheet(self, reference: npt.NDArray[np.float64], budget: int) -> str | None:
         """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
-        if look.unlabeled < 2 * SHEET:
+        if self.look.unlabeled < 2 * SHEET:
             return None
         sample = audit_sample(
             reference,
@@ -436,7 +403,7 @@ class _Steps:
             n=SHEET,
             budget=budget,
             scheme=self.rows.scheme,
-            name=look.name,
+            name=self.look.name,
             groups=self.read.groups,
             seed=self.seed,
         )
@@ -454,31 +421,26 @@ class _Steps:
         return str(path)
 
     def _columns(self) -> Mapping[str, npt.NDArray[Any]]:
-        """What names the rows, and the features as the file has them; without those if there are too many to read."""
-        names = [column.name for column in self.read.columns]
-        shown = dict(self.read.ids)
-        if len(names) <= MOST_SHOWN:
-            reader = table_reader(registry())
-            own = reader.spec(self.table.own)
-            shown |= reader.written(own, reader.rows(own), names)
-        return shown
+        """What names the rows, and the first features as the file has them."""
+        reader = table_reader(registry())
+        own = reader.spec(self.table.own)
+        names = [column.name for column in self.read.columns][:MOST_SHOWN]
+        return {**self.read.ids, **reader.written(own, reader.rows(own), names)}
 
-    def _model(self, chosen: OutOfFoldScores, prior: Prior) -> tuple[str | None, list[str]]:
-        """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read.
-
-        It is given the prior even if it learns nothing from it, so that there are decisions at the prior.
-        """
-        from pubench_core.engine.execute import execute
-
-        self.say(f"training {chosen.candidate.name} on all rows, to be kept")
-        told = self._told(prior) if chosen.prior is None else chosen.prior
+    def _model(self, chosen: OutOfFoldScores) -> tuple[str | None, list[str]]:
+        """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read."""
+        plan, text = run_of(chosen.candidate, self.rows, self.kept, self.told, self.threads), chosen.candidate.name
         try:
-            record = execute(run_of(chosen.candidate, self.rows, self.kept, told, self.threads)).folder
+            record = kept_record(plan)
+            if not isinstance(record, Record):
+                self.say(f"training {text} on all rows, to be kept")
+                with still_said(self.say, f"training {text} on all rows"):
+                    record = trained(record)
         except PubenchError as error:
             return None, [f"no model was kept: {error}"]
         model = self.folder / "model"
         shutil.rmtree(model, ignore_errors=True)
-        shutil.copytree(record, model)
+        shutil.copytree(record.folder, model)
         return str(model), []
 
 
@@ -504,10 +466,8 @@ def _refuse_prior(given: tuple[float, float] | None, look: Look, scheme: str | N
 
 def _baselines(compared: Sequence[Compared]) -> list[str]:
     """A line if checked rows say that P against U is better than every PU method."""
-    known = [one for one in compared if one.checked is not None]
-    if not known:
-        return []
-    best = max(known, key=lambda one: one.checked.difference if one.checked is not None else 0.0)
-    if best.baseline and best.checked is not None and best.checked.better >= SURE:
+    known = [(one.checked.difference, one) for one in compared if one.checked is not None]
+    best = max(known, key=lambda one: one[0], default=(0.0, None))[1]
+    if best is not None and best.baseline and best.checked is not None and best.checked.better >= SURE:
         return [f"{best.name} is better than every PU method on the checked rows: PU learning does not help here"]
     return []

@@ -28,25 +28,26 @@ def advise(
     goal: Annotated[
         str, typer.Option(help="rank; classify; or review:200, if so many unlabeled rows are to be looked at.")
     ] = "rank",
+    audited: Annotated[
+        Path | None, typer.Option(help="The sheet of an earlier answer, filled in: other methods are compared by it.")
+    ] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Fit the other methods without a sheet.")] = False,
     time: Annotated[
-        str, typer.Option(help="Time for fitting: 90s, 10m, 1h. Methods that do not fit into it are left out.")
+        str, typer.Option(help="Time for a comparison: 90s, 10m, 1h. Methods that do not fit into it are left out.")
     ] = "10m",
-    audited: Annotated[Path | None, typer.Option(help="The sheet of an earlier answer, filled in.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the answer. (default: advice-NAME)")] = None,
     scheme: Annotated[
         str | None, typer.Option(help="one-sample: all rows are one draw (default); two-sample: the unlabeled ones.")
     ] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Also run slow prior estimators (minutes).")] = False,
     threads: Annotated[int | None, typer.Option(help="CPU threads. (default: all)", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Seed of the parts and of the rows to check.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
     """Recommend a method for a table without negatives, rank its rows, and name the rows to check next.
 
-    Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
+    Bagged trees are the answer unless checked rows (--audited) speak for another method. Interrupted, the same command
+    goes on.
     """
-    from pubench_cli.console import err
-    from pubench_cli.console import out as console
     from pubench_cli.machine import print_json
     from pubench_cli.progress import stage_progress
 
@@ -69,50 +70,49 @@ def advise(
             given.get("--label-col"),
             prior=prior,
             goal=goal,
-            time=time,
+            compare=compare,
             audited=audited,
+            time=time,
             out=out,
             scheme=scheme,
-            thorough=thorough,
             threads=threads,
             seed=seed,
             progress=progress,
-            first=lambda answer: err().print("", *lines_of(answer), "", sep="\n", markup=False, soft_wrap=True),
             **said,
         )
     if format is Format.json:
         print_json(advice.to_dict())
-        return
-    for line in lines_of(advice):
-        console().print(line, markup=False, soft_wrap=True)
+    else:
+        _print(advice)
 
 
 def _words(given: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in next(csv.reader([given], skipinitialspace=True), []))
 
 
-def lines_of(advice: Advice) -> list[str]:
-    """Lines for the terminal: the answer, what to know first, the methods, and where everything is."""
+def _print(advice: Advice) -> None:
+    """The answer, what to know first, the methods, and where everything is."""
     from pubench_study.durations import duration
 
-    from .page import between
+    from pubench_cli.console import out
 
-    lines = [advice.headline, *(f"warning: {line}" for line in advice.warnings), ""]
+    from .page import choice_of, methods_table
+    from .prior import said
+
+    def show(*lines: str) -> None:
+        for line in lines:
+            out().print(line, markup=False, soft_wrap=True)
+
+    show(advice.headline, *(f"warning: {line}" for line in advice.warnings), "")
     if advice.before is not None:
-        lines.append(f"before the checked rows: {advice.before['answer']}, prior {between(advice.before['prior'])}")
-    lines += [f"prior: {between(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, ""]
-    width = max(len(one.name) for one in advice.compared)
-    for one in advice.compared:
-        more = ""
-        if one.checked is not None:
-            low, high = one.checked.interval
-            more = f"; AUC by checked rows {one.checked.difference:+.3f} ({low:+.3f} to {high:+.3f})"
-        lines.append(f"  {one.name:<{width}}  held-out PAUC {one.pauc:.3f}{more}; {duration(one.seconds)}")
-    if advice.complete:
-        lines += [f"  {one.candidate.name}: not fitted, {one.reason}" for one in advice.not_fitted]
-    lines += ["", f"page: {advice.folder / 'advice.html'}", f"ranked rows: {advice.folder / 'ranked.csv'}"]
-    if advice.sheet is not None and advice.audited is None:
-        lines.append(f"rows to check: {advice.sheet}; then the same command with --audited {advice.sheet}")
+        show(f"before the checked rows: {advice.before['answer']}, prior {said(advice.before['prior'])}")
+    show(f"prior: {said(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, *choice_of(advice), "")
+    if advice.compared[1:] or advice.not_fitted:
+        methods_table(advice).print_to(out())
+        show("")
+    if advice.sheet is not None:
+        show(f"rows to check: {advice.sheet}; then the same command with --audited {advice.sheet}")
+    show(f"ranked rows: {advice.folder / 'ranked.csv'}", f"page: {advice.folder / 'advice.html'}")
     if advice.model is not None:
-        lines.append(f"new rows: pubench predict {advice.model} new.csv")
-    return [*lines, f"{duration(advice.seconds)} {'in all' if advice.complete else 'so far; comparing goes on'}"]
+        show(f"new rows: pubench predict {advice.model} new.csv")
+    show(f"{duration(advice.seconds)} in all")

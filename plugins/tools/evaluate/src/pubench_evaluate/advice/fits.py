@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from pubench_crossfit.plans import folds_of
+from pubench_study.durations import duration
 
 from pubench import PUTable
 from pubench.running import plan_of
 from pubench_core.data.dataset import data_root
+from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
-from .portfolio import Candidate
+from .choice import Candidate
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -32,19 +38,21 @@ IntArray = npt.NDArray[np.int64]
 
 #: Parts that the rows are cut into; more if few rows are labeled, so that a model trains on nearly all of them.
 FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
+#: Seconds between two lines about a fit.
+BEAT = 10.0
 
 
 @dataclass(frozen=True)
 class FitRows:
-    """Features of a table and who is labeled. ``x``: (n, d) float32, NaN if missing; ``labeled``: (n,) bool;
-    ``groups``: (n,) codes of rows that no fold parts.
-    """
+    """Features of a table and who is labeled."""
 
     x: npt.NDArray[np.float32]
+    """(n, d), NaN if missing"""
     labeled: BoolArray
     table: PUTable
     seed: int = 0
     groups: IntArray | None = None
+    """(n,) codes of rows that no fold parts"""
 
     @property
     def folds(self) -> int:
@@ -60,14 +68,46 @@ class FitRows:
 
 @dataclass(frozen=True)
 class OutOfFoldScores:
-    """Out-of-fold scores of one candidate. ``scores``: (n,); ``seconds``: what its fits took; ``prior``: what it was
-    given, None if nothing.
-    """
+    """Out-of-fold scores of one candidate."""
 
     candidate: Candidate
     scores: FloatArray
+    """(n,)"""
     seconds: float
-    prior: float | None = None
+    """of its fits"""
+
+
+@dataclass(frozen=True)
+class NotFitted:
+    """A method without scores, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+@dataclass
+class Clock:
+    """A budget of seconds."""
+
+    budget: float
+    slower: float = 1.0
+    """how much longer fits take than expected, of those so far"""
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds until the budget is used up."""
+        return self.budget - self.spent
+
+
+def expected(candidates: Sequence[Candidate], rows: FitRows) -> float:
+    """Seconds of all their fits, roughly."""
+    return rows.folds * sum(one.expected(*rows.x.shape) for one in candidates)
 
 
 def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None, threads: int | None = None) -> Plan:
@@ -96,20 +136,42 @@ def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None,
         return plan_of(candidate.method, rows.table, {k: v for k, v in given.items() if v is not None}, settings)
 
 
-def kept_folds(plan: Plan) -> list[Record | Plan]:
-    """Record of each fold, or its plan if it is to be carried out."""
+def kept_record(plan: Plan) -> Record | Plan:
+    """Record of a run, or its plan if it is to be carried out."""
     from pubench_core.engine.coverage import covered
 
-    store, root = RecordStore(plan.spec.execution.results), data_root(plan.spec.execution)
-    return [covered(one, store, root) for one in folds_of(plan)]
+    return covered(plan, RecordStore(plan.spec.execution.results), data_root(plan.spec.execution))
 
 
-def trained(fold: Plan) -> Record:
-    """Record of a fold that had none."""
+def kept_folds(plan: Plan) -> list[Record | Plan]:
+    """Record of each fold, or its plan if it is to be carried out."""
+    return [kept_record(one) for one in folds_of(plan)]
+
+
+def trained(plan: Plan) -> Record:
+    """Record of a run that had none."""
     from pubench_core.engine.execute import execute
 
-    done = execute(fold)
+    done = execute(plan)
     return Record(done.folder, done.result)
+
+
+@contextmanager
+def still_said(say: Callable[[str], None], text: str) -> Iterator[None]:
+    """A block of which a line is said every ten seconds, with the time so far."""
+    over, began = threading.Event(), time.perf_counter()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            say(f"{text}: {duration(time.perf_counter() - began)} so far")
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def out_of_fold(
@@ -120,6 +182,7 @@ def out_of_fold(
     prior: float | None = None,
     threads: int | None = None,
     done: Callable[[int, float], bool] = lambda k, seconds: True,
+    say: Callable[[str], None] = lambda text: None,
 ) -> OutOfFoldScores | None:
     """Scores of all rows, each by a model that did not see it. Every finished fit is a record in the folder ``kept``.
 
@@ -127,22 +190,57 @@ def out_of_fold(
     missing. Kept fits always count.
     Raises PubenchError if a fit fails.
     """
-    from pubench_core.engine.plan import Plan
-
-    told = prior if candidate.prior else None
     scores, fold, total, goes_on = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), 0.0, True
-    for k, one in enumerate(kept_folds(run_of(candidate, rows, kept, told, threads))):
-        if isinstance(one, Plan):
+    for k, one in enumerate(kept_folds(run_of(candidate, rows, kept, prior, threads))):
+        if not isinstance(one, Record):
             if not goes_on:
                 return None
-            one = trained(one)
+            with still_said(say, f"{candidate.name}: fit {k + 1} of {rows.folds}"):
+                one = trained(one)
             goes_on = done(k, one.result.seconds.total)
         arrays = read_scores(one.folder)
         held_out = arrays["validation_rows"]
         scores[held_out] = arrays[scores_name("validation", one.result.chosen.snapshot)]
         fold[held_out] = k
         total += one.result.seconds.total
-    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total, told)
+    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
+
+
+def fitted(
+    candidate: Candidate,
+    rows: FitRows,
+    kept: Path,
+    prior: float | None,
+    clock: Clock,
+    *,
+    threads: int | None,
+    say: Callable[[str], None],
+    must: bool = False,
+) -> OutOfFoldScores | NotFitted:
+    """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
+    per_fit: list[float] = []
+    missing = sum(not isinstance(fold, Record) for fold in kept_folds(run_of(candidate, rows, kept, prior, threads)))
+    ahead = missing * clock.slower * candidate.expected(*rows.x.shape)
+
+    def done(k: int, seconds: float) -> bool:
+        per_fit.append(seconds)
+        left = seconds * (rows.folds - k - 1)
+        say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {duration(left)} left" if left >= 1 else ""))
+        return must or clock.left > seconds
+
+    if missing and not must and clock.left < ahead:
+        return NotFitted(candidate, f"would take about {duration(ahead)}, longer than was left")
+    try:
+        found = out_of_fold(candidate, rows, kept, prior=prior, threads=threads, done=done, say=say)
+    except PubenchError as error:
+        return NotFitted(candidate, f"failed: {error}")
+    if found is None:
+        return NotFitted(
+            candidate, f"the time was up after {len(per_fit)} of {rows.folds} fits; the same command goes on"
+        )
+    if per_fit and found.seconds > 1:  # the first fit of a process compiles
+        clock.slower = max(0.2, median(per_fit) / candidate.expected(*rows.x.shape))
+    return found
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

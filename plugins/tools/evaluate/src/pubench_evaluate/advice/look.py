@@ -17,9 +17,8 @@ from pubench_core.errors import RequestError, counted
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
 
-#: A classifier needs so many labeled rows in every fold; below the second number nothing is compared, below the third
-#: no network is trained.
-FEWEST, FEW_TO_CHOOSE, FEW_FOR_NETWORKS = 12, 20, 50
+#: A classifier needs so many labeled rows in every fold; below the second number nothing is compared.
+FEWEST, FEW_TO_CHOOSE = 12, 20
 #: What bagged trees train on without a check.
 FEWEST_TO_TRAIN = 10
 FEWEST_UNLABELED = 50
@@ -29,19 +28,19 @@ TELLS = 0.99
 
 @dataclass(frozen=True)
 class Look:
-    """Facts of the table before anything is trained.
-
-    ``features``: number of columns after encoding. ``leaks``: columns that nearly say who is labeled. ``copies``:
-    labeled rows that are in the table a second time, unlabeled. ``notes``: how the file was read.
-    """
+    """Facts of the table before anything is trained."""
 
     name: str
     rows: int
     labeled: int
     features: int
+    """columns after encoding"""
     leaks: tuple[str, ...]
+    """columns that nearly say who is labeled"""
     copies: int
+    """labeled rows that are in the table a second time, unlabeled"""
     notes: tuple[str, ...]
+    """how the file was read"""
 
     @property
     def unlabeled(self) -> int:
@@ -67,8 +66,6 @@ class Look:
                 f"{counted(self.labeled, 'labeled row')} cannot choose between methods: only bagged trees are fitted. "
                 f"{FEW_TO_CHOOSE} allow a comparison"
             )
-        elif self.labeled < FEW_FOR_NETWORKS:
-            yield f"{counted(self.labeled, 'labeled row')} are too few for networks: only classics are compared"
 
 
 def looked_at(table: PUTable, read: LabeledData) -> Look:

@@ -1,21 +1,19 @@
-"""Step 3: where the class prior lies, by what is known, what was checked, and what estimators say."""
+"""What is believed of the table: where the class prior lies, and whether labels are a random draw of the positives."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
-from pubench_core.records.files import replace_text
-from pubench_core.specs.fields import short_hash
 
-from ..prior_estimates import estimate_prior
-from .evidence import Audited
+from ..audit import AuditResult
+from ..estimates import APART, infos_of
+from ..prior_estimates import PriorEstimates, estimate_prior
+from ..prior_input import narrowed
 from .fits import FitRows
 
 #: Estimators read at most so many rows, a random part of the table.
@@ -23,58 +21,52 @@ MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class Estimated:
-    """Answers of the estimators. ``interval``: of those that count; ``summary``: in a sentence; ``each``: one row per
-    estimator: key, prior, low, high, why it is left out.
-    """
-
-    interval: tuple[float, float] | None
-    summary: str
-    each: tuple[tuple[str, float | None, float | None, float | None, str], ...]
-
-
-@dataclass(frozen=True)
 class Prior:
-    """``interval``: where π of the population lies, None if nothing is known. ``source``: in words.
-
-    ``assumes_scar``: whether it rests on labels being a random draw of the positives. ``warnings``: what contradicts.
-    """
+    """Where π of the population lies."""
 
     interval: tuple[float, float] | None
+    """None if nothing is known"""
     source: str
-    assumes_scar: bool
-    estimated: Estimated | None = None
+    assumes_scar: bool = False
+    """whether it rests on labels being a random draw of the positives"""
+    estimated: PriorEstimates | None = None
     warnings: tuple[str, ...] = ()
+    """what contradicts it"""
 
     @property
     def middle(self) -> float | None:
-        """Prior for methods that cannot do without one."""
+        """Prior for what cannot do without one."""
         return None if self.interval is None else sum(self.interval) / 2
 
+    def without(self, why: str) -> Prior:
+        """Unknown, because what was estimated cannot be."""
+        return replace(self, interval=None, source=f"unknown: the estimate {said(self.interval)} {why}")
 
-def prior_of(given: tuple[float, float] | None, audited: Audited | None, estimated: Estimated | None) -> Prior:
-    """Prior: checked rows outweigh a given value, and both outweigh estimators, which assume SCAR."""
+
+def said(interval: tuple[float, float] | None) -> str:
+    """An interval in words."""
+    return "unknown" if interval is None else " to ".join(dict.fromkeys(f"{end:.3g}" for end in interval))
+
+
+def prior_of(given: tuple[float, float] | None, audited: AuditResult | None, estimated: PriorEstimates | None) -> Prior:
+    """Checked rows outweigh a given prior, and both outweigh estimators, which assume SCAR."""
     found = None if estimated is None or estimated.interval is None else _inside(estimated.interval)
-    if audited is not None and audited.result.prior.low is not None and audited.result.prior.high is not None:
-        checked = _inside((audited.result.prior.low, audited.result.prior.high))
-        both = None if given is None else (max(given[0], checked[0]), min(given[1], checked[1]))
-        if given is not None and (both is None or both[0] > both[1]):
-            line = f"checked rows say {_said(checked)}, the given prior is {_said(given)}: the checked rows count"
-            return Prior(checked, "checked rows", False, estimated, (line,))
-        source = "checked rows" if both is None else "given, narrowed by checked rows"
-        return Prior(both or checked, source, False, estimated)
+    if audited is not None and audited.prior.low is not None:
+        interval = narrowed(given, audited)
+        if given is None or (given[0] <= interval[1] and interval[0] <= given[1]):
+            return Prior(interval, "checked rows" if given is None else "given, narrowed by checked rows")
+        line = f"checked rows say {said(interval)}, the given prior is {said(given)}: the checked rows count"
+        return Prior(interval, "checked rows", warnings=(line,))
     if given is not None:
         apart = found is not None and (found[1] < given[0] or found[0] > given[1])
         line = (
-            f"estimators that assume SCAR say {_said(found)}, outside of the given {_said(given)}: labels are not "
-            "SCAR, or the given prior is wrong"
-            if apart and found is not None
-            else ""
+            f"estimators that assume SCAR say {said(found)}, outside of the given {said(given)}: labels are not SCAR, "
+            "or the given prior is wrong"
         )
-        return Prior(given, "given", False, estimated, (line,) if line else ())
+        return Prior(given, "given", False, estimated, (line,) if apart else ())
     if found is not None:
         return Prior(found, "estimated", True, estimated)
-    return Prior(None, "unknown: no estimator counts here, and none was given", True, estimated)
+    return Prior(None, "unknown: none was given, and no estimator counts here", True, estimated)
 
 
 def _inside(interval: tuple[float, float]) -> tuple[float, float]:
@@ -83,35 +75,54 @@ def _inside(interval: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _said(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.3g} to {interval[1]:.3g}"
-
-
-def estimates(rows: FitRows, kept: Path, *, thorough: bool, progress: Callable[[str], None]) -> Estimated:
-    """The installed estimators on the features, at most :data:`MOST_ROWS` rows of them; kept once they are made."""
-    path = kept / f"prior-{short_hash([rows.table.notes, rows.scheme, rows.seed, thorough, len(rows.x)])}.json"
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        return Estimated(
-            None if stored["interval"] is None else (stored["interval"][0], stored["interval"][1]),
-            stored["summary"],
-            tuple(tuple(one) for one in stored["each"]),
-        )
-    except (OSError, ValueError, KeyError):
-        pass
+def estimates(rows: FitRows, progress: Callable[[str], None]) -> PriorEstimates | None:
+    """Estimators whose answer can count, on at most :data:`MOST_ROWS` rows; None if they cannot be asked."""
+    keys = [info.key for info in infos_of("any", None) if info.error is not None and info.error <= APART]
     part = stream(rows.seed, "rows for priors").permutation(len(rows.x))[:MOST_ROWS]
     x = rows.x[part]
     known = ~np.isnan(x).all(axis=0)
     try:
-        found = estimate_prior(
-            x[:, known], rows.labeled[part], thorough=thorough, scheme=rows.scheme, seed=rows.seed, progress=progress
+        return estimate_prior(
+            x[:, known], rows.labeled[part], estimators=keys, scheme=rows.scheme, seed=rows.seed, progress=progress
         )
     except PubenchError as error:
-        return Estimated(None, f"no estimate: {error}", ())
-    each = tuple(
-        (one.key, one.prior, *(one.prior_interval or (None, None)), one.left_out or one.note) for one in found.estimates
-    )
-    made = Estimated(found.interval, found.summary, each)
-    kept.mkdir(parents=True, exist_ok=True)
-    replace_text(path, json.dumps(asdict(made)))
-    return made
+        progress(f"no prior is estimated: {error}")
+        return None
+
+
+@dataclass(frozen=True)
+class Scar:
+    """Whether labeled positives are a random draw of all positives."""
+
+    status: str
+    """``untested``, ``contradicted`` (by prior and scores), ``rejected`` or ``not rejected`` (by checked rows)"""
+    p_value: float | None = None
+    """of the checked rows"""
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Finding about SCAR, in words."""
+        match self.status:
+            case "rejected":
+                return f"Labeled rows are no random draw of the positives (p = {self.p_value:.2g}, checked rows)."
+            case "not rejected":
+                return f"Checked rows do not contradict a random draw (p = {self.p_value:.2g}); no proof."
+            case "contradicted":
+                return f"Labeled rows are no random draw of the positives, or the prior is wrong: {self.reason}."
+        return (
+            f"Whether labeled rows are a random draw of the positives is not tested: {self.reason}. A table alone "
+            "cannot tell: labels that prefer some positives look like a smaller prior."
+        )
+
+
+def scar_of(audited: AuditResult | None, contradiction: str) -> Scar:
+    """Rejected by checked rows, contradicted by the scores at the narrowed prior, not rejected, or untested."""
+    test = None if audited is None else audited.scar
+    if test is not None and test.rejected:
+        return Scar("rejected", test.p_value)
+    if contradiction:
+        return Scar("contradicted", None if test is None else test.p_value, contradiction)
+    if test is not None and test.p_value is not None:
+        return Scar("not rejected", test.p_value)
+    return Scar("untested", reason="no row was checked" if test is None else test.undefined)

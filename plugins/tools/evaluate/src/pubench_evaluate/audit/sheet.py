@@ -15,6 +15,8 @@ from .sample import COLUMNS, AuditSample
 
 #: What the design of a sheet is called, next to it.
 DESIGN = ".design.npz"
+#: As many columns as a person reads of a row: a sheet shows the first ones.
+MOST_SHOWN = 40
 
 
 def read_sheet(
@@ -50,9 +52,9 @@ def read_sheet(
     return sample, dict(zip(row.astype(int).tolist(), frame["answer"].tolist(), strict=True))
 
 
-def answers_of(sheet: Path) -> AuditResult:
+def answers_of(sheet: Path, folders: Sequence[Path] = ()) -> AuditResult:
     """Answers in a filled sheet; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
-    return audit_answers(*read_sheet(sheet, field="audited"))
+    return audit_answers(*read_sheet(sheet, field="audited", folders=folders))
 
 
 def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditSample:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError
 
 from ..audit.sheet import answers_of
-from ..estimates import RULE, summary
+from ..estimates import RULE, estimates_table, summary
 from ..evaluation import Evaluation, evaluate
-from ..report_card import assumed, belief_line, between, count_of, shown_value
+from ..report_card import belief_line, measures_table, models_table, reviews_table
 from .score_table import Columns, ScoreTable, flags_for_arguments, flags_in, is_table, subject_of
 
 #: Columns of printed sentences.
@@ -25,9 +24,7 @@ PAGE = 120
 
 if TYPE_CHECKING:
     from ..estimates import EstimatedPrior
-    from ..paired import Comparison
     from ..prior_estimates import PriorEstimates
-    from ..thresholds import ThresholdCut
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,7 @@ def print_card(
 
 
 def _card_of(subject: ScoreTable, other: ScoreTable | None, asked: EvaluateOptions) -> Evaluation:
+    sheet = asked.audited or subject.sheet
     with flags_for_arguments():
         return evaluate(
             subject.scores,
@@ -81,7 +79,7 @@ def _card_of(subject: ScoreTable, other: ScoreTable | None, asked: EvaluateOptio
             estimators=asked.estimators,
             resamples=asked.resamples,
             n_unlabeled=subject.n_unlabeled,
-            audited=None if asked.audited is None else answers_of(asked.audited),
+            audited=None if sheet is None else answers_of(sheet, subject.folders),
             seed=asked.seed,
         )
 
@@ -145,76 +143,28 @@ def print_evaluation(card: Evaluation) -> None:
     console.print(card.headline, markup=False)
     for line in card.warnings:
         console.print(f"warning: {flags_in(line)}", markup=False)
-    _print_cuts((*card.budgets, *card.recalls))
-    _print_measures(card)
+    for table in (reviews_table(card), measures_table(card)):
+        console.print()
+        table.print_to(console)
     print_estimates(card.estimates)
-    if card.comparison is not None:
-        _print_comparison(card.comparison)
+    if (pair := models_table(card.comparison)) is not None and card.comparison is not None:
+        first, second = card.comparison.names
+        console.print(f"\nfirst: {first}; second: {second}", markup=False)
+        pair.print_to(console)
+        line = f"paired bootstrap, {card.comparison.resamples} resamples of the same rows"
+        console.print(line, markup=False)
     console.print()
     for line in card.notes:
         console.print(f"assumed: {line}", markup=False)
-
-
-def _print_cuts(cuts: Sequence[ThresholdCut]) -> None:
-    columns = (
-        PrintedColumn("review"),
-        PrintedColumn("rows", right=True),
-        PrintedColumn("positives, if SCAR", right=True),
-        PrintedColumn("of all positives, if SCAR", right=True, rank=1),
-        PrintedColumn("threshold", right=True, rank=2),
-    )
-    cells = [
-        [
-            f"the top {cut.budget}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall",
-            str(cut.all_rows),
-            count_of(cut),
-            between(cut.recall_interval, percent=True),
-            f"{cut.threshold:.4g}",
-        ]
-        for cut in cuts
-    ]
-    if cells:
-        out().print()
-        print_table(out(), columns, cells, surplus="below")
-
-
-def _print_measures(card: Evaluation) -> None:
-    columns = (
-        PrintedColumn("measure"),
-        PrintedColumn("value", right=True),
-        PrintedColumn("95 % interval", right=True),
-        PrintedColumn("assumes", wraps=True),
-        PrintedColumn("note", wraps=True, rank=1),
-    )
-    cells = [[key, *shown_value(found, 4), assumed(found), found.note] for key, found in card.measures.items()]
-    out().print()
-    print_table(out(), columns, cells, surplus="below")
 
 
 def print_estimates(estimates: Sequence[EstimatedPrior]) -> None:
     """The range of class priors, each estimator's in the population, and why some are left out."""
     if not estimates:
         return
-    columns = (
-        PrintedColumn("estimator"),
-        PrintedColumn("prior", right=True),
-        PrintedColumn("95 % interval", right=True),
-        PrintedColumn("seconds", right=True, rank=1),
-        PrintedColumn("in the range", wraps=True),
-    )
-    cells = [
-        [
-            found.key,
-            "" if found.prior is None else f"{found.prior:.3f}",
-            between(found.prior_interval),
-            f"{found.seconds:.1f}",
-            f"no: {found.left_out}" if found.left_out else "yes",
-        ]
-        for found in estimates
-    ]
     out().print()
     _print_text(summary(estimates))
-    print_table(out(), columns, cells, surplus="below")
+    estimates_table(estimates, notes=False).print_to(out())
     _print_text(f"prior: share of positives in the population. {RULE}")
     for found in estimates:
         if found.note:
@@ -224,22 +174,3 @@ def print_estimates(estimates: Sequence[EstimatedPrior]) -> None:
 def _print_text(text: str) -> None:
     """Wrapped at the width of a page where the console is wider: piped text is for people, too."""
     out().print(text, markup=False, width=min(out().width, PAGE))
-
-
-def _print_comparison(comparison: Comparison) -> None:
-    first, second = comparison.names
-    columns = (
-        PrintedColumn("measure"),
-        PrintedColumn("first", right=True),
-        PrintedColumn("second", right=True),
-        PrintedColumn("second - first, 95 %", right=True),
-        PrintedColumn("better"),
-        PrintedColumn("assumes", wraps=True, rank=1),
-    )
-    cells = []
-    for found in comparison.differences:
-        values = ["" if value is None else f"{value:.4f}" for value in (found.first, found.second)]
-        cells.append([found.key, *values, between(found.interval), found.better or "not shown", assumed(found)])
-    out().print(f"\nfirst: {first}; second: {second}", markup=False)
-    print_table(out(), columns, cells, surplus="below")
-    out().print(f"paired bootstrap, {comparison.resamples} resamples of the same rows", markup=False)

@@ -18,8 +18,7 @@ from pubench_core.records.files import ids_in, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.results import Result
 
-#: More features than a person reads of a row.
-MOST_FEATURES = 40
+from ..audit.sheet import MOST_SHOWN
 
 
 def columns_of_run(
@@ -56,12 +55,14 @@ def columns_of_run(
 
 
 def _features(result: Result) -> list[str]:
-    """Columns that the run used; none if a person could not read them all."""
+    """The first columns that the run used, as many as a person reads."""
     names = [str(column["name"]) for column in result.data.encoding or ()]
-    if len(names) <= MOST_FEATURES:
-        return names
-    err().print(f"{len(names)} features are left out of the sheet; --ids names those to show", markup=False)
-    return []
+    if len(names) > MOST_SHOWN:
+        err().print(
+            f"the sheet shows the first {MOST_SHOWN} of {len(names)} features; --ids names further columns",
+            markup=False,
+        )
+    return names[:MOST_SHOWN]
 
 
 def _ids_in_record(folder: Path, rows: npt.NDArray[np.int64]) -> dict[str, Any]:

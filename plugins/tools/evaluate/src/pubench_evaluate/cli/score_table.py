@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -88,7 +89,8 @@ class ScoreTable:
     """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
     ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``groups``: (n,) values such as patients.
-    ``prior``, ``scheme``: those of a run; None for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the
+    ``prior``, ``scheme``: of a run; None for a table. ``sheet``: the filled one that a model of advice comes from,
+    ``folders``: where its design may be. ``n_unlabeled``, ``n_labeled``: how many such rows the
     table of a run has, if only some have a score.
     """
 
@@ -99,8 +101,10 @@ class ScoreTable:
     rows: npt.NDArray[np.int64]
     ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     groups: npt.NDArray[Any] | None = None
-    prior: float | None = None
+    prior: float | tuple[float, float] | None = None
     scheme: str | None = None
+    sheet: Path | None = None
+    folders: tuple[Path, ...] = ()
     n_unlabeled: int | None = None
     n_labeled: int | None = None
 
@@ -204,14 +208,21 @@ def subject_of_run(folder: Path) -> ScoreTable:
             f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
             "(validation.fraction)"
         )
-    truth = arrays.get("validation_labels")
+    truth, prior, sheet = arrays.get("validation_labels"), result.data.prior.given, None
+    answer = folder.parent / "answer.json"
+    if folder.name == "model" and answer.is_file():  # of pubench advise, which tells its models more than was given
+        advice = json.loads(answer.read_text("utf-8"))
+        prior, filled = advice.get("given"), advice.get("filled")
+        sheet = Path(filled) if filled is not None and Path(filled).is_file() else None
     return ScoreTable(
         name=f"{_named(result)}, {'scores out of fold' if result.folds else 'validation part'}",
         scores=scores,
         labeled=labeled,
         truth=None if truth is None else truth == 1,
         rows=arrays["validation_rows"].astype(np.int64),
-        prior=result.data.prior.given,
+        prior=tuple(prior) if isinstance(prior, list) else prior,
+        sheet=sheet,
+        folders=(folder.parent,),
         scheme=result.spec.data.scheme,
         n_unlabeled=len(found["unlabeled"]) if "unlabeled" in found else None,
     )
