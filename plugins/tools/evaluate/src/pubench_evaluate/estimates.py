@@ -196,6 +196,6 @@ def estimates_table(estimates: Sequence[EstimatedPrior], *, notes: bool = True) 
 def spans_of(
     estimates: Sequence[EstimatedPrior], believed: tuple[str, float, tuple[float, float] | None] | None
 ) -> list[tuple[str, float, tuple[float, float] | None, bool]]:
-    """What the figure draws: π by each estimator with its interval, and what is believed."""
+    """Content of the figure: π by each estimator with its interval, and what is believed."""
     found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
     return found if believed is None else [*found, (*believed, True)]

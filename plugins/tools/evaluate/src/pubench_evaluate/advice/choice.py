@@ -1,4 +1,4 @@
-"""What may be the answer, and what chooses: bagged trees, unless rows that a person checked speak for another method.
+"""Candidates, and the rule that chooses: bagged trees, unless rows that a person checked speak for another method.
 
 Held-out labeled positives do not choose. Where labels are not SCAR they prefer the method that finds what looks like
 the labeled rows: ``docs/pages/advice.md`` has the measurement, also of the networks and PUET, which are no candidates.
@@ -67,7 +67,7 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class AdviceGoal:
-    """What the ranking is for."""
+    """Purpose of the ranking."""
 
     kind: Literal["rank", "classify", "review"] = "rank"
     budget: int | None = None

@@ -1,4 +1,4 @@
-"""What is believed of the table: where the class prior lies, and whether labels are a random draw of the positives."""
+"""Beliefs about a table: its class prior, and whether labels are a random draw of the positives."""
 
 from __future__ import annotations
 
