@@ -232,7 +232,7 @@ ARROWS = {
     "backbones": set(),
     "bases": {"formulas"},
     "datasets": {"datasets"},
-    "executors": {"tools"},
+    "executors": {"cli", "tools"},
     "formulas": set(),
     "mechanisms": {"formulas"},
     "methods": {"bases", "formulas"},

@@ -29,7 +29,7 @@ from .script import script, tasks_for
 
 
 @dataclass(frozen=True)
-class Batch:
+class JobScript:
     """A script. ``seconds``: that its runs are expected to take, one after the other; None if nothing is known."""
 
     path: Path
@@ -91,7 +91,7 @@ def slurm(
         out().print("--submit submits it; 'sbatch FILE' does the same", markup=False)
 
 
-def _batches(found: Looked, request: StudyRequest, jobs: Slurm, place: Path) -> Iterator[Batch]:
+def _batches(found: Looked, request: StudyRequest, jobs: Slurm, place: Path) -> Iterator[JobScript]:
     """One script, or two where jobs have a GPU: methods without a network do not wait for one."""
     runs = [state.run for state in found.states if state.status in ("missing", "to measure")]
     expected = Expected.of(found.states)
@@ -110,10 +110,10 @@ def _batches(found: Looked, request: StudyRequest, jobs: Slurm, place: Path) -> 
         seconds = expected.total(mine)
         tasks = tasks_for(len(mine), seconds, jobs)
         text = script(found.plan.name, found.folder.results.absolute(), only, tasks, jobs, gpu=gpu, options=options)
-        yield Batch(place / f"{name}.sh", text, len(mine), tasks, seconds)
+        yield JobScript(place / f"{name}.sh", text, len(mine), tasks, seconds)
 
 
-def _facts(batch: Batch) -> dict[str, Any]:
+def _facts(batch: JobScript) -> dict[str, Any]:
     seconds = None if batch.seconds is None else round(batch.seconds)
     return {"script": str(batch.path), "runs": batch.runs, "tasks": batch.tasks, "expected_seconds": seconds}
 

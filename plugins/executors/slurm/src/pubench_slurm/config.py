@@ -19,7 +19,7 @@ _OF_SUBMITIT = {"folder", "python", "srun_args", "use_srun", "max_num_timeout", 
 
 
 class Slurm(BaseModel):
-    """What a job asks for. Every field may be written with the prefix ``slurm_``; times are as sbatch reads them."""
+    """Needs of a job. Every field may be written with the prefix ``slurm_``; times are as sbatch reads them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
