@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -53,8 +54,7 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     reader = table_reader(registry())
     if not own.keys() & {"label_col", "positives", "unlabeled"}:
         frame = reader.frame(path, say=guessed.append, no_header=bool(own.get("no_header")))
-        candidates = reader.label_candidates(frame)
-        _print_unlabeled(path, reader.uses(frame), len(frame), guessed, candidates, as_json=as_json)
+        _print_unlabeled(path, reader.uses(frame), len(frame), guessed, as_json=as_json)
         return
     spec = reader.spec({**own, "path": path})
     table, frame = reader.read(spec), reader.rows(spec)
@@ -81,10 +81,15 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     out().print("\nnothing is trained yet; next:", *commands, sep="\n", markup=False, soft_wrap=True)
 
 
-def _print_unlabeled(
-    path: Path, uses: Sequence[ColumnUse], rows: int, guessed: list[str], candidates: list[str], *, as_json: bool
-) -> None:
+def label_candidates(uses: Sequence[ColumnUse]) -> list[str]:
+    """Columns that could say who is labeled, the likely ones first: of that name, or of one value and blank cells."""
+    found = [use for use in uses if use.distinct == 2 or (use.distinct == 1 and use.missing)]
+    return [use.name for use in sorted(found, key=lambda use: (_LABEL_NAME.search(use.name) is None, use.distinct))]
+
+
+def _print_unlabeled(path: Path, uses: Sequence[ColumnUse], rows: int, guessed: list[str], *, as_json: bool) -> None:
     """A first look: nobody has said which column holds the labels."""
+    candidates = label_candidates(uses)
     if as_json:
         facts = {"file": str(path), "rows": rows, "columns": [asdict(use) for use in uses], "notes": guessed}
         print_json({**facts, "could_be_labels": candidates})
@@ -97,8 +102,12 @@ def _print_unlabeled(
     out().print(f"\nsay who is labeled with --label-col COLUMN; could be: {could}", markup=False)
 
 
-#: Columns of two values that are named as possible labels, the likely ones first.
+#: Columns of two values that are named as possible labels, the likely ones first, and names of such.
 LIKELY = 8
+_LABEL_NAME = re.compile(
+    r"label|target|class|positive|known|confirmed|presence|present|observed|outcome|fraud|^(y|s|pu|made|hit|active)$",
+    re.IGNORECASE,
+)
 #: So many columns that become a number each are listed; of more, a few, and how many there are.
 LISTED, A_FEW = 40, 10
 

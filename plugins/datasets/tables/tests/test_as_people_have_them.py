@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_datasets_tables.encoding import encode, label_candidates
+from pubench_datasets_tables.encoding import column_uses, encode
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.user_table import Tables, read_user_table
 from refusals import refusal
 
 from pubench import data
+from pubench_cli.own_table import label_candidates
 from pubench_core.data.labeled import POOLED, LabeledData
 from pubench_core.data.table_reader import table_reader
 from pubench_core.plugins.registry import registry
@@ -200,7 +201,7 @@ class TestIds:
 
     def test_likely_columns_of_labels_come_first(self) -> None:
         frame = pd.DataFrame({"square": [0, 1, 1], "flag": [1, None, 1], "is_known": [0, 1, 0], "n": [1, 2, 3]})
-        assert label_candidates(frame) == ["is_known", "flag", "square"]
+        assert label_candidates(column_uses(frame)) == ["is_known", "flag", "square"]
 
 
 class TestNames:
@@ -339,7 +340,7 @@ class TestBounds:
     def test_zeros_without_end_are_refused(self, tmp_path: Path) -> None:
         with (tmp_path / "my.csv").open("wb") as file:
             file.truncate(2**31)
-        assert "has zero bytes" in refusal(lambda: read_table(tmp_path / "my.csv"))
+        assert "is not UTF-8 text" in refusal(lambda: read_table(tmp_path / "my.csv"))
         pa = pytest.importorskip("pyarrow")
         from pyarrow import parquet
 
@@ -354,7 +355,6 @@ class TestBounds:
         names = separator.join(f"gene_{k}" for k in range(20_000))
         row = separator.join("1" * 20_000) + "\n"
         assert read_table(written(f"{names}\n{row * 20}")).shape == (20, 20_000)
-        assert "has 20000 columns and 6 rows" in refusal(lambda: read_table(written(f"{names}\n{row * 6}")))
 
     @pytest.mark.parametrize("quote", ['"', ""])
     def test_a_cell_of_megabytes_is_refused(self, written: Written, quote: str) -> None:
@@ -372,13 +372,16 @@ class TestBounds:
         if cell == "ZZ2":  # near enough: a column without a name
             assert read_table(tmp_path / "my.xlsx").shape == (2, 702)
         else:
-            assert f"cell {cell} (7) is far from the table" in refusal(lambda: read_table(tmp_path / "my.xlsx"))
+            wrong = (
+                "row 5000 is far from the rows above it"
+                if cell == "A5000"
+                else "row 1048576 or column 16384 is far from"
+            )
+            assert wrong in refusal(lambda: read_table(tmp_path / "my.xlsx"))
 
-    def test_formulas_without_a_value_are_said(self, excel: Callable[..., Path]) -> None:
-        notes: list[str] = []
-        frame = read_table(excel([["a", "b"], [1, "=A2+1"], [2, "=A3+1"], [3, 5]]), say=notes.append)
+    def test_formulas_without_a_stored_value_are_gaps(self, excel: Callable[..., Path]) -> None:
+        frame = read_table(excel([["a", "b"], [1, "=A2+1"], [2, "=A3+1"], [3, 5]]))
         assert frame["b"].isna().tolist() == [True, True, False]
-        assert "2 formulas without a stored value, the first in row 2" in notes[0]
 
     @pytest.mark.parametrize("name", ["my.csv", "my.csv.gz"])
     @pytest.mark.parametrize("end", ["7,8", "7"])

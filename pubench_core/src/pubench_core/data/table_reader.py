@@ -128,10 +128,6 @@ class TableReader(ABC):
     ) -> list[ColumnUse]:
         """Use of every column; without a spec, if each of them were a feature."""
 
-    @abstractmethod
-    def label_candidates(self, frame: DataFrame) -> list[str]:
-        """Columns that could say who is labeled."""
-
 
 def in_memory(path: Path) -> bool:
     """Whether a path names a table that is, or was, in memory."""

@@ -105,21 +105,16 @@ def read_numbers(path: Path, frame: DataFrame, texts: Collection[str], *, commas
             )
         if name in texts:
             continue
-        given = _in_plain_signs(frame[name].dropna().drop_duplicates())
+        plain = frame[name].str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
+        given = plain.dropna()
         if not given.str.fullmatch(form).all():
             continue
-        plain = _in_plain_signs(frame[name])
         if given.str.fullmatch(r"[+-]?\d+").all() and given.str.len().max() > 18:
             frame[name] = plain.map(int, na_action="ignore").astype(object)
         else:
             frame[name] = pd.to_numeric(plain.str.replace(",", "."))
             decimals += [name] if frame[name].dtype.kind == "f" else []
     return decimals
-
-
-def _in_plain_signs(texts: Series[Any]) -> Series[Any]:
-    """Texts with a plain minus sign, and without spaces of print."""
-    return texts.str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
 
 
 # -------------------------------------------------------------------- lists of columns and values
@@ -149,15 +144,3 @@ def named_columns(given: Sequence[str], columns: Iterable[str], field: str, file
             raise unknown(f"column of {file} ({field})", word, known, field=field)
         found += names
     return list(dict.fromkeys(found))
-
-
-def missing_by_column(given: Sequence[str], columns: Sequence[str], file: str) -> dict[str, tuple[str, ...]]:
-    """column -> values that mean missing in it. ``-9999`` is of all columns, ``cover=-9999`` of one."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in given:
-        name, sign, value = word.rpartition("=")
-        if sign and name not in columns:
-            raise unknown(f"column of {file} (data.own.missing_values)", name, columns, field="data.own.missing_values")
-        for column in [name] if sign else columns:
-            found[column] = (*found.get(column, ()), value)
-    return found

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pubench_core.data.labeled import BoolArray
-from pubench_core.metric import FloatArray
 from pubench_core.records.files import SCORES, Arrays, predictions_in, read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
@@ -30,11 +29,9 @@ FACTORS = (0.8, 1.0, 1.2)
 
 @dataclass(frozen=True)
 class TopRows:
-    """Highest scores among the unlabeled rows, as many as a prior says are positive.
+    """Highest scores among the unlabeled rows, as many (``share``, ``rows``) as ``factor`` times the prior says.
 
-    ``factor``: of the given prior. ``share``: of the unlabeled rows that ``prior`` says are positive. ``rows``: their
-    number; ``threshold``: the lowest score among them, None if there are none. ``reached``: held-out labeled
-    positives that score at least as much.
+    ``threshold``: the lowest of them, None if there are none; ``reached``: held-out labeled positives above it.
     """
 
     factor: float
@@ -85,13 +82,20 @@ def decisions_of(
     held_out = scores.get("validation", unlabeled[:0])[arrays["validation_labeled"].astype(bool)]
     prior = result.data.prior.given
     taken = labeled if is_one_sample(result.spec.data.scheme) else 0
-    factors = [factor for factor in FACTORS if prior is not None and factor * prior < 1]
+    top, n = list[TopRows](), len(unlabeled)
+    for factor, assumed in [(f, f * prior) for f in FACTORS if prior is not None and f * prior < 1]:
+        # labeled rows that are part of the draw from the population are positives that U lacks
+        share = min(max(unlabeled_prior(assumed, taken, n + taken), 0.0), 1.0)
+        rows = round(share * n)
+        threshold = float(np.partition(unlabeled, n - rows)[n - rows]) if rows else None
+        reached = int((held_out >= threshold).sum()) if threshold is not None else 0
+        top.append(TopRows(factor, assumed, share, rows, threshold, reached))
     return Decisions(
         unlabeled=len(unlabeled),
         decided=int((unlabeled > 0).sum()),
         held_out=len(held_out),
         recalled=int((held_out > 0).sum()),
-        top=tuple(_top(unlabeled, held_out, factor, factor * (prior or 0.0), taken) for factor in factors),
+        top=tuple(top),
         known_negative=len(negatives),
         mistaken=int((negatives > 0).sum()),
     )
@@ -126,13 +130,3 @@ def predictions(run: RunResult) -> DataFrame:
     found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
     found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
     return found.sort_values("rank", ignore_index=True)
-
-
-def _top(unlabeled: FloatArray, held_out: FloatArray, factor: float, prior: float, taken: int) -> TopRows:
-    """``taken``: labeled rows that are part of the draw from the population and not among the unlabeled ones."""
-    n = len(unlabeled)
-    share = min(max(unlabeled_prior(prior, taken, n + taken), 0.0), 1.0)
-    rows = round(share * n)
-    threshold = float(np.partition(unlabeled, n - rows)[n - rows]) if rows else None
-    reached = int((held_out >= threshold).sum()) if threshold is not None else 0
-    return TopRows(factor, prior, share, rows, threshold, reached)

@@ -61,14 +61,10 @@ def encode(
     if absent := [column.name for column in columns if column.name not in frame]:
         features = {column.name for column in columns}
         near = get_close_matches(absent[0], [str(other) for other in frame if other not in features], n=1)
-        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        quoted = listed([f"'{shortened(column)}'" for column in absent], 1)
         hint = f"; '{near[0]}' may be that, under another name" if near else ""
-        raise RequestError(
-            f"{name} lacks '{shortened(absent[0])}'{more}; expected a table with every feature of the training rows"
-            f"{hint}"
-        )
+        raise RequestError(f"{name} lacks {quoted}; expected a table with every feature of the training rows{hint}")
     frame = frame.assign(**{c.name: without(frame[c.name], c.missing) for c in columns if c.missing})
-    plain = _plain_numbers(frame[[column.name for column in columns if column.kind == "number"]])
     dtype = np.float64 if any(column.wide for column in columns) else np.float32
     parts: list[npt.NDArray[Any]] = []
     for column in columns:
@@ -80,12 +76,9 @@ def encode(
             elif say is not None and (new := sorted(set(words) - set(column.categories))):
                 say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
             continue
-        numbers = plain.get(column.name)
-        if numbers is None:
-            numbers = _numbers(frame[column.name], name, column.name)
-            if say is not None and _is_inexact(frame[column.name]):
-                say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
-        parts.append(numbers.astype(dtype)[:, None])
+        parts.append(_numbers(frame[column.name], name, column.name).astype(dtype)[:, None])
+        if say is not None and _is_inexact(frame[column.name]):
+            say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
@@ -93,13 +86,16 @@ def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.flo
     """(n,), NaN if a value is missing. Raises RequestError for what is no number or not finite in 32 bits."""
     import pandas as pd
 
-    if _is_time(values):
+    if values.dtype.kind in "iuf":  # quick, for tables of many columns
+        numbers = values.to_numpy(dtype=np.float64)
+    elif _kind(values) == "time":
         raise RequestError(f"{table}: column '{column}' holds dates or times; training had numbers")
-    try:
-        plain = values.astype(object) if values.dtype.name == "category" else values
-        numbers = pd.to_numeric(plain).to_numpy(dtype=np.float64, na_value=np.nan)
-    except (ValueError, TypeError) as error:
-        raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
+    else:
+        try:
+            plain = values.astype(object) if values.dtype.name == "category" else values
+            numbers = pd.to_numeric(plain).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
     infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
     if len(infinite):
         value = numbers[infinite[0]]
@@ -127,23 +123,12 @@ def without(values: Series[Any], words: Sequence[str]) -> Series[Any]:
 # -------------------------------------------------------------------- deciding what a column becomes
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """``columns``: of features, in the file's order. ``notes``: what the user should know of how they were read.
+def encoding_of(
+    spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]], notes: list[str]
+) -> tuple[tuple[Column, ...], dict[str, str], list[str]]:
+    """Columns of features, in the file's order; column -> why it is no feature; and those of the others that name rows.
 
-    ``left_out``: column -> why it is no feature. ``ids``: those among them, and among the dropped ones, that name rows.
-    """
-
-    columns: tuple[Column, ...]
-    notes: tuple[str, ...]
-    left_out: Mapping[str, str]
-    ids: tuple[str, ...]
-
-
-def encoding_of(spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]]) -> Encoding:
-    """Encoding of each column that may be a feature; its ``missing`` values are gaps in ``frame``.
-
-    Raises RequestError if none is left.
+    ``missing`` values of a column are gaps in ``frame``. Raises RequestError if no feature is left.
     """
     file = spec.path.name
     dropped = named_columns(spec.drop, frame.columns, "data.own.drop", file)
@@ -165,12 +150,18 @@ def encoding_of(spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tup
     reasons = [f"'{name}' ({reason})" for name, reason in left_out.items()]
     if not columns:
         raise RequestError(f"{file}: no column is left as a feature{': ' if reasons else ''}{', '.join(reasons)}")
-    notes = [*(d.note for d in decisions.values() if d.note), _summary(columns)]
+    many = [f"'{c.name}' ({len(c.categories)})" for c in columns if c.kind == "category"]
+    features = counted(sum(len(c.features) for c in columns), "feature")
+    notes += [d.note for d in decisions.values() if d.note]
+    notes.append(
+        f"{features}: {counted(len(columns) - len(many), 'numeric column')}"
+        + (f", {len(many)} categorical as one-hot: {listed(many)}" if many else "")
+    )
     ids = [name for name, d in decisions.items() if d.is_id] + [name for name in dropped if _names_rows(frame[name])]
     ids = [name for name in frame.columns if name in ids]
     notes += ["left out: " + "; ".join(reasons)] if reasons else []
     notes += ["the rows are named by " + ", ".join(f"'{name}'" for name in ids)] if ids else []
-    return Encoding(columns, tuple(notes), left_out, tuple(ids))
+    return columns, left_out, ids
 
 
 @dataclass(frozen=True)
@@ -188,41 +179,40 @@ class _Decision:
 
 def _decide(name: str, values: Series[Any], *, by_name: bool = False, is_code: bool = False) -> _Decision:
     """``by_name``: whether the user named this column, and not a pattern, as a feature; ``is_code``: as a category."""
-    import pandas as pd
-
     if is_nested(values):
         return _Decision(left_out="lists of different lengths, or of something else than numbers")
-    distinct, whole = values.nunique(dropna=False), _is_whole(values)
+    distinct = values.nunique(dropna=False)
     few = distinct <= MAX_CATEGORIES and distinct < len(values)
     if distinct <= 1:
         return _Decision(left_out="empty" if values.isna().any() else "constant")
     if is_code or values.dtype.name == "category":
         return _categories(name, values, at_least=0.0)
-    if _is_time(values):
+    kind = _kind(values)
+    if kind == "time":
         return _Decision(left_out=_TIME)
-    if odd := _numbers_but_for(values):
+    if kind == "other" and (odd := _numbers_but_for(values)):
         found = replace(_categories(name, values), note=f"'{name}' is read as text: {odd}")
         return found if few else _Decision(left_out=f"text: {odd}")
-    dates = are_dates(values)
-    if not by_name and _is_id(name, values):
+    is_id = not by_name and _is_id(name, values)
+    if kind == "dates" and (is_id or distinct > MAX_CATEGORIES):
+        return _Decision(left_out=_TIME)
+    if is_id:
         many = "every value differs" if distinct == len(values) else f"{distinct} of {len(values)} values differ"
         reason = f"probably an id: {many}; data.own.features keeps it"
-        return _Decision(left_out=_TIME) if dates else _Decision(left_out=reason, is_id=_names_rows(values))
-    if whole and _is_inexact(values) and (few or not by_name):
+        return _Decision(left_out=reason, is_id=_names_rows(values))
+    if kind == "whole" and _is_inexact(values) and (few or not by_name):
         beyond = "whole numbers beyond 2^53, of which a float keeps the first 16 digits"
         if few:
             return replace(_categories(name, values), note=f"'{name}' is read as text: {beyond}")
         reason = f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded"
         return _Decision(left_out=reason, is_id=_names_rows(values))
-    if whole or pd.api.types.is_numeric_dtype(values):
+    if kind in ("whole", "number"):
         return _number(name, values)
-    if dates and distinct > MAX_CATEGORIES:
-        return _Decision(left_out=_TIME)
     found = _categories(name, values)
     if found.left_out:
         return replace(found, is_id=_names_rows(values))
     note = f"'{name}' holds dates and becomes {distinct} features, one for each; turn it into numbers, or leave it out"
-    return replace(found, note=f"{note}: data.own.drop={name}") if dates else found
+    return replace(found, note=f"{note}: data.own.drop={name}") if kind == "dates" else found
 
 
 def _number(name: str, values: Series[Any]) -> _Decision:
@@ -262,14 +252,6 @@ def _categories(name: str, values: Series[Any], at_least: float = 0.5) -> _Decis
     return _Decision(Column(name, "category", tuple(levels[kept]), pooled=True), note=note)
 
 
-def _summary(columns: Sequence[Column]) -> str:
-    """How many features there are, and of which columns."""
-    categories = [f"'{c.name}' ({len(c.categories)})" for c in columns if c.kind == "category"]
-    features = sum(len(c.features) for c in columns)
-    text = f"{counted(features, 'feature')}: {counted(len(columns) - len(categories), 'numeric column')}"
-    return text + (f", {len(categories)} categorical as one-hot: {listed(categories)}" if categories else "")
-
-
 def gaps_in(frame: DataFrame, columns: Collection[Column]) -> str:
     """Columns with missing values and what stands for them; empty if none has any."""
     counts = frame[[c.name for c in columns]].isna().sum()
@@ -281,65 +263,50 @@ def gaps_in(frame: DataFrame, columns: Collection[Column]) -> str:
 # -------------------------------------------------------------------- what a column is
 
 
-def _plain_numbers(frame: DataFrame) -> dict[str, npt.NDArray[Any]]:
-    """Name -> (n,) values of the columns that are numbers and nothing else: :func:`_decide` would keep them so without
-    a note, and :func:`_numbers` take them as they are. A look at all of them together is what makes a table of 100,000
-    columns quick.
+def _plain_numbers(frame: DataFrame) -> set[str]:
+    """Columns that are numbers and nothing else: :func:`_decide` would keep them so without a note.
 
     Decimals without gaps, most of whose different values stay different in 32 bits, not all of them whole; or whole
-    numbers up to 2^24, not nearly all different, which is what ids are.
+    numbers up to 2^24, not nearly all different, which is what ids are. A look at many columns together is what makes
+    a table of 100,000 quick.
     """
-    found: dict[str, npt.NDArray[Any]] = {}
-    for names, values in number_blocks(frame):
-        with np.errstate(over="ignore", invalid="ignore"):
-            distinct, left = _distinct(values), _distinct(values.astype(np.float32))
-            fits = np.isfinite(values.astype(np.float32)).all(axis=0) & (left > 1)
-            if values.dtype.kind == "f":
-                fits &= (2 * left >= distinct) & (values % 1 != 0).any(axis=0)
-            else:
-                fits &= (np.abs(values) <= 2**24).all(axis=0) & (distinct < LEAST_DISTINCT * len(values))
-        found |= {name: values[:, k] for k, name in enumerate(names) if fits[k]}
-    return found
-
-
-def number_blocks(frame: DataFrame) -> Iterator[tuple[list[str], npt.NDArray[Any]]]:
-    """(names, (n, k) values) of the columns of 64-bit numbers, as many at a time as take a few MiB."""
-    step = max(1, _BLOCK // max(len(frame), 1))
+    found, step = set[str](), max(1, _BLOCK // max(len(frame), 1))
     for kind in ("float64", "int64"):
         names = [str(name) for name, dtype in frame.dtypes.items() if dtype == kind]
         for some in (names[start : start + step] for start in range(0, len(names), step)):
-            yield some, frame[some].to_numpy()
+            values = frame[some].to_numpy()
+            with np.errstate(over="ignore", invalid="ignore"):
+                rounded = values.astype(np.float32)
+                distinct, left = ((np.diff(np.sort(v, axis=0), axis=0) != 0).sum(axis=0) + 1 for v in (values, rounded))
+                fits = np.isfinite(rounded).all(axis=0) & (left > 1)
+                if kind == "float64":
+                    fits &= (2 * left >= distinct) & (values % 1 != 0).any(axis=0)
+                else:
+                    fits &= (np.abs(values) <= 2**24).all(axis=0) & (distinct < LEAST_DISTINCT * len(values))
+            found |= {name for name, fit in zip(some, fits, strict=True) if fit}
+    return found
 
 
-def _distinct(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """(d,) how many different values each column of (n, d) has."""
-    ordered = np.sort(values, axis=0)
-    return np.asarray((ordered[1:] != ordered[:-1]).sum(axis=0) + 1)
-
-
-def _is_time(values: Series[Any]) -> bool:
+def _kind(values: Series[Any]) -> str:
+    """``whole``, ``number``, ``time``, ``dates`` (texts that all are), or ``other``; gaps do not count."""
     import pandas as pd
 
-    times = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
-    return values.dtype.kind in "mM" or pd.api.types.infer_dtype(values, skipna=True) in times
-
-
-def are_dates(values: Series[Any]) -> bool:
-    """Whether every text that is there is a date, or a date with a time."""
-    import pandas as pd
-
-    if values.dtype.kind in "biufmM" or pd.api.types.infer_dtype(values, skipna=True) != "string":
-        return False
-    return all(_DATE.fullmatch(text.strip()) for text in values.dropna())
+    found = pd.api.types.infer_dtype(values, skipna=True)
+    if values.dtype.kind in "iu" or found == "integer":
+        return "whole"
+    if pd.api.types.is_numeric_dtype(values):
+        return "number"
+    if values.dtype.kind in "mM" or found.startswith(("date", "time", "period")):
+        return "time"
+    dates = found == "string" and all(_DATE.fullmatch(text.strip()) for text in values.dropna())
+    return "dates" if dates else "other"
 
 
 def _numbers_but_for(values: Series[Any]) -> str:
     """Why a column of texts is no column of numbers, if at least half of them are, or all with signs; else empty."""
     import pandas as pd
 
-    if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "mixed", "mixed-integer"):
-        return ""
-    given = values[values.notna()]
+    given = values.dropna()
     strange = given[pd.to_numeric(given, errors="coerce").isna()]
     if not len(strange):
         return ""
@@ -355,13 +322,6 @@ def _numbers_but_for(values: Series[Any]) -> str:
     )
 
 
-def _is_whole(values: Series[Any]) -> bool:
-    """Whether every value is a whole number, of any size; numbers with gaps may have become floats."""
-    import pandas as pd
-
-    return values.dtype.kind in "iu" or pd.api.types.infer_dtype(values, skipna=True) == "integer"
-
-
 def _is_inexact(values: Series[Any]) -> bool:
     """Whether whole numbers are among them that a float does not tell apart, or did not when the file was read.
 
@@ -369,7 +329,7 @@ def _is_inexact(values: Series[Any]) -> bool:
     """
     given = values.dropna()
     with_gaps = given.dtype.kind == "f" and 0 < len(given) < len(values) and bool((given % 1 == 0).all())
-    return (_is_whole(given) or with_gaps) and bool(given.max() > EXACT_UP_TO or given.min() < -EXACT_UP_TO)
+    return (_kind(given) == "whole" or with_gaps) and bool(given.max() > EXACT_UP_TO or given.min() < -EXACT_UP_TO)
 
 
 def _is_id(name: str, values: Series[Any]) -> bool:
@@ -417,17 +377,15 @@ _NAMED = 8
 
 def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) -> Iterator[str]:
     """``frame``: with gaps for what was said to be missing."""
-    numbers = [column.name for column in columns if column.kind == "number"]
     lines, few, many = list[str](), dict[str, str](), dict[str, str]()
-    for names, values in number_blocks(frame[numbers]):
-        lines += _apart(names, values)
-        given = np.sort(np.where(np.isfinite(values), values, np.nan), axis=0)
-        whole = (np.isnan(given) | (given % 1 == 0)).all(axis=0)
-        distinct = (given[1:] > given[:-1]).sum(axis=0) + 1
-        is_few = whole & (distinct > 2) & (distinct <= min(MAX_CATEGORIES, len(frame) / 5))
-        is_many = whole & (distinct >= max(LEAST_DISTINCT * len(frame), _ENOUGH)) & (values.dtype.kind == "i")
-        for found, where in ((few, is_few), (many, is_many)):
-            found |= {names[k]: f"'{names[k]}' ({distinct[k]} values)" for k in np.flatnonzero(where)}
+    for name in (column.name for column in columns if column.kind == "number"):
+        is_whole, values = frame[name].dtype.kind in "iu", _numbers(frame[name], spec.path.name, name)
+        lines += _apart(name, values)
+        given = np.unique(values[~np.isnan(values)])
+        if (given % 1 == 0).all():
+            said = f"'{name}' ({len(given)} values)"
+            few |= {name: said} if 2 < len(given) <= min(MAX_CATEGORIES, len(frame) / 5) else {}
+            many |= {name: said} if is_whole and len(given) >= max(LEAST_DISTINCT * len(frame), _ENOUGH) else {}
     yield from lines[:_NAMED]
     if len(lines) > _NAMED:
         yield f"{len(lines) - _NAMED} more columns have values far from all others"
@@ -443,29 +401,24 @@ def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) ->
         yield from _repeated_ids(spec, frame, {column.name for column in columns})
 
 
-def _apart(names: Sequence[str], values: npt.NDArray[Any]) -> Iterator[str]:
-    """A line for the lowest or highest value of a column of (n, k) if it is far from all others."""
+def _apart(name: str, values: npt.NDArray[np.float64]) -> Iterator[str]:
+    """A line for the lowest or highest of (n,) values if it is far from all others."""
     for sign in (1, -1):
-        block = np.sort(np.where(np.isfinite(values), sign * values.astype(np.float64), np.inf), axis=0)
-        n, count = np.isfinite(block).sum(axis=0), (block == block[0]).sum(axis=0)
-
-        def at(place: npt.NDArray[Any], block: npt.NDArray[Any] = block) -> npt.NDArray[Any]:
-            index = np.maximum(place, 0).astype(np.int64)[None]
-            return np.asarray(np.take_along_axis(block, index, axis=0)[0])
-
-        rest = np.maximum(n - count, 1)
-        low, high = (at(np.minimum(count + share * (rest - 1), n - 1)) for share in (_TAIL, 1 - _TAIL))
-        nearest, last = at(np.minimum(count, n - 1)), at(n - 1)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            far = np.where((n - count > 2) & (high > low), (nearest - block[0]) / (high - low), 0.0)
-        sentinel = (far > _APART) & (count >= _OFTEN) & (block[0] % 1 == 0)
-        for k in np.flatnonzero(sentinel | (far > _WILD)).tolist():
-            value, others = sign * block[0, k], sorted((sign * nearest[k], sign * last[k]))
-            row = int(np.flatnonzero(values[:, k] == value)[0])
-            what = f"{count[k]} of {n[k]} values are {value:g}" if sentinel[k] else f"row {row} is {value:g}"
+        given = np.sort(sign * values[~np.isnan(values)])
+        others = given[given > given[0]] if len(given) else given
+        if len(others) < 3:
+            continue
+        low, high = others[[int(share * (len(others) - 1)) for share in (_TAIL, 1 - _TAIL)]]
+        far = (others[0] - given[0]) / (high - low) if high > low else 0.0
+        count, value = len(given) - len(others), sign * given[0]
+        is_sentinel = far > _APART and count >= _OFTEN and value % 1 == 0
+        if is_sentinel or far > _WILD:
+            row = int(np.flatnonzero(values == value)[0])
+            what = f"{count} of {len(given)} values are {value:g}" if is_sentinel else f"row {row} is {value:g}"
+            lowest, highest = sorted((sign * others[0], sign * others[-1]))
             yield (
-                f"'{names[k]}': {what}, far from all others ({others[0]:g} to {others[1]:g}); if that means "
-                f"missing: data.own.missing_values={names[k]}={value:.15g}"
+                f"'{name}': {what}, far from all others ({lowest:g} to {highest:g}); if that means "
+                f"missing: data.own.missing_values={name}={value:.15g}"
             )
 
 
@@ -486,10 +439,6 @@ def _repeated_ids(spec: UserTableSpec, frame: DataFrame, features: set[str]) -> 
 
 # -------------------------------------------------------------------- use of every column, before anything is trained
 
-_LABEL_NAME = re.compile(
-    r"label|target|class|positive|known|confirmed|presence|present|observed|outcome|fraud|^(y|s|pu|made|hit|active)$",
-    re.IGNORECASE,
-)
 #: Values of a column that are shown, and the most characters of one.
 SHOWN, LONGEST = 3, 24
 _ROLES: tuple[tuple[str, Use, str], ...] = (
@@ -501,56 +450,33 @@ _ROLES: tuple[tuple[str, Use, str], ...] = (
 
 
 def column_uses(
-    frame: DataFrame, spec: UserTableSpec | None = None, table: LabeledData | None = None
+    frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
 ) -> list[ColumnUse]:
-    """One per column, in the table's order; without a spec, what would become of each one if it were a feature."""
-    features = {} if table is None else {column.name: column for column in table.columns}
+    """One per column, in the table's order; without ``own``, what would become of each one if it were a feature."""
+    if own is None or table is None:
+        decisions = {str(name): _decide(str(name), values) for name, values in frame.items()}
+        roles, ids = dict[str, tuple[Use, str]](), dict[str, npt.NDArray[Any]]()
+    else:
+        unnamed = _Decision(
+            left_out="dropped" if own.drop and not own.features else "dropped, or not among the features"
+        )
+        decisions = {str(name): unnamed for name in frame}
+        decisions |= {name: _Decision(left_out=reason) for name, reason in table.left_out.items()}
+        decisions |= {column.name: _Decision(column) for column in table.columns}
+        roles, ids = {getattr(own, role): (use, what) for role, use, what in _ROLES}, dict(table.ids)
     found = []
     for name, values in frame.items():
-        use, what = _use(str(name), values, features, spec, table)
-        nested = is_nested(values)
-        missing, distinct = (0, 0) if nested else (int(is_blank(values).sum()), int(values.nunique()))
-        given = values.dropna()
-        some = (given.head(SHOWN) if nested else given.unique()[:SHOWN]).tolist()
-        if use == "names rows" and table is not None:  # as written in the file
-            some = table.ids[str(name)][:SHOWN].tolist()
+        use, what = roles.get(str(name), ("names rows" if name in ids else "left out", decisions[str(name)].left_out))
+        if (column := decisions[str(name)].column) is not None:
+            dates = " (dates)" if _kind(values) == "dates" else ""
+            use, what = "feature", f"{len(column.categories)} categories, one feature each{dates}"
+            what = A_NUMBER if column.kind == "number" else what
+        given = values[~is_blank(values)]
+        different = given.drop_duplicates() if not is_nested(given) else given.map(str).drop_duplicates()
+        some = ids.get(str(name), different.to_numpy(dtype=object))[:SHOWN].tolist()  # ids as written in the file
         shown = tuple(
             text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
             for value in some
         )
-        found.append(ColumnUse(str(name), use, what, distinct, missing, shown))
+        found.append(ColumnUse(str(name), use, what, len(different), len(values) - len(given), shown))
     return found
-
-
-def _use(
-    name: str,
-    values: Series[Any],
-    features: Mapping[str, Column],
-    spec: UserTableSpec | None,
-    table: LabeledData | None,
-) -> tuple[Use, str]:
-    decision = _decide(name, values) if table is None else _Decision(features.get(name))
-    if (column := decision.column) is not None:
-        dates = " (dates)" if are_dates(values) else ""
-        of_category = f"{len(column.categories)} categories, one feature each{dates}"
-        return "feature", A_NUMBER if column.kind == "number" else of_category
-    if spec is None or table is None:
-        return "left out", decision.left_out
-    for role, use, what in _ROLES:
-        if getattr(spec, role) == name:
-            return use, what
-    unnamed = "dropped" if spec.drop and not spec.features else "dropped, or not among the features"
-    return "names rows" if name in table.ids else "left out", table.left_out.get(name, unnamed)
-
-
-def label_candidates(frame: DataFrame) -> list[str]:
-    """Columns that could say who is labeled, the likely ones first: of that name, or of one value and blank cells."""
-    found: list[tuple[bool, int, str]] = []
-    for name, values in frame.items():
-        if is_nested(values):
-            continue
-        blank = is_blank(values)
-        distinct = int(values[~blank].nunique())
-        if distinct == 2 or (distinct == 1 and blank.any()):
-            found.append((_LABEL_NAME.search(str(name)) is None, distinct, str(name)))
-    return [name for *_, name in sorted(found, key=lambda one: one[:2])]

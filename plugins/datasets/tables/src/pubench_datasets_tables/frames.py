@@ -19,9 +19,10 @@ from pubench_core.data.table_reader import in_memory, table_reader
 from pubench_core.errors import RequestError, visible
 from pubench_core.plugins.registry import registry
 
-from .files import CATEGORICAL
+from . import SUFFIXES
+from .files import CATEGORICAL, read_table
 from .held import HeldTable, held
-from .labels import is_list
+from .labels import ids_in
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -151,21 +152,24 @@ def data(
     twenty rows: 20 rows; 'labeled': True = labeled positive, False = unlabeled; 5 labeled positives, 15 unlabeled
     """
     with in_words():
-        if not isinstance(x, (str, Path)) and (positives is not None or unlabeled is not None):
+        of_file = isinstance(x, (str, Path))
+        if not of_file and (positives is not None or unlabeled is not None):
             x, labeled = _joined(x, labeled, positives, unlabeled)
             scheme, positives, unlabeled = scheme or "two-sample", None, None
         roles = {"label_col": labeled, "truth_col": truth, "groups": groups, "weights": weights}
         roles = {role: given for role, given in roles.items() if given is not None}
-        own: dict[str, Any] = {}
+        lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
+        own: dict[str, Any] = {"no_header": True} if no_header else {}
+        for role, words in {**lists, "codes": categorical, "missing_values": missing}.items():
+            some = [words] if isinstance(words, (str, int, float)) else words
+            own |= {role: list(map(str, some))} if len(some) else {}
         tables: list[HeldTable] = []
-        index: str | None = None
-        if isinstance(x, (str, Path)):
+        if of_file:
             files = {"path": x, "positives": positives, "unlabeled": unlabeled}
             own |= {role: _file(given) for role, given in files.items() if given is not None}
-            own |= {"no_header": True} if no_header else {}
-            if "positives" in own or "unlabeled" in own:
+            if positives is not None or unlabeled is not None:
                 scheme = scheme or (
-                    "one-sample" if positives is not None and is_list(own["positives"]) else "two-sample"
+                    "one-sample" if positives is not None and ids_in(own["positives"]) else "two-sample"
                 )
             for role, given in roles.items():
                 if not isinstance(given, str):
@@ -175,7 +179,12 @@ def data(
                     )
                 own[role] = given
         else:
-            frame, index = _with_index(frame_of(x, "x"))
+            frame = frame_of(x, "x")
+            index = frame.index
+            if index.nlevels == 1 and index.name is not None and index.is_unique and index.name not in frame.columns:
+                frame = frame.reset_index()
+                if index.name not in (labeled, truth):
+                    own["drop"] = [*own.get("drop", ()), str(index.name)]  # it names rows, and is no feature
             for role, given in roles.items():
                 refuse_other_rows(x, given, ("x", _NAMES[role]))
                 frame, own[role] = _with_column(frame, given, _NAMES[role])
@@ -187,14 +196,8 @@ def data(
             own.setdefault("truth_col", "truth")
             tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
             own["test"] = tables[-1].path
-        lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
-        for role, words in {**lists, "codes": categorical, "missing_values": missing}.items():
-            some = [words] if isinstance(words, (str, int, float)) else words
-            own |= {role: list(map(str, some))} if len(some) else {}
-        if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
-            own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
         if not own.keys() & {"label_col", "positives", "unlabeled"}:
-            columns = ", ".join(table_reader(registry()).frame(Path(own["path"])).columns[:12])
+            columns = ", ".join(read_table(Path(own["path"]), no_header=no_header).columns[:12])
             raise RequestError(
                 f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
             )
@@ -270,19 +273,9 @@ def _joined(x: Any, labeled: Any, positives: Any, unlabeled: Any) -> tuple[DataF
 
 
 def _file(given: str | Path) -> Path:
-    path = Path(given)
-    suffixes = table_reader(registry()).info.suffixes
-    if not path.name.lower().endswith(suffixes):
-        raise RequestError(f"{path}: expected a file that ends in {', '.join(suffixes)}, a frame or an array")
-    return path
-
-
-def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
-    """An index that has a name and differs in every row as a column that names the rows, and its name."""
-    index = frame.index
-    if index.nlevels > 1 or index.name is None or not index.is_unique or index.name in frame.columns:
-        return frame, None
-    return frame.reset_index(), str(index.name)
+    if not str(given).lower().endswith(SUFFIXES):
+        raise RequestError(f"{given}: expected a file that ends in {', '.join(SUFFIXES)}, a frame or an array")
+    return Path(given)
 
 
 def _with_column(frame: DataFrame, given: Any, name: str, of: str = "x") -> tuple[DataFrame, str]:

@@ -8,7 +8,7 @@ table that is saved has the run ids that it had before.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -28,17 +28,14 @@ class HeldTable:
     """
 
     name: str
-    content: bytes
+    content: bytes = field(repr=False)
     sha256: str
-    rows: LabeledData | None = None
+    rows: LabeledData | None = field(default=None, repr=False)
 
     @property
     def path(self) -> Path:
         """``memory:<first digits of the checksum>/<name>``."""
         return Path(f"{MEMORY}{self.sha256[:16]}") / self.name
-
-    def __repr__(self) -> str:
-        return f"HeldTable({self.path}, {len(self.content)} bytes)"
 
 
 def held(name: str, content: bytes, rows: LabeledData | None = None) -> HeldTable:

@@ -152,39 +152,34 @@ def _means(word: str, value: Any) -> bool:
 # -------------------------------------------------------------------- positives in a file of their own
 
 
-def rows_of(spec: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+def rows_of(own: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
     """The rows of a table; after them those of its file of positives, if that has rows. Arguments as for reading."""
-    frame = read_table(spec.path, texts, say, no_header=spec.no_header)
-    if spec.positives is None:
+    frame = read_table(own.path, texts, say, no_header=own.no_header)
+    if own.positives is None:
         return frame
-    if (ids := _listed(spec.positives)) is not None:
-        return frame.assign(**{LABELED: _found(spec, frame, ids, say)})
+    if (ids := ids_in(own.positives)) is not None:
+        return frame.assign(**{LABELED: _found(own, frame, ids, say)})
     import pandas as pd
 
-    more = read_table(spec.positives, texts, say, no_header=spec.no_header)
+    more = read_table(own.positives, texts, say, no_header=own.no_header)
     both = [name for name in frame if name in more]
-    if spec.truth_col in frame and spec.truth_col not in both:
-        more[spec.truth_col] = next(iter(spec.positive_value), 1)
-        both.append(str(spec.truth_col))
+    if own.truth_col in frame and own.truth_col not in both:
+        more[own.truth_col] = next(iter(own.positive_value), 1)
+        both.append(str(own.truth_col))
     if not both:
         raise RequestError(
-            f"{spec.positives.name} and {spec.path.name} have no column in common; expected the same columns, or ids",
+            f"{own.positives.name} and {own.path.name} have no column in common; expected the same columns, or ids",
             field="data.own.positives",
         )
     if apart := [str(name) for name in (*frame, *more) if name not in both]:
-        say(f"{spec.positives.name} and {spec.path.name} do not both have {shortened(', '.join(apart))}; left out")
-    say(f"{spec.positives.name}: {counted(len(more), 'row')}, all labeled; those of {spec.path.name} are unlabeled")
+        say(f"{own.positives.name} and {own.path.name} do not both have {shortened(', '.join(apart))}; left out")
+    say(f"{own.positives.name}: {counted(len(more), 'row')}, all labeled; those of {own.path.name} are unlabeled")
     joined = pd.concat([frame[both], more[both]], ignore_index=True)
     return joined.assign(**{LABELED: np.arange(len(joined)) >= len(frame)})
 
 
-def is_list(path: Path) -> bool:
-    """Whether a file of positives has ids and no rows."""
-    return _listed(path) is not None
-
-
-def _listed(path: Path) -> list[str] | None:
-    """Ids, one a line; None if the file is a table."""
+def ids_in(path: Path) -> list[str] | None:
+    """Ids in a file of positives, one a line; None if the file is a table."""
     if not path.name.lower().endswith(DELIMITED):
         return None
     try:

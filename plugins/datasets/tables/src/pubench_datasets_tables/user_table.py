@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,17 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from pubench_core.data.labeled import Column, LabeledData, texts_of
-from pubench_core.data.table_reader import ColumnUse, Say, TableReader
+from pubench_core.data.table_reader import TableReader
 from pubench_core.engine.explain import explain
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import UserTableSpec
 
-from .cells import is_blank, is_nested, listed, missing_by_column, named_columns
-from .encoding import column_uses, encode, encoding_of, gaps_in, label_candidates, notices, without
+from .cells import is_blank, is_nested, listed, named_columns
+from .encoding import column_uses, encode, encoding_of, gaps_in, notices, without
 from .files import as_texts, as_written, read_table
 from .held import held_at, sha256_of
-from .labels import LABEL, LABELED, TRUTH, BoolArray, Labels, Role, is_list, labels_of, rows_of
+from .labels import LABEL, LABELED, TRUTH, BoolArray, Labels, Role, ids_in, labels_of, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,53 +60,44 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
     truth = None
     if spec.truth_col is not None and spec.truth_col in frame:
         truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
-    groups, weights = _groups(spec, frame), _weights(spec, frame)
-    notes += (*_notes_on_labels(spec, labels, truth), *_notes_on_groups(spec, frame, labels, weights))
+    notes += _notes_on_labels(spec, labels, truth)
+    groups, weights = _groups(spec, frame, labels, notes), _weights(spec, frame, notes)
     names = [str(n) for n in frame if n not in {spec.label_col, spec.truth_col, spec.groups, spec.weights}]
-    missing = missing_by_column(spec.missing_values, names, file)
-    features = _with_gaps(spec, frame, missing, notes)
-    codes = named_columns(spec.codes, names, "data.own.codes", file)
-    texts = {
-        name: features[name].astype(object).where(features[name].isna(), text)
-        for name, text in written(spec, frame, codes).items()
-    }
-    features = features.assign(**texts)
-    encoding = encoding_of(spec, features, missing)
-    x = encode(features, encoding.columns, file)
-    _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, file)
+    features, missing = _with_gaps(spec, frame, names, notes)
+    codes = written(spec, frame, named_columns(spec.codes, names, "data.own.codes", file))
+    features = features.assign(**{c: features[c].astype(object).where(features[c].isna(), codes[c]) for c in codes})
+    columns, left_out, ids = encoding_of(spec, features, missing, notes)
+    x = encode(features, columns, file)
+    _refuse_copies(x, columns, labels, LABEL, spec.label_col, file)
     if truth is not None:
-        _refuse_copies(x, encoding.columns, truth, TRUTH, str(spec.truth_col), file)
-    notes += (*encoding.notes, *notices(spec, features, encoding.columns))
-    notes += _notes_on_rows(spec, features, encoding.columns, labels.positive)
-    x_test, truth_test = _test_rows(spec, encoding.columns, notes)
+        _refuse_copies(x, columns, truth, TRUTH, str(spec.truth_col), file)
+    notes += notices(spec, features, columns)
+    notes += _notes_on_rows(spec, features, columns, labels.positive)
+    x_test, truth_test = _test_rows(spec, columns, notes)
     _refuse_words_of_no_column(spec, [part for part in (labels, truth, truth_test) if part is not None])
     return LabeledData(
         x=x,
         labeled=labels.positive,
-        truth=_as_integers(truth),
+        truth=truth.positive.astype(np.int8) if truth else None,
         x_test=x_test,
-        truth_test=_as_integers(truth_test),
-        columns=encoding.columns,
-        left_out=encoding.left_out,
+        truth_test=truth_test.positive.astype(np.int8) if truth_test else None,
+        columns=columns,
+        left_out=left_out,
         # if some are known to be negative, a list of unlabeled rows says which
-        ids=written(spec, frame, (*encoding.ids, *([spec.label_col] if labels.known_negative.any() else []))),
+        ids=written(spec, frame, (*ids, *([spec.label_col] if labels.known_negative.any() else []))),
         groups=groups,
         weights=weights,
         known_negative=labels.known_negative if labels.known_negative.any() else None,
-        scheme="two-sample" if spec.positives is not None and not is_list(spec.positives) else "one-sample",
+        scheme="one-sample" if spec.positives is None or ids_in(spec.positives) else "two-sample",
         notes=tuple(notes),
     )
 
 
-def written(spec: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+def written(own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
     """name -> (n,) texts of columns, as the file has them; ``frame``: its rows."""
-    if spec.positives is None:
-        return as_written(spec.path, frame, names, no_header=spec.no_header)
-    return as_texts(rows_of(spec, names), names) if names else {}
-
-
-def _as_integers(truth: Labels | None) -> npt.NDArray[np.int8] | None:
-    return truth.positive.astype(np.int8) if truth is not None else None
+    if own.positives is None:
+        return as_written(own.path, frame, names, no_header=own.no_header)
+    return as_texts(rows_of(own, names), names) if names else {}
 
 
 # -------------------------------------------------------------------- the parts of a table
@@ -142,27 +133,33 @@ def _refuse_words_of_no_column(spec: UserTableSpec, parts: Sequence[Labels]) -> 
 
 
 def _with_gaps(
-    spec: UserTableSpec, frame: DataFrame, missing: Mapping[str, tuple[str, ...]], notes: list[str]
-) -> DataFrame:
-    """The rows with gaps for values that mean missing, which is noted. RequestError for a value that no column has."""
-    changed = {name: without(frame[name], words) for name, words in missing.items()}
-    counts = {name: int(values.isna().sum() - frame[name].isna().sum()) for name, values in changed.items()}
+    spec: UserTableSpec, frame: DataFrame, names: Sequence[str], notes: list[str]
+) -> tuple[DataFrame, dict[str, tuple[str, ...]]]:
+    """The rows with gaps for values that mean missing, which is noted, and column -> these values.
+
+    ``-9999`` is of all ``names``, ``cover=-9999`` of one. Raises RequestError for a value that no column has.
+    """
+    file, field = spec.path.name, "data.own.missing_values"
+    missing, counts = dict[str, tuple[str, ...]](), dict[str, int]()
     for word in spec.missing_values:
-        name, sign, value = word.rpartition("=")
-        some = [name] if sign else [name for name, count in counts.items() if count]
-        if not any(without(frame[one], [value]).isna().sum() > frame[one].isna().sum() for one in some):
-            raise RequestError(
-                f"{spec.path.name}: data.own.missing_values={word} is a value of no feature",
-                field="data.own.missing_values",
-                value=word,
-            )
-    given = [f"'{name}' {count}" for name, count in counts.items() if count]
+        column, sign, value = word.rpartition("=")
+        if sign and column not in names:
+            raise unknown(f"column of {file} ({field})", column, names, field=field)
+        some = [column] if sign else names
+        missing |= {name: (*missing.get(name, ()), value) for name in some}
+        changed = {name: without(frame[name], [value]) for name in some}
+        new = {name: int(values.isna().sum() - frame[name].isna().sum()) for name, values in changed.items()}
+        if not any(new.values()):
+            raise RequestError(f"{file}: {field}={word} is a value of no feature", field=field, value=word)
+        counts |= {name: counts.get(name, 0) + count for name, count in new.items() if count}
+        frame = frame.assign(**{name: changed[name] for name, count in new.items() if count})
+    given = [f"'{name}' {counts[name]}" for name in names if name in counts]
     notes += [f"read as missing ({', '.join(spec.missing_values)}): {listed(given)}"] if given else []
-    return frame.assign(**{name: values for name, values in changed.items() if counts[name]})
+    return frame, missing
 
 
-def _groups(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.int64] | None:
-    """(n,) a number for each group; a row without one is a group of its own."""
+def _groups(spec: UserTableSpec, frame: DataFrame, labels: Labels, notes: list[str]) -> npt.NDArray[np.int64] | None:
+    """(n,) a number for each group, which are noted; a row without one is a group of its own."""
     import pandas as pd
 
     if spec.groups is None:
@@ -172,12 +169,15 @@ def _groups(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.int64] | No
         raise RequestError(f"{spec.path.name}: column '{spec.groups}' holds lists, and data.own.groups needs one value")
     codes, names = pd.factorize(values.where(~is_blank(values)))
     alone = codes < 0
+    both = len({*codes[labels.positive & ~alone]} & {*codes[~labels.positive & ~alone]})
+    said = counted(len(names), "group")
+    notes.append(f"'{spec.groups}': {said}, never parted; {both} of them have labeled and unlabeled rows")
     codes[alone] = len(names) + np.arange(alone.sum())
     return np.asarray(codes, dtype=np.int64)
 
 
-def _weights(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.float64] | None:
-    """(n,) weights. Raises RequestError for one that is missing, negative or no number."""
+def _weights(spec: UserTableSpec, frame: DataFrame, notes: list[str]) -> npt.NDArray[np.float64] | None:
+    """(n,) weights, which are noted. Raises RequestError for one that is missing, negative or no number."""
     import pandas as pd
 
     if spec.weights is None:
@@ -192,6 +192,7 @@ def _weights(spec: UserTableSpec, frame: DataFrame) -> npt.NDArray[np.float64] |
             field="data.own.weights",
             value=spec.weights,
         )
+    notes.append(f"'{spec.weights}': weights from {found.min():g} to {found.max():g}, {(found == 0).sum()} of them 0")
     return found
 
 
@@ -235,15 +236,15 @@ def _refuse_copies(
     fewest = min(said.n_positive, said.n_other)
     if fewest < 2:
         return
-    rows = [int(np.flatnonzero(said.positive == side)[0]) for side in (True, False)]
+    sides = [(int(np.flatnonzero(side)[0]), side) for side in (said.positive, ~said.positive)]
     owners = [column for column in columns for _ in column.features]
     for start in range(0, len(owners), _AT_ONCE):
-        block = x[:, start : start + _AT_ONCE]
-        like_positive = (_equal(block, rows[0]) == said.positive[:, None]).all(axis=0)
-        like_other = (_equal(block, rows[1]) == ~said.positive[:, None]).all(axis=0)
-        for k in np.flatnonzero(like_positive | like_other).tolist():
+        block, gaps = x[:, start : start + _AT_ONCE], np.isnan(x[:, start : start + _AT_ONCE])
+        # where a feature has the value, or the gap, that it has in the first row of a side, and nowhere else
+        alike = [(((block == block[k]) | (gaps & gaps[k])) == side[:, None]).all(axis=0) for k, side in sides]
+        for k in np.flatnonzero(alike[0] | alike[1]).tolist():
             column = owners[start + k]
-            two_values = like_positive[k] and like_other[k] and len(column.categories) <= 2
+            two_values = alike[0][k] and alike[1][k] and len(column.categories) <= 2
             if two_values or fewest >= _NO_CHANCE:
                 raise RequestError(
                     f"{file}: '{column.name}' says the same as '{of}' in every row, so a method would learn nothing "
@@ -251,11 +252,6 @@ def _refuse_copies(
                     field="data.own.drop",
                     value=column.name,
                 )
-
-
-def _equal(x: npt.NDArray[Any], row: int) -> BoolArray:
-    """(n, d) where a feature has the value, or the gap, that it has in ``row``."""
-    return np.asarray((x == x[row]) | (np.isnan(x) & np.isnan(x[row])))
 
 
 # -------------------------------------------------------------------- what the user should know
@@ -285,20 +281,6 @@ def _notes_on_labels(spec: UserTableSpec, labels: Labels, truth: Labels | None) 
             yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given{doubt}"
 
 
-def _notes_on_groups(
-    spec: UserTableSpec, frame: DataFrame, labels: Labels, weights: npt.NDArray[np.float64] | None
-) -> Iterator[str]:
-    if spec.groups is not None:
-        named = frame[spec.groups]
-        both = int((named[labels.positive].nunique() + named[~labels.positive].nunique()) - named.nunique())
-        yield (
-            f"'{spec.groups}': {counted(named.nunique(), 'group')}, never parted; {both} of them have labeled and "
-            "unlabeled rows"
-        )
-    if weights is not None:
-        yield f"'{spec.weights}': weights from {weights.min():g} to {weights.max():g}, {(weights == 0).sum()} of them 0"
-
-
 def _notes_on_rows(
     spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column], labeled: BoolArray
 ) -> Iterator[str]:
@@ -323,16 +305,14 @@ _MORE_FILES = ("positives", "test")
 
 
 class Tables(TableReader):
-    def frame(
-        self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None, *, no_header: bool = False
-    ) -> DataFrame:
-        return read_table(path, texts, say, no_header=no_header)
-
-    def rows(self, own: UserTableSpec, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
-        return rows_of(own, texts, say)
-
-    def checksum(self, path: Path) -> str:
-        return sha256_of(path)
+    frame = staticmethod(read_table)
+    rows = staticmethod(rows_of)
+    checksum = staticmethod(sha256_of)
+    encode = staticmethod(encode)
+    gaps = staticmethod(gaps_in)
+    as_written = staticmethod(as_written)
+    written = staticmethod(written)
+    uses = staticmethod(column_uses)
 
     def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
         checked = {name: value for name, value in own.items() if value is not None}
@@ -395,31 +375,7 @@ class Tables(TableReader):
     def read(self, own: UserTableSpec) -> LabeledData:
         return read_user_table(own)
 
-    def encode(
-        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say | None = None
-    ) -> npt.NDArray[Any]:
-        return encode(frame, columns, name, say)
-
-    def gaps(self, frame: DataFrame, columns: Sequence[Column]) -> str:
-        return gaps_in(frame, columns)
-
-    def as_written(
-        self, path: Path, frame: DataFrame, names: Sequence[str], *, no_header: bool = False
-    ) -> dict[str, npt.NDArray[np.object_]]:
-        return as_written(path, frame, names, no_header=no_header)
-
-    def written(self, own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
-        return written(own, frame, names)
-
     def positives(
         self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
-    ) -> npt.NDArray[np.bool_]:
+    ) -> BoolArray:
         return labels_of(frame, column, TRUTH if truth else LABEL, words, name).positive
-
-    def uses(
-        self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
-    ) -> list[ColumnUse]:
-        return column_uses(frame, own, table)
-
-    def label_candidates(self, frame: DataFrame) -> list[str]:
-        return label_candidates(frame)
