@@ -333,6 +333,19 @@ class TestDamage:
         assert refused
 
 
+def test_a_fault_of_ours_is_not_called_a_damaged_file(
+    excel: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """openpyxl raises TypeError at damaged XML; the code that goes on with its cells must not hide one of its own."""
+
+    def faulty(*given: object, **named: object) -> None:
+        raise TypeError("a fault of ours")
+
+    monkeypatch.setattr(files, "column_names", faulty)
+    with pytest.raises(TypeError, match="a fault of ours"):
+        read_table(excel([["a", "b"], [1, 2]]))
+
+
 class TestUnreadable:
     @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "npz"])
     def test_an_empty_file(self, written: Written, suffix: str) -> None:
