@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from leaderboard import board_link
-from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of
+from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of, render
 
 from benchmarks.pages import summary
 from benchmarks.pages.parts import marked, origin, spread, table
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 
 #: The test measures that a page shows.
 MEASURES = ("accuracy", "f1", "auc")
-
-INTRODUCTION = """# Methods
-
-One page per installed method, made from what the method says of itself. `pubench info KEY` prints the same.
-
-"""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -54,7 +48,7 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
         needs = ", ".join(m["needs"]) or "-"
         cells = (f"[`{m['key']}`]({m['key']}.md)", m["name"], m["family"], published, needs, m["setting"])
         rows.append(cells)
-    return f"{INTRODUCTION}{table(('key', 'method', 'family', 'published', 'needs', 'setting'), rows)}\n"
+    return render("methods.md", table=table(("key", "method", "family", "published", "needs", "setting"), rows))
 
 
 def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS.parent))  # the queries of rows are a package of the repository
 
-from benchmarks.pages.parts import table  # noqa: E402, F401 - what the hooks share
+from benchmarks.pages.parts import render, table  # noqa: E402, F401 - what the hooks share
 
 
 def add_pages(files: Files, config: MkDocsConfig, pages: Mapping[str, str]) -> None:

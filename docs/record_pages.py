@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
-from page_parts import add_pages, markdown_of, table
+from page_parts import add_pages, markdown_of, render, table
 from pubench_study.plan import FrozenPlan
 from pubench_study.spec import StudySpec
 from pydantic import BaseModel
@@ -24,37 +24,17 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).parent / "pages" / "result.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-RUN = """# Fields of a run
-
-The YAML that `--dry-run` prints and `--config` reads, and what `--set` names with dots
-(`--set validation.fraction=0.1`). A field marked *not in the id* changes no trained score and is left out of the
-[run id](records.md#what-a-run-is). *Resolved* means that the value comes from what was asked for and from the plugins:
-the classes from the data set, the criteria from the metrics. The model is `pubench_core.specs.RunSpec`; `method.config`
-holds the hyper-parameters of the method, which [its page](methods/index.md) lists, those of `TrainingConfig` for every
-method that trains a network.
-
-"""
-
-RECORD = f"""# Fields of a record
-
-The content of `result.json`, format {RECORD_VERSION}, field by field; then that of `failure.json` and
-`environment.json`. A field is left out of the file where it is at its default. The models are
-`pubench_core.results.Result`, `Failure` and `Environment`; `pubench_core.records.record.read_record(folder)` gives a
-record as a typed object.
-
-"""
-
-STUDY = """# Fields of a study
-
-What a study file may hold ([Studies](studies.md) says what for), then the content of its frozen plan, `plan.json`. The
-models are `pubench_study.spec.StudySpec` and `pubench_study.plan.FrozenPlan`.
-
-"""
+#: Page -> the models on it; then follow those that their fields hold.
+PAGES: dict[str, tuple[type[BaseModel], ...]] = {
+    "record": (Result, Failure, Environment),
+    "run": (RunSpec, TrainingConfig),
+    "study": (StudySpec, FrozenPlan),
+}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds ``record-fields.md``, ``run-fields.md`` and ``study-fields.md``."""
-    add_pages(files, config, {"record-fields.md": page(), "run-fields.md": run_page(), "study-fields.md": study_page()})
+    add_pages(files, config, {f"{name}-fields.md": page(name) for name in PAGES})
     return files
 
 
@@ -63,19 +43,10 @@ def schema() -> str:
     return json.dumps({"$schema": DIALECT, **Result.model_json_schema()}, indent=1, sort_keys=True) + "\n"
 
 
-def page() -> str:
-    """Every model of a record with its fields, the inner ones after the one that holds them."""
-    return RECORD + "\n".join(_section(model) for model in models(Result, Failure, Environment))
-
-
-def run_page() -> str:
-    """Every section of a run, and what every method that trains a network can be told."""
-    return RUN + "\n".join(_section(model) for model in (*models(RunSpec), TrainingConfig))
-
-
-def study_page() -> str:
-    """A study file, its parts, and the plan that is made of it."""
-    return STUDY + "\n".join(_section(model) for model in models(StudySpec, FrozenPlan))
+def page(name: str) -> str:
+    """Every model of a page with its fields, the inner ones after the one that holds them."""
+    found = [*models(RunSpec), TrainingConfig] if name == "run" else models(*PAGES[name])
+    return render(f"{name}-fields.md", version=RECORD_VERSION, models="\n".join(map(_section, found)))
 
 
 def models(*outer: type[BaseModel]) -> list[type[BaseModel]]:

@@ -279,7 +279,7 @@ def test_the_counts_of_packaged_data_sets_are_those_of_the_data() -> None:
 def test_every_field_of_a_run_is_on_its_page() -> None:
     from pubench_core.specs import RunSpec
 
-    page = script("docs/record_pages.py").run_page()
+    page = script("docs/record_pages.py").page("run")
     for name, field in RunSpec.model_fields.items():
         assert f"| `{name}` |" in page
         for inner in getattr(field.annotation, "model_fields", {}):
@@ -290,7 +290,7 @@ def test_every_field_of_a_study_is_on_its_page() -> None:
     from pubench_study.plan import FrozenPlan, PlannedRun
     from pubench_study.spec import Draws, MechanismEntry, MethodEntry, StudySpec
 
-    page = script("docs/record_pages.py").study_page()
+    page = script("docs/record_pages.py").page("study")
     for model in (StudySpec, MethodEntry, MechanismEntry, Draws, FrozenPlan, PlannedRun):
         section = page.partition(f"## {model.__name__}\n")[2].partition("\n## ")[0]
         for name, field in model.model_fields.items():

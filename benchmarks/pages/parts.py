@@ -37,12 +37,12 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 @cache
 def _templates() -> Environment:
-    folder = Path(__file__).with_name("templates")
-    return Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, keep_trailing_newline=True)
+    folders = Path(__file__).with_name("templates"), ROOT / "docs" / "templates"
+    return Environment(loader=FileSystemLoader(folders), undefined=StrictUndefined, keep_trailing_newline=True)
 
 
 def render(template: str, **values: Any) -> str:
-    """A page from its template in ``templates/``."""
+    """A page from its template in ``templates/`` here or of the documentation."""
     return _templates().get_template(template).render(values)
 
 
