@@ -20,14 +20,13 @@ from benchmarks.pages import (
     bank_ways,
     classics_table,
     costs,
-    decisions_figure,
     evidence_tables,
     experiment_cost,
+    figures,
     findings,
     guide,
     label_ratio,
     lite,
-    loss_and_prior,
     paper_figures,
     published_page,
     readme_report,
@@ -71,14 +70,14 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
 PLAIN = ("jain-1", "jain-2", "jain-3", "jain-4", "pulp-2")
 #: Figures: the rows that one shows, how it is drawn, dots per inch.
 FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = {
-    "decisions": (decisions_figure.rows, decisions_figure.draw, DPI),
+    "decisions": (figures.decisions, figures.draw_decisions, DPI),
     "jain-1": (lambda: "formula", paper_figures.jain_1, 110),
     "jain-2": (partial(rows, "recovered-error"), paper_figures.jain_2, 110),
     "jain-3": (lambda: "formula", paper_figures.jain_3, 110),
     "jain-4": (lambda: "formula", paper_figures.jain_4, 110),
     "label-ratio": (partial(label_ratio.means, "accuracy"), label_ratio.draw, 110),
     "label-shift": (wang_page.points, wang_page.draw, DPI),
-    "loss-and-prior": (loss_and_prior.rows, loss_and_prior.draw, DPI),
+    "loss-and-prior": (figures.losses, figures.draw_losses, DPI),
     "pulp-2": (partial(rows, "pulp-rank"), paper_figures.pulp_2, 110),
     "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),
     "spambase-choice-dark": (readme_report.shown, partial(readme_report.draw, colors=readme_report.DARK), 144),
@@ -112,7 +111,7 @@ def _replaced(path: Path, made: Callable[[str], str], write: bool) -> Iterator[P
             path.write_text(after, encoding="utf-8")
 
 
-def figures(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
+def drawn(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
     """Figures of other rows than the committed ones."""
     for name, (query, draw, dpi) in FIGURES.items():
         if only and f"{name}.png" not in only:
@@ -127,7 +126,7 @@ def figures(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
 
 def stale(write: bool, only: Collection[str] = ()) -> list[str]:
     """Stale files, from the root; they are written again if wanted. ``only``: names of files, by default all."""
-    return [str(path.relative_to(ROOT)) for path in (*pages(write, only), *figures(write, only))]
+    return [str(path.relative_to(ROOT)) for path in (*pages(write, only), *drawn(write, only))]
 
 
 def main() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, SMALL, looks
 
+from benchmarks.pages import queries
+from benchmarks.pages.figures import finish
 from benchmarks.pages.parts import table
-from benchmarks.raw_rows import RESULTS
 
 HEAD = ("held-out labeled positives", *(f"{what} by {by}" for what in ("epoch", "method") for by in ("PA", "PAUC")))
 #: Numbers of held-out labeled positives of figure and table; nearly every cell has as many.
@@ -19,7 +19,7 @@ CRITERIA = {"pa": "PA", "pauc": "PAUC"}
 
 def rows() -> pd.DataFrame:
     """All of them."""
-    return pd.read_csv(RESULTS / "validation-size.csv")
+    return queries.rows("validation-size")
 
 
 def means(found: pd.DataFrame, by: str, value: str = "lost") -> pd.DataFrame:
@@ -40,24 +40,19 @@ def draw(found: pd.DataFrame) -> Figure:
             axes.fill_between(mine.index, mine["low"], mine["high"], color=look.color, alpha=0.12, linewidth=0)
         axes.set_xscale("log")
         axes.set_xlabel("held-out labeled positives", fontsize=SMALL, color=INK)
-        _finish(axes, title)
+        finish(axes, title)
     epoch.set_ylabel("points of test accuracy lost", fontsize=SMALL, color=INK)
     wrong = means(found.query("question == 'prior'"), "factor")
     prior.plot(np.arange(len(wrong)), wrong["mean"], color=looks(1)[0].color, marker="o", markersize=4, label="PA")
     prior.fill_between(np.arange(len(wrong)), wrong["low"], wrong["high"], color=looks(1)[0].color, alpha=0.12)
     prior.set_xticks(np.arange(len(wrong)), [f"{factor:g}" for factor in wrong.index])
     prior.set_xlabel("prior given to PA / true prior", fontsize=SMALL, color=INK)
-    _finish(prior, "choosing the epoch, wrong prior")
+    finish(prior, "choosing the epoch, wrong prior")
+    for axes in (epoch, method, prior):
+        axes.set_ylim(bottom=0)
     epoch.legend(fontsize=SMALL, frameon=False)
     figure.tight_layout()
     return figure
-
-
-def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=TEXT, color=INK)
-    axes.grid(color=RULE, linewidth=0.5)
-    axes.tick_params(labelsize=SMALL, colors=INK)
-    axes.set_ylim(bottom=0)
 
 
 def blocks() -> dict[str, str]:
