@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,102 +20,51 @@ from page_parts import table
 import pubench
 
 SEEDS = (2, 25, 42)
+#: Cells that name a line, arguments of its runs, and what is shown of them: (measure, criterion), ("warned", criterion)
+#: or ("labeled", part).
+Line = tuple[Sequence[object], Mapping[str, Any], Sequence[tuple[str, str]]]
+
+USUAL = (("accuracy", "last"), ("recall", "last"), ("auc", "last"), ("warned", "last"))
+CRITERIA: list[Line] = [
+    ((f"`{method}`, {data}", f"`{name}`"), {"method": method, "data": data},
+     [(what, name) for what in ("accuracy", "recall", "auc", "warned")])
+    for method, data in (("nnpu", "digits"), ("vpu", "digits"), ("nnpu", "breast-cancer"), ("vpu", "breast-cancer"))
+    for name in ("pa", "pauc", "f1", "last")
+]  # fmt: skip
+COLLAPSE: list[Line] = [
+    ((f"`{loss}`",), {"method": "nnpu", "data": "digits", "positive": [0, 1, 2], "config": {"surrogate": loss}}, USUAL)
+    for loss in ("sigmoid", "logistic")
+]
+PRIORS: list[Line] = [
+    ((prior,), {"method": "nnpu", "data": "breast-cancer", "c": 0.3, "prior": prior},
+     [(what, "last") for what in ("accuracy", "precision", "recall", "auc", "warned")])
+    for prior in (0.2, 0.3, "true", 0.5, 0.6)
+]  # fmt: skip
+LABELS: list[Line] = [
+    ((f"{c:g}",), {"method": "nnpu", "data": "digits", "c": c},
+     [("labeled", "train"), ("labeled", "validation"), ("accuracy", "pa"), ("auc", "pa"), *USUAL[::2]])
+    for c in (0.01, 0.03, 0.1, 0.3, 0.5)
+]  # fmt: skip
+VALIDATION: list[Line] = [
+    ((f"{fraction:g}",), {"method": "nnpu", "data": "digits", "c": 0.1, "validation": fraction},
+     [("labeled", "validation"), *(("accuracy", name) for name in ("pa", "oa", "last"))])
+    for fraction in (0.02, 0.05, 0.1, 0.2)
+]  # fmt: skip
+MECHANISMS: list[Line] = [
+    ((f"`{mechanism}`", f"`{method}`"), {"method": method, "data": "digits", "c": 0.3, "mechanism": mechanism},
+     [("accuracy", "last"), ("auc", "last"), ("accuracy", "pa")])
+    for mechanism in ("scar", "sar-lbe-a", "sar-lbe-b", "sar-pusb")
+    for method in ("nnpu", "pusb", "lbe-pu", "puet")
+]  # fmt: skip
 
 
-class Runs:
-    """The runs of one setting, one per seed."""
-
-    def __init__(self, folder: Path, method: str, data: Any, **arguments: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pubench.PubenchWarning)
-            self.results = [
-                pubench.run(method, data, seed=seed, results=folder, threads=1, tracking=False, **arguments).result
-                for seed in SEEDS
-            ]
-
-    def test(self, measure: str, criterion: str) -> str:
-        """Mean and sample standard deviation of a test measure, in percent."""
-        found = [result.criteria[criterion].measures["test"][measure].value for result in self.results]
-        values = [100 * value for value in found if value is not None]
-        return f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
-
-    def warned(self, criterion: str) -> str:
-        """Number of runs in which the state that a criterion chose carries a warning."""
-        return f"{sum(bool(result.criteria[criterion].warnings) for result in self.results)} of {len(self.results)}"
-
-    def labeled(self, part: str) -> int:
-        """Labeled positives of a part; the same for every seed."""
-        (found,) = {getattr(result.data, part).labeled for result in self.results}
-        return int(found)
-
-
-def show(heading: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    print(f"\n## {heading}\n\n{table(columns, rows)}", flush=True)
-
-
-def criteria(folder: Path) -> None:
-    rows = []
-    for method, data in (("nnpu", "digits"), ("vpu", "digits"), ("nnpu", "breast-cancer"), ("vpu", "breast-cancer")):
-        runs = Runs(folder, method, data)
-        for name in ("pa", "pauc", "f1", "last"):
-            cells = (runs.test(measure, name) for measure in ("accuracy", "recall", "auc"))
-            rows.append((f"`{method}`, {data}", f"`{name}`", *cells, runs.warned(name)))
-    show("criteria", ("run", "chosen by", "accuracy", "recall", "AUC", "warned"), rows)
-
-
-def collapse(folder: Path) -> None:
-    rows = []
-    for surrogate in ("sigmoid", "logistic"):
-        runs = Runs(folder, "nnpu", "digits", positive=[0, 1, 2], config={"surrogate": surrogate})
-        cells = (runs.test(measure, "last") for measure in ("accuracy", "recall", "auc"))
-        rows.append((f"`{surrogate}`", *cells, runs.warned("last")))
-    show("collapse", ("loss", "accuracy", "recall", "AUC", "warned"), rows)
-
-
-def priors(folder: Path) -> None:
-    rows = []
-    for prior in (0.2, 0.3, "true", 0.5, 0.6):
-        runs = Runs(folder, "nnpu", "breast-cancer", c=0.3, prior=prior)
-        cells = (runs.test(measure, "last") for measure in ("accuracy", "precision", "recall", "auc"))
-        rows.append((prior, *cells, runs.warned("last")))
-    show("priors", ("given prior", "accuracy", "precision", "recall", "AUC", "warned"), rows)
-
-
-def labels(folder: Path) -> None:
-    rows = []
-    for c in (0.01, 0.03, 0.1, 0.3, 0.5):
-        runs = Runs(folder, "nnpu", "digits", c=c)
-        cells = (runs.test(measure, name) for name in ("pa", "last") for measure in ("accuracy", "auc"))
-        rows.append((f"{c:g}", runs.labeled("train"), runs.labeled("validation"), *cells))
-    columns = ("c", "labeled", "of validation", "accuracy, `pa`", "AUC, `pa`", "accuracy, `last`", "AUC, `last`")
-    show("labels", columns, rows)
-
-
-def validation(folder: Path) -> None:
-    rows = []
-    for fraction in (0.02, 0.05, 0.1, 0.2):
-        runs = Runs(folder, "nnpu", "digits", c=0.1, validation=fraction)
-        cells = (runs.test("accuracy", name) for name in ("pa", "oa", "last"))
-        rows.append((f"{fraction:g}", runs.labeled("validation"), *cells))
-    show("validation", ("validation fraction", "labeled in it", "by `pa`", "by `oa` (oracle)", "`last`"), rows)
-
-
-def mechanisms(folder: Path) -> None:
-    rows = []
-    for mechanism in ("scar", "sar-lbe-a", "sar-lbe-b", "sar-pusb"):
-        for method in ("nnpu", "pusb", "lbe-pu", "puet"):
-            runs = Runs(folder, method, "digits", c=0.3, mechanism=mechanism)
-            cells = (runs.test(*each) for each in (("accuracy", "last"), ("auc", "last"), ("accuracy", "pa")))
-            rows.append((f"`{mechanism}`", f"`{method}`", *cells))
-    show("mechanisms", ("labels", "method", "accuracy, `last`", "AUC, `last`", "accuracy, `pa`"), rows)
-
-
-def file_numbers(folder: Path) -> None:
+def file_numbers() -> list[Line]:
     """A file sorted by diagnosis, with a running number; later rows are numbered on."""
     from sklearn.datasets import load_breast_cancer
 
+    measured = ["mean texture", "mean smoothness", "mean symmetry"]
     x, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    x = x[["mean texture", "mean smoothness", "mean symmetry"]].assign(malignant=(y == 0).astype(int))
+    x = x[measured].assign(malignant=(y == 0).astype(int))
     later = x.sample(frac=0.3, random_state=0)
     x = x.drop(later.index).sort_values("malignant", ascending=False, ignore_index=True)
     x["number"] = np.arange(len(x))
@@ -123,20 +72,50 @@ def file_numbers(folder: Path) -> None:
     labeled = np.zeros(len(x), dtype=int)
     labeled[np.random.default_rng(0).choice(np.flatnonzero(x["malignant"]), 40, replace=False)] = 1
     x["labeled"] = labeled
-    measured = ["mean texture", "mean smoothness", "mean symmetry"]
-    rows = []
-    for columns in (measured, [*measured, "number"]):
+    lines: list[Line] = []
+    for named, columns in (("without", measured), ("with `number`", [*measured, "number"])):
         for name, test in (("rows of the file", None), ("later rows", later)):
-            table_ = pubench.data(x, "labeled", truth="malignant", features=columns, test=test, name="patients")
-            runs = Runs(folder, "puet", table_, prior=0.37)
-            named = "with `number`" if "number" in columns else "without"
-            rows.append((named, name, runs.test("accuracy", "last"), runs.test("auc", "last")))
-    show("file numbers", ("features", "tested on", "accuracy", "AUC"), rows)
+            patients = pubench.data(x, "labeled", truth="malignant", features=columns, test=test, name="patients")
+            runs = {"method": "puet", "data": patients, "prior": 0.37}
+            lines.append(((named, name), runs, (("accuracy", "last"), ("auc", "last"))))
+    return lines
+
+
+def cells(folder: Path, line: Line) -> list[object]:
+    """A line of a table: means and sample standard deviations over seeds, in percent."""
+    names, arguments, shown = line
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        results = [
+            pubench.run(seed=seed, results=folder, threads=1, tracking=False, **arguments).result for seed in SEEDS
+        ]
+    found = list(names)
+    for what, where in shown:
+        if what == "labeled":
+            (number,) = {getattr(result.data, where).labeled for result in results}
+            found.append(number)
+        elif what == "warned":
+            found.append(f"{sum(bool(result.criteria[where].warnings) for result in results)} of {len(results)}")
+        else:
+            values = [result.criteria[where].measures["test"][what].value for result in results]
+            percent = [100 * value for value in values if value is not None]
+            found.append(f"{statistics.mean(percent):.1f} ± {statistics.stdev(percent):.1f}")
+    return found
 
 
 def main(folder: Path) -> None:
-    for part in (criteria, collapse, priors, labels, validation, mechanisms, file_numbers):
-        part(folder)
+    measures = ("accuracy", "recall", "AUC", "warned")
+    by = ("accuracy, `pa`", "AUC, `pa`", "accuracy, `last`", "AUC, `last`")
+    for heading, columns, lines in (
+        ("criteria", ("run", "chosen by", *measures), CRITERIA),
+        ("collapse", ("loss", *measures), COLLAPSE),
+        ("priors", ("given prior", "accuracy", "precision", "recall", "AUC", "warned"), PRIORS),
+        ("labels", ("c", "labeled", "of validation", *by), LABELS),
+        ("validation", ("validation fraction", "labeled in it", "by `pa`", "by `oa` (oracle)", "`last`"), VALIDATION),
+        ("mechanisms", ("labels", "method", "accuracy, `last`", "AUC, `last`", "accuracy, `pa`"), MECHANISMS),
+        ("file numbers", ("features", "tested on", "accuracy", "AUC"), file_numbers()),
+    ):
+        print(f"\n## {heading}\n\n{table(columns, (cells(folder, line) for line in lines))}", flush=True)
 
 
 if __name__ == "__main__":

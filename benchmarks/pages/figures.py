@@ -1,4 +1,4 @@
-"""Figures of findings: what the decision at the prior changes, and what nnPU's loss does far from a prior of one half."""
+"""Figures of findings: what the decision at the prior changes, and nnPU's loss far from a prior of one half."""
 
 from __future__ import annotations
 
