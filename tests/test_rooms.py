@@ -361,6 +361,8 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
+    "benchmarks": 4_400,
+    "docs": 1_100,
     "plugins/tools/testkit/src": 2_850,
     "plugins/tools/tune/src": 1_470,
 }
