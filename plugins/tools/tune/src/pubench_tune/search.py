@@ -211,8 +211,8 @@ def _config_in(layer: Layer) -> Mapping[str, Any]:
 # -------------------------------------------------------------------- trials
 
 
-class Outcome(NamedTuple):
-    """Of a run, or of a trial."""
+class TrialOutcome(NamedTuple):
+    """Outcome of a trial, or of one of its runs."""
 
     state: State
     value: float | None = None
@@ -230,7 +230,7 @@ class _TrialInWork:
     chosen: Mapping[str, Any]
     runs: dict[int, PlannedRun] = field(default_factory=dict)
     """By seed."""
-    done: list[Outcome] = field(default_factory=list)
+    done: list[TrialOutcome] = field(default_factory=list)
     """Of its runs."""
     equal: list[_TrialInWork] = field(default_factory=list)
     """Later trials of the same hyper-parameters: they end as this one does."""
@@ -262,7 +262,7 @@ class Search:
         self._pending: deque[tuple[_TrialInWork, int]] = deque()
         self._at_work: dict[str, tuple[_TrialInWork, int]] = {}
         self._open: dict[str, _TrialInWork] = {}
-        self._ended: dict[str, Outcome] = {}
+        self._ended: dict[str, TrialOutcome] = {}
         self._courses: dict[int, dict[str, Course]] = {seed: {} for seed in objective.seeds}
         self._died: set[str] = set()
         self._best: tuple[float, int] | None = None
@@ -285,7 +285,7 @@ class Search:
         if trial.value is not None:
             self._rank(trial.value, number)
         reached = max(frozen.intermediate_values.items(), default=None)
-        outcome = Outcome(trial.state, trial.value, trial.reason, trial.seconds or 0.0, reached)
+        outcome = TrialOutcome(trial.state, trial.value, trial.reason, trial.seconds or 0.0, reached)
         # a trial that was refused has no runs; finished ones of trials that did not end well are compared with too
         for seed, run_id in zip(self._objective.seeds, trial.runs, strict=False):
             self._ended.setdefault(trial.runs[0], outcome)
@@ -351,7 +351,7 @@ class Search:
             plans = {seed: self._objective.plan(trial.chosen, seed, number) for seed in self._objective.seeds}
         except PubenchError as error:  # values that the method takes one by one and not together
             self._proposals.begin(trial.key, facts)
-            self._end(trial, Outcome("failed", reason=f"refused: {error}"))
+            self._end(trial, TrialOutcome("failed", reason=f"refused: {error}"))
             return
         trial.runs = {seed: planned_run(plan, f"trial {number}") for seed, plan in plans.items()}
         spec = trial.runs[self._objective.seeds[0]].resolved
@@ -406,24 +406,24 @@ class Search:
         for equal in (trial, *self._open.pop(trial.name).equal):
             self._end(equal, outcome)
 
-    def _outcome(self, run: PlannedRun, event: Ended) -> Outcome:
+    def _outcome(self, run: PlannedRun, event: Ended) -> TrialOutcome:
         if event.status == "stopped":
-            return Outcome("pruned", reason=event.text, reached=event.reached)
+            return TrialOutcome("pruned", reason=event.text, reached=event.reached)
         if event.status not in ("finished", "found"):
-            return Outcome("failed", reason=f"{event.cause or event.status}: {event.text}")
+            return TrialOutcome("failed", reason=f"{event.cause or event.status}: {event.text}")
         try:
             record = self._store.find(run.run_id)
         except RecordError as error:
-            return Outcome("failed", reason=str(error))
+            return TrialOutcome("failed", reason=str(error))
         if record is None:
-            return Outcome("failed", reason=f"the record of {run.run_id} is gone")
+            return TrialOutcome("failed", reason=f"the record of {run.run_id} is gone")
         criterion = self._objective.criterion
         track = record.result.criteria[criterion]
         if track.value is None:
-            return Outcome("failed", reason=f"{criterion} has no value: {track.undefined or 'not at any epoch'}")
-        return Outcome("done", track.value, seconds=record.result.seconds.total)
+            return TrialOutcome("failed", reason=f"{criterion} has no value: {track.undefined or 'not at any epoch'}")
+        return TrialOutcome("done", track.value, seconds=record.result.seconds.total)
 
-    def _end(self, trial: _TrialInWork, outcome: Outcome) -> None:
+    def _end(self, trial: _TrialInWork, outcome: TrialOutcome) -> None:
         """Writes the trial down, and says what it was."""
         trial.ended = True
         facts = {"reason": outcome.reason, "seconds": outcome.seconds}
