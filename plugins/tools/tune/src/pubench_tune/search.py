@@ -56,7 +56,7 @@ WARM_UP = 0.5
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What is searched, and for how long."""
+    """Request of a search."""
 
     criterion: str | None = None
     """None: that of the run, ``pa`` unless it says otherwise."""

@@ -275,7 +275,7 @@ def _has_parts(func: Any) -> bool:
 
 
 def name_of(func: Any) -> str:
-    """As it is called in Python: ``index_put``, ``item``."""
+    """Name of an operation in Python: ``index_put``, ``item``."""
     name = str(func).removeprefix("aten.").split(".")[0].rstrip("_")
     return {"_local_scalar_dense": "item", "_unique2": "unique", "_index_put_impl": "index_put"}.get(name, name)
 
