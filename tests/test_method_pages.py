@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from functools import cache
-from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -97,13 +96,6 @@ def section(page: str) -> str:
     return rest.partition("\n## ")[0].strip()
 
 
-def test_a_method_without_rows_is_said_to_be_unmeasured(pages: ModuleType, page_of: Callable[[Entry], str]) -> None:
-    assert len(MEASURED) >= 13
-    for entry in METHODS:
-        if entry not in MEASURED:
-            assert section(page_of(entry)) == pages.UNMEASURED
-
-
 @pytest.mark.parametrize("entry", [one for one in MEASURED if "pubench" in one.info.presets], ids=lambda one: one.key)
 def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
     page_of: Callable[[Entry], str], entry: Entry
@@ -134,23 +126,6 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
             numbers = list(seeds.values())
             expected = [np.mean(numbers), np.std(numbers, ddof=1)] if len(numbers) > 1 else numbers
             assert [float(number) for number in cell.split(" ± ")] == pytest.approx(expected, abs=0.00501)
-
-
-@pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
-def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable[[Entry], str], entry: Entry) -> None:
-    costs = stored(entry.key, "training_seconds")
-    measured = section(page_of(entry))
-    assert (" s per epoch" in measured) == bool(costs)
-    if costs and entry.key != "nnpu":  # which is next to every other one
-        turn = itemgetter("next_to", "round", "commit", "machine")
-        beside = {turn(row): float(row["seconds"]) for row in stored("nnpu", "training_seconds")}
-        seconds = [float(row["seconds"]) for row in costs]
-        ratios = [float(row["seconds"]) / beside[turn(row)] for row in costs]
-        deviation = f" ± {np.std(seconds, ddof=1):.2f}" if len(seconds) > 1 else ""
-        assert (
-            f"{np.mean(seconds):.2f}{deviation} s per epoch, training and scoring together, "
-            f"{np.mean(ratios):.2f} times that of `nnpu` next to it"
-        ) in measured
 
 
 def older(runs: int) -> str:

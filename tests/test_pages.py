@@ -23,7 +23,6 @@ from benchmarks.pages import (
     paper_figures,
     published_page,
     readme_report,
-    results_page,
     species,
     summary,
     wang_page,
@@ -127,7 +126,7 @@ def test_a_method_that_is_better_on_one_data_set_only_is_not() -> None:
     assert guide.cells_in(guide.answer({})) == ("unknown", "")
 
 
-# -------------------------------------------------------------------- results, next to published ones
+# -------------------------------------------------------------------- next to published figures
 
 
 @pytest.fixture
@@ -161,12 +160,6 @@ def test_every_cell_that_ran_has_its_verdict_and_the_others_are_missing(made: Pa
     assert "(*run*: benchmarks/results/released.csv)" in section
     assert "### MNIST\n\nMissing: no method was run." in text
     assert len(source("pubench2026").cells) == len(summary.published()) == 19 * 8
-
-
-def test_results_have_means_numbers_of_seeds_and_missing_cells(made: Path) -> None:
-    section = results_page.conventional(made).partition("### Spambase")[2]
-    assert "| `puet` † | 2 | missing | missing | 50.00 ± 0.00 | 85.93 ± 0.71 | 84.43 ± 4.23 |" in section
-    assert "runs are of an older engine revision" in section
 
 
 # -------------------------------------------------------------------- the protocol of Wang et al.
