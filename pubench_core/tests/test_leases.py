@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -141,6 +142,20 @@ def test_claims_become_leases_only_while_nobody_works(tmp_path: Path) -> None:
     store.lease()
     with store.claim("00aa"):  # again: they are
         RecordStore(tmp_path).lease()
+
+
+def test_a_run_in_work_is_named_and_not_removed(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    with store.write("00aa") as folder:
+        (folder / RESULT).write_text('{"finished_at": "1"}')
+    with store.claim("00aa"):
+        ((run_id, (whose, since)),) = store.at_work().items()
+        assert (run_id, whose.startswith(f"process {os.getpid()} on ")) == ("00aa", True)
+        assert abs(time.time() - since) < 60
+        assert not store.remove(store.folder("00aa"))
+    assert store.at_work() == {}
+    assert store.remove(store.folder("00aa"))
+    assert not store.folder("00aa").exists()
 
 
 def test_a_folder_on_a_network_has_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,6 +250,44 @@ def test_an_executor_of_another_package_carries_a_study_out(
     assert "--address there:1: the executor in-turn takes no address; leave it out" in error_line(told)
 
 
+def test_failures_are_told_in_groups_and_tried_again_by_cause(pubench: Run, tmp_path: Path) -> None:
+    write(tmp_path, c=[0.1, 0.001], seeds=3, methods=[{"key": "upu", "config": {"epochs": 1}}])
+    assert pubench("study", "run", "short.yaml").returncode == 1
+    told = pubench("study", "failures").stdout
+    assert "and 2 more" in told
+    assert told.count("c = 0.001 labels nobody") == 1
+    again = pubench("study", "run", "short.yaml", "--only", "failed=refused")
+    assert "short: 3 runs, 0 done, 3 to run" in again.stderr
+    none = pubench("study", "run", "short.yaml", "--only", "failed=timeout")
+    assert "short: 0 runs, 0 done, 0 to run" in none.stderr
+    assert "unknown cause 'tmeout'" in error_line(pubench("study", "run", "short.yaml", "--only", "failed=tmeout"))
+
+    shown = pubench("remove", "--failed")
+    assert "6 folders, " in shown.stdout
+    assert len(list(tmp_path.glob("results/failed/*"))) == 6
+    assert "6 folders, " in pubench("remove", "--failed", "--yes").stdout
+    assert not list(tmp_path.glob("results/failed/*"))
+    assert "nothing is named" in error_line(pubench("remove"))
+    assert "no run of results begins with zz" in error_line(pubench("remove", "zz"))
+    one = next(tmp_path.glob("results/*/result.json")).parent
+    assert "1 folder, " in pubench("remove", one.name[:8], "--yes").stdout
+    assert not one.exists()
+    status = pubench("study", "status").stdout
+    assert "short: 2 done, 4 to run of 6 runs" in status
+    assert "MB in results" in status
+
+
+def test_a_setting_holds_for_the_methods_that_have_it(pubench: Run, tmp_path: Path) -> None:
+    methods = [{"key": "upu"}, {"key": "nnpu", "config": {"epochs": 2}}, {"key": "elkan-noto"}]
+    write(tmp_path, methods=methods, seeds=1, config_where_known={"epochs": 3})
+    assert pubench("study", "plan", "short.yaml").returncode == 0
+    runs = json.loads((tmp_path / "results/studies/short/plan.json").read_text())["runs"]
+    assert [run["resolved"]["method"]["config"].get("epochs") for run in runs] == [3, 2, None]
+    write(tmp_path, methods=methods, seeds=1, config_where_known={"epoch": 3})
+    refused = pubench("study", "plan", "short.yaml", "--replan")
+    assert "config_where_known: no method of the study has a field 'epoch'" in error_line(refused)
+
+
 def test_missing_data_name_what_can_be_run_without_them(pubench: Run, tmp_path: Path) -> None:
     write(tmp_path, data=["digits", "mnist"], seeds=1)
     refused = pubench("study", "run", "short.yaml")

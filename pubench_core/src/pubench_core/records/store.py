@@ -1,4 +1,4 @@
-"""Run folders: written aside, renamed when complete, never overwritten, and never deleted once complete.
+"""Run folders: written aside, renamed when complete, never overwritten, and deleted on request only.
 
 ``<results>/<run-id>/`` is a finished run. ``<results>/.incoming/`` holds what is being worked on and written,
 ``<results>/superseded/`` what a newer record of the same run replaced, ``<results>/failed/`` runs that failed or
@@ -10,6 +10,7 @@ A finished folder is put in its place under the lock of :mod:`.incoming`.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import time
@@ -88,6 +89,29 @@ class RecordStore:
                 return len({run_of(folder) for folder in self._incoming.living() if of_this_host(folder)})
         except OSError:
             return 0
+
+    def at_work(self) -> dict[str, tuple[str, float]]:
+        """Run id -> whose it is, in words, and since when (seconds, as time.time), of every run in work here."""
+        found: dict[str, tuple[str, float]] = {}
+        with suppress(OSError), self._incoming.locked():
+            for folder in self._incoming.living():
+                since = folder.stat().st_mtime
+                if since < found.get(run_of(folder), ("", math.inf))[1]:
+                    found[run_of(folder)] = owner(folder), since
+        return found
+
+    def remove(self, folder: Path) -> bool:
+        """Deletes a record, a failure or what was superseded; False if its run is in work. Raises RecordError."""
+        try:
+            with self._incoming.locked():
+                if self._incoming.living(folder.name.partition("-")[0]):
+                    return False
+                gone = self._incoming.path / f"removed-{folder.name}"
+                folder.rename(gone)
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise RecordError(f"{folder} could not be removed: {_reason(error)}") from error
+        return True
 
     def taken(self, run_id: str) -> bool:
         """Whether a living process carries this run out, or writes its record."""

@@ -48,6 +48,13 @@ COMMANDS = [
         example="pubench study failures quick --results results",
     ),
     CommandInfo(
+        path="remove",
+        panel="Results",
+        load="pubench_study.cli.commands:remove",
+        help="Show which runs of a folder are not needed any more, and their size; --yes deletes them.",
+        example="pubench remove --superseded --results results",
+    ),
+    CommandInfo(
         path="study export",
         load="pubench_study.cli.commands:export",
         help="Pack plan and records into one archive with checksums; unpacked, it is a folder of records again.",

@@ -72,6 +72,11 @@ def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None)
             if len(cells) > MOST_CELLS:
                 raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
     _refuse_unknown_presets(study.presets, {cell.values["method"]["key"] for cell in cells}, registry)
+    for name in study.config_where_known:
+        if not any(name in cell.values["method"]["config"] for cell in cells):
+            raise RequestError(
+                f"config_where_known: no method of the study has a field {name!r}; correct it or leave it out"
+            )
     cells += [_listed(values, study) for values in study.runs]
     for condition in study.exclude:
         kept = [cell for cell in cells if not _fits(cell.facts, condition)]
@@ -185,7 +190,12 @@ def _cell(
     has = registry.find(MethodInfo, entry.key).presets
     preset = entry.preset or next((name for name in study.presets if name in has), None)
     prior = prior if entry.prior is None else entry.prior
-    method: dict[str, Any] = {"key": entry.key, "config": dict(config)}
+    of_all = study.config_where_known
+    known = method_class(registry.find(MethodInfo, entry.key)).Config.model_fields if of_all else {}
+    method: dict[str, Any] = {
+        "key": entry.key,
+        "config": {**{name: value for name, value in of_all.items() if name in known}, **config},
+    }
     for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
         if value is not None:
             method[name] = value

@@ -214,6 +214,9 @@ class StudySpec(Axes):
         accepts="lower-case letters, digits, hyphens and dots",
     )
     description: str = Field("", description="what it is for")
+    config_where_known: dict[str, Any] = Field(
+        default_factory=dict, description="hyper-parameters of those methods that have them; a method's own config wins"
+    )
     presets: tuple[str, ...] = Field(
         (), description="the first of these that a method has is its preset; none: its defaults"
     )

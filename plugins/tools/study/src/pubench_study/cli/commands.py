@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +40,7 @@ Only = Annotated[
     typer.Option(
         metavar="NAME=VALUES",
         help="Only runs with these values: data=spambase,20news (method, data, mechanism, c, positive_rate, scheme, "
-        "prior, seed, preset, draw). Repeatable.",
+        "prior, seed, preset, draw), or that failed (failed, failed=timeout,error). Repeatable.",
     ),
 ]
 Replan = Annotated[
@@ -141,13 +142,18 @@ def status(
     study: Planned = None,
     results: Results = Path("results"),
     only: Only = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it again every ten seconds until nothing is left.")
+    ] = False,
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Show what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
     from .study import StudyRequest, print_status
 
-    print_status(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
+    request = StudyRequest(study, results, tuple(only or ()), data_root)
+    while print_status(request, as_json=format is Format.json) and watch:
+        time.sleep(10)
 
 
 def failures(
@@ -179,3 +185,27 @@ def export(
     export_study(
         StudyRequest(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
     )
+
+
+def remove(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Run ids, or how they begin.")] = None,
+    results: Results = Path("results"),
+    superseded: Annotated[bool, typer.Option("--superseded", help="Records that a newer one replaced.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Records of failures.")] = False,
+    study: Annotated[str | None, typer.Option(help="Only runs of this study.")] = None,
+    stale: Annotated[bool, typer.Option("--stale", help="Of --study: only records that other code made.")] = False,
+    method: Annotated[str | None, typer.Option(help="Only records of this method.")] = None,
+    older: Annotated[str | None, typer.Option(metavar="TIME", help="Only what is older than: 90m, 24h, 720h.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete, instead of showing what would go.")] = False,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Show which runs of a folder are not needed any more, and their size; --yes deletes them.
+
+    What a living process works on is kept. A study runs again what it lacks.
+    """
+    from ..durations import seconds_of
+    from .remove import Unneeded, remove
+
+    age = None if older is None else seconds_of(older, "--older")
+    wanted = Unneeded(tuple(runs or ()), superseded, failed, study, method, age, stale)
+    remove(results, wanted, yes=yes, as_json=format is Format.json)

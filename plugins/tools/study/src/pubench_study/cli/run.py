@@ -31,7 +31,7 @@ from ..lines import Lines, PrintableRun, what
 from ..scheduler import Pool, Stop, Study, Summary, conduct
 from ..state import Expected, states_of
 from ..task import Ended, Orders, Progressed
-from .study import Looked, StudyRequest, absent, counts, looked, prepared
+from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prepared
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,13 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     if how.soft:
         store.lease()
     found = looked(request, folder, plan)
-    wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
+    retry = how.retry_failed or any(map(of_failed, request.only))
+    wanted = ["missing", "to measure", *(["failed"] if retry else [])]
     todo = [state for state in found.states if state.status in wanted]
     if todo:
         refuse_absent(found)
     number = counts(found)
-    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not how.retry_failed else ""
+    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not retry else ""
     say(f"{plan.name}: {counted(len(found.states), 'run')}, {number['done']:,} done, {len(todo):,} to run{failed}")
     summary = Summary()
     stop = Stop(say)
@@ -112,7 +113,7 @@ def _told(
     as_json: bool,
 ) -> int:
     """Says how it ended; the exit code. ``done``: runs whose records are in the folder now."""
-    before = 0 if how.retry_failed else found.count("failed")
+    before = 0 if how.retry_failed or any(map(of_failed, request.only)) else found.count("failed")
     failed, frame = len(summary.failed) + before, found.folder.results / FRAME
     gone = max(0, found.count("done") + len(summary.finished) + len(summary.found) - done)
     if as_json:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
@@ -18,10 +20,11 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
 from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.dataset import data_root
-from pubench_core.errors import RequestError, counted, shortened
-from pubench_core.plugins.info import MetricInfo
+from pubench_core.errors import Cause, RequestError, counted, shortened, unknown
+from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
+from pubench_core.results import Failure
 from pubench_core.specs import ExecutionSpec
 
 from ..code_cache import InstalledCode, installed_code, write_code
@@ -104,7 +107,18 @@ def looked(request: StudyRequest, folder: StudyFolder, plan: FrozenPlan) -> Look
     code = installed_code(plan, folder, registry(), say)
     digests = Digests(registry(), data_root(_execution(request)))
     known = folder.answering if not request.only else None  # what is kept is of whole plans
-    return Looked(folder, plan, code, states_of(chosen, code, RecordStore(folder.results), digests, known), digests)
+    states = states_of(chosen, code, RecordStore(folder.results), digests, known)
+    for text in filter(of_failed, request.only):
+        causes = text.partition("=")[2].split(",") if "=" in text else get_args(Cause)
+        if strange := [cause for cause in causes if cause not in get_args(Cause)]:
+            raise unknown("cause", strange[0], get_args(Cause))
+        states = [state for state in states if state.failure is not None and state.failure.cause in causes]
+    return Looked(folder, plan, code, states, digests)
+
+
+def of_failed(text: str) -> bool:
+    """Whether a text of ``--only`` means runs that failed: ``failed``, or ``failed=CAUSES``."""
+    return text.partition("=")[0] == "failed"
 
 
 def _execution(request: StudyRequest) -> ExecutionSpec:
@@ -118,11 +132,13 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
     """
     runs = list(plan.runs)
     for text in only:
+        if of_failed(text):
+            continue
         name, equals, values = text.partition("=")
         wanted = [value.strip() for value in values.split(",")]
         if not equals or name not in CONDITIONS:
             raise RequestError(
-                f"--only {shortened(text)}: expected NAME=VALUES, with a name of {', '.join(CONDITIONS)}"
+                f"--only {shortened(text)}: expected NAME=VALUES, with a name of {', '.join(CONDITIONS)}, or failed"
             )
         facts = dict.fromkeys(run.facts.get(name) for run in plan.runs)
         keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()
@@ -314,8 +330,8 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 # -------------------------------------------------------------------- status and failures
 
 
-def print_status(request: StudyRequest, *, as_json: bool) -> None:
-    """Prints the status by method and data set; then brings the frame of the records up to date."""
+def print_status(request: StudyRequest, *, as_json: bool) -> int:
+    """Prints the status by method and data set, and brings the frame of the records up to date; the missing runs."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     frame = folder.results / FRAME
@@ -326,7 +342,7 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
         write_frame(frame)
-        return
+        return found.count("missing")
     console = out()
     console.print(
         f"{plan.name}: {status_line(found)} of {counted(len(found.states), 'run')}", style="bold", markup=False
@@ -344,9 +360,26 @@ def print_status(request: StudyRequest, *, as_json: bool) -> None:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
-    for line in (*_queued(plan.name), *write_frame(frame)):
+    for line in (*_at_work(found), *_queued(plan.name), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
+    return found.count("missing")
+
+
+def _at_work(found: Looked) -> list[str]:
+    """Who carries out which run since when, and how long the rest will take with as many at once."""
+    store = RecordStore(found.folder.results)
+    work = store.at_work()
+    mine = [(state.run, *work[state.run.run_id]) for state in found.states if state.run.run_id in work]
+    lines = [f"in work: {run}: {whose}, for {duration(time.time() - since)}" for run, whose, since in mine]
+    if mine and found.count("missing"):
+        lines.append(f"left: {expected_line(found, len(mine))}")
+    return [*lines, f"size: {megabytes(found.folder.results)} in {found.folder.results}"]
+
+
+def megabytes(folder: Path) -> str:
+    """Size of everything in a folder."""
+    return f"{sum(path.stat().st_size for path in folder.rglob('*') if path.is_file()) / 1e6:,.1f} MB"
 
 
 def _queued(name: str) -> list[str]:
@@ -389,11 +422,29 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
         PrintedColumn("run", wraps=True),
         PrintedColumn("cause"),
         PrintedColumn("reason", wraps=True),
+        PrintedColumn("where", rank=2),
         PrintedColumn("record", rank=1),
     ]
-    rows = [[str(run), failure.cause, failure.reason, f"failed/{run.run_id}-*"] for run, failure in failed]
+    alike: dict[tuple[str, ...], list[list[str]]] = {}
+    for run, failure in failed:
+        where = _raised_at(run, failure)
+        row = [failure.cause, failure.reason, where, f"failed/{run.run_id}-*"]
+        # of the same cause, place and words, whatever the numbers
+        alike.setdefault((run.row, failure.cause, where, re.sub(r"[\d.]+", "0", failure.reason)), []).append(
+            [str(run), *row]
+        )
+    rows = [[f"{first}{f' and {len(rest)} more' if rest else ''}", *row] for (first, *row), *rest in alike.values()]
     print_table(out(), columns, rows)
-    out().print("--retry-failed of 'pubench study run' tries them again", markup=False)
+    out().print(
+        "--only failed of 'pubench study run' tries them again, --only failed=CAUSE those of a cause", markup=False
+    )
+
+
+def _raised_at(run: PlannedRun, failure: Failure) -> str:
+    """Innermost line of the method's package in a traceback; empty if there is none."""
+    package = next((info.package for info in registry().infos(MethodInfo) if info.key == run.method), "-")
+    lines = re.findall(rf'File "[^"]*?({package}/[^"]+)", line (\d+)', failure.traceback)
+    return ":".join(lines[-1]) if lines else ""
 
 
 # -------------------------------------------------------------------- export
