@@ -315,13 +315,13 @@ class TestWhatIsKept:
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
         rows = fits.FitRows(*of_clouds(file), pubench.data(file, "labeled"))
-        before = fits.out_of_fold(CHEAP[1], rows, tmp_path)
+        before = fits.fitted(CHEAP[1], rows, tmp_path, None, fits.Clock(600))
         half = next(tmp_path.glob("*/scores.npz"))
         half.write_bytes(half.read_bytes()[:400])
         assert sum(isinstance(one, Plan) for one in fits.kept_folds(fits.run_of(CHEAP[1], rows, tmp_path, None))) == 1
-        after = fits.out_of_fold(CHEAP[1], rows, tmp_path)
-        assert before is not None
-        assert after is not None
+        after = fits.fitted(CHEAP[1], rows, tmp_path, None, fits.Clock(600))
+        assert isinstance(before, fits.OutOfFoldScores)
+        assert isinstance(after, fits.OutOfFoldScores)
         np.testing.assert_array_equal(after.scores, before.scores)
 
     def test_a_folder_of_another_table_is_refused(self, answered: Any, tmp_path: Path) -> None:
@@ -357,8 +357,8 @@ class TestHonestScores:
         frame = pd.DataFrame(x, columns=list("abcd")).assign(labeled=labeled.astype(int))
         table = pubench.data(frame, "labeled")
         forest = Candidate("forest", "naive", {"base": "forest"})
-        found = fits.out_of_fold(forest, fits.FitRows(x, labeled, table), tmp_path)
-        assert found is not None
+        found = fits.fitted(forest, fits.FitRows(x, labeled, table), tmp_path, None, fits.Clock(600))
+        assert isinstance(found, fits.OutOfFoldScores)
         copies, others = found.scores[60:120], found.scores[120:]
         assert abs(copies.mean() - others.mean()) < 0.1
 

@@ -139,7 +139,7 @@ class _Steps:
         self.kept = self.folder / "fits"
         self.read: LabeledData = self.table._read()
         self.look = looked_at(self.table, self.read)
-        self.cards: dict[tuple[str, tuple[float, float] | None, int], Evaluation] = {}
+        self.cards: dict[tuple[str, tuple[float, float] | None], Evaluation] = {}
         self.checks = None if self.audited is None else self.audited.result
 
     def answer(self) -> Advice:
@@ -151,21 +151,19 @@ class _Steps:
         self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
         self._announce()
         prior = prior_of(self.given, self.checks, None)
-        self.told = self._told(prior)
+        self.told, self.budget = self._told(prior), self._budget(prior)
         trees = self._fitted(DEFAULT, must=True)
         if isinstance(trees, NotFitted):
             raise RequestError(f"{self.table.name}: {DEFAULT.name} {trees.reason}")
+        self._answered(prior, [trees], [])
+        self.say(f"ranked rows, model and rows to check after {duration(self.clock.spent)}: {self.folder}")
         if self.checks is None:
-            estimated = estimates(self.rows, self.say)
-            prior = self._believable(prior_of(self.given, None, estimated), trees)
-        first = self._answered(prior, [trees], [])
-        if not self.compare and self.audited is None:
-            return first
-        self.say(f"an answer without a comparison after {duration(self.clock.spent)}: {self.folder}")
-        enough = look.labeled >= FEW_TO_CHOOSE
-        found = [
-            self._fitted(one) if enough else NotFitted(one, f"needs {FEW_TO_CHOOSE} labeled rows") for one in OTHERS
-        ]
+            prior = self._believable(prior_of(self.given, None, estimates(self.rows, self.say)), trees)
+        found: list[OutOfFoldScores | NotFitted] = []
+        if self.compare or self.audited is not None:
+            few = f"needs {FEW_TO_CHOOSE} labeled rows"
+            enough = look.labeled >= FEW_TO_CHOOSE
+            found = [self._fitted(one) if enough else NotFitted(one, few) for one in OTHERS]
         scored = [one for one in found if isinstance(one, OutOfFoldScores)]
         return self._answered(prior, [trees, *scored], [one for one in found if isinstance(one, NotFitted)])
 
@@ -209,33 +207,32 @@ class _Steps:
 
     def _believable(self, prior: Prior, trees: OutOfFoldScores) -> Prior:
         """Without an estimate that the scores contradict: it is wrong, whatever the labels are."""
-        if prior.assumes_scar and self._contradiction(trees, prior, self._budget(prior)):
+        if prior.assumes_scar and self._contradiction(trees, prior):
             return prior.without("contradicts the scores")
         return prior
 
     def _answered(self, prior: Prior, scored: list[OutOfFoldScores], missing: list[NotFitted]) -> Advice:
         """The answer, written to the folder with its ranking, model and sheet."""
-        reference, budget = scored[0].scores, self._budget(prior)
+        reference = scored[0].scores
         compared = [self._compared(one, reference) for one in scored]
         best = chosen_by_checked_rows(compared)
         chosen = scored[0] if best is None else scored[compared.index(best)]
-        self.say("what the ranking is worth")
-        card = self._card(chosen, prior, budget)
+        card = self._card(chosen, prior)
         thresholds = self._ranked(chosen, prior)
-        sheet = self._sheet(reference, budget) if self.audited is None else None
+        sheet = self._sheet(reference) if self.audited is None else None
         model, more = self._model(chosen)
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
             look=self.look,
             scheme=self.rows.scheme,
-            scar=scar_of(self.checks, self._contradiction(chosen, prior, budget)),
+            scar=scar_of(self.checks, self._contradiction(chosen, prior)),
             prior=prior,
             given=self.given,
             answer=chosen.candidate.name,
             compared=tuple(compared),
             not_fitted=tuple(missing),
-            promise=self._promise(chosen, prior, budget, card),
+            promise=self._promise(chosen, prior, card),
             card=card,
             audited=self.audited,
             warnings=(*self.look.warnings, *prior.warnings, *_baselines(compared), *more),
@@ -252,7 +249,7 @@ class _Steps:
     # ---------------------------------------------------------------- what it is worth
 
     def _budget(self, prior: Prior) -> int:
-        """How many of the highest rows are spoken of: the goal's, or as many as there are positives."""
+        """How many of the highest rows are spoken of: the goal's, or as many as there are positives by the prior."""
         look, middle = self.look, prior.middle
         if self.goal.budget is not None:
             return self.goal.budget
@@ -276,15 +273,15 @@ class _Steps:
             checked=checked,
         )
 
-    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior, budget: int) -> str:
+    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if prior.interval is None or not self._card(chosen, prior, budget).contradictions:
+        if prior.interval is None or not self._card(chosen, prior).contradictions:
             return ""
         low = prior.interval[0]
-        lowest = self._card(chosen, Prior((low, low), ""), budget)
+        lowest = self._card(chosen, Prior((low, low), ""))
         beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
         if not beyond:
             return ""
@@ -294,8 +291,8 @@ class _Steps:
             f"{cut.all_rows:,} rows, more than chance explains"
         )
 
-    def _card(self, chosen: OutOfFoldScores, prior: Prior, budget: int) -> Evaluation:
-        key = (chosen.candidate.name, prior.interval, budget)
+    def _card(self, chosen: OutOfFoldScores, prior: Prior) -> Evaluation:
+        key = (chosen.candidate.name, prior.interval)
         if key not in self.cards:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -304,16 +301,16 @@ class _Steps:
                     self.rows.labeled,
                     prior=prior.interval,
                     scheme=self.rows.scheme,
-                    budget=budget,
+                    budget=self.budget,
                     estimators=(),
                     resamples=0,
                     seed=self.seed,
                 )
         return self.cards[key]
 
-    def _promise(self, chosen: OutOfFoldScores, prior: Prior, budget: int, card: Evaluation) -> Promise:
+    def _promise(self, chosen: OutOfFoldScores, prior: Prior, card: Evaluation) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
-        found = card.decision.expected_interval
+        budget, found = self.budget, card.decision.expected_interval
         if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
         by_design = self._by_design(chosen, budget)
         if by_design is not None:
@@ -393,7 +390,7 @@ class _Steps:
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
         return thresholds
 
-    def _sheet(self, reference: npt.NDArray[np.float64], budget: int) -> str | None:
+    def _sheet(self, reference: npt.NDArray[np.float64]) -> str | None:
         """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
         if self.look.unlabeled < 2 * SHEET:
             return None
@@ -401,7 +398,7 @@ class _Steps:
             reference,
             self.rows.labeled,
             n=SHEET,
-            budget=budget,
+            budget=self.budget,
             scheme=self.rows.scheme,
             name=self.look.name,
             groups=self.read.groups,

@@ -174,38 +174,6 @@ def still_said(say: Callable[[str], None], text: str) -> Iterator[None]:
         thread.join()
 
 
-def out_of_fold(
-    candidate: Candidate,
-    rows: FitRows,
-    kept: Path,
-    *,
-    prior: float | None = None,
-    threads: int | None = None,
-    done: Callable[[int, float], bool] = lambda k, seconds: True,
-    say: Callable[[str], None] = lambda text: None,
-) -> OutOfFoldScores | None:
-    """Scores of all rows, each by a model that did not see it. Every finished fit is a record in the folder ``kept``.
-
-    ``done(k, seconds)`` is called after a new fit k; None is returned if it says that there is no time and another is
-    missing. Kept fits always count.
-    Raises PubenchError if a fit fails.
-    """
-    scores, fold, total, goes_on = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), 0.0, True
-    for k, one in enumerate(kept_folds(run_of(candidate, rows, kept, prior, threads))):
-        if not isinstance(one, Record):
-            if not goes_on:
-                return None
-            with still_said(say, f"{candidate.name}: fit {k + 1} of {rows.folds}"):
-                one = trained(one)
-            goes_on = done(k, one.result.seconds.total)
-        arrays = read_scores(one.folder)
-        held_out = arrays["validation_rows"]
-        scores[held_out] = arrays[scores_name("validation", one.result.chosen.snapshot)]
-        fold[held_out] = k
-        total += one.result.seconds.total
-    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
-
-
 def fitted(
     candidate: Candidate,
     rows: FitRows,
@@ -213,34 +181,41 @@ def fitted(
     prior: float | None,
     clock: Clock,
     *,
-    threads: int | None,
-    say: Callable[[str], None],
+    threads: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
     must: bool = False,
 ) -> OutOfFoldScores | NotFitted:
-    """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
-    per_fit: list[float] = []
-    missing = sum(not isinstance(fold, Record) for fold in kept_folds(run_of(candidate, rows, kept, prior, threads)))
-    ahead = missing * clock.slower * candidate.expected(*rows.x.shape)
+    """Scores of all rows, each by a model that did not see it, or why there are none.
 
-    def done(k: int, seconds: float) -> bool:
-        per_fit.append(seconds)
-        left = seconds * (rows.folds - k - 1)
-        say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {duration(left)} left" if left >= 1 else ""))
-        return must or clock.left > seconds
-
-    if missing and not must and clock.left < ahead:
+    Every finished fit is a record in the folder ``kept``, which always counts. ``must``: whatever time it takes.
+    """
+    folds = kept_folds(run_of(candidate, rows, kept, prior, threads))
+    ahead = sum(not isinstance(one, Record) for one in folds) * clock.slower * candidate.expected(*rows.x.shape)
+    if not must and clock.left < ahead:
         return NotFitted(candidate, f"would take about {duration(ahead)}, longer than was left")
-    try:
-        found = out_of_fold(candidate, rows, kept, prior=prior, threads=threads, done=done, say=say)
-    except PubenchError as error:
-        return NotFitted(candidate, f"failed: {error}")
-    if found is None:
-        return NotFitted(
-            candidate, f"the time was up after {len(per_fit)} of {rows.folds} fits; the same command goes on"
-        )
-    if per_fit and found.seconds > 1:  # the first fit of a process compiles
-        clock.slower = max(0.2, median(per_fit) / candidate.expected(*rows.x.shape))
-    return found
+    scores, fold, per_fit, total = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), [0.0], 0.0
+    for k, one in enumerate(folds):
+        if not isinstance(one, Record):
+            if not must and clock.left < per_fit[-1]:
+                done = f"{len(per_fit) - 1} of {len(folds)} fits"
+                return NotFitted(candidate, f"the time was up after {done}; the same command goes on")
+            text = f"{candidate.name}: fit {k + 1} of {len(folds)}"
+            try:
+                with still_said(say, text):
+                    one = trained(one)
+            except PubenchError as error:
+                return NotFitted(candidate, f"failed: {error}")
+            per_fit.append(one.result.seconds.total)
+            left = per_fit[-1] * (len(folds) - k - 1)
+            say(text + (f", about {duration(left)} left" if left >= 1 else ""))
+        arrays = read_scores(one.folder)
+        held_out = arrays["validation_rows"]
+        scores[held_out] = arrays[scores_name("validation", one.result.chosen.snapshot)]
+        fold[held_out] = k
+        total += one.result.seconds.total
+    if per_fit[1:] and total > 1:  # the first fit of a process compiles
+        clock.slower = max(0.2, median(per_fit[1:]) / candidate.expected(*rows.x.shape))
+    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pubench_cli.columns import PrintedColumn, print_table
+from pubench_report.rendering import RenderedTable
+
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError
 from pubench_core.records.record import read_record
 
-from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
+from ..audit import AuditResult, AuditSample, audit_answers
 from ..audit.sheet import DESIGN, read_sheet
 from ..audit.statistics import AuditEstimate, ScarTest
 from .run_columns import columns_of_run
@@ -29,44 +31,37 @@ from .score_table import (
 )
 
 
-@dataclass(frozen=True)
-class AuditOptions:
-    """Options of a draw."""
+def draw(
+    given: str,
+    columns: Columns,
+    drawn: Callable[..., AuditSample],
+    *,
+    scheme: str | None,
+    part: str | None,
+    target: Path,
+    results: Path,
+    as_json: bool,
+) -> None:
+    """Writes the sheet and, next to it, what its answers are to be read with. Neither replaces a file.
 
-    n: int = 60
-    threshold: float | None = None
-    budget: int | None = None
-    recall: float | None = None
-    scheme: str | None = None
-    beta: float = 1.0
-    seed: int = 0
-    part: str | None = None
-
-
-def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, results: Path, as_json: bool) -> None:
-    """Writes the sheet and, next to it, what its answers are to be read with. Neither replaces a file."""
+    ``drawn``: the function with its options.
+    """
     design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
         raise RequestError(f"--out must end in .csv, got {target}")
     for path in (target, design):
         if path.exists():
             raise RequestError(f"{path} exists already, perhaps with answers; name another sheet with --out")
-    subject = _subject(given, columns, asked, results)
+    subject = _subject(given, columns, part, results)
     with flags_for_arguments():
-        sample = audit_sample(
+        sample = drawn(
             subject.scores,
             subject.labeled,
-            n=asked.n,
-            threshold=asked.threshold,
-            budget=asked.budget,
-            recall=asked.recall,
-            scheme=asked.scheme or subject.scheme or "one-sample",
-            purity=asked.beta,
+            scheme=scheme or subject.scheme or "one-sample",
             rows=subject.rows,
             n_labeled=subject.n_labeled,
             name=subject.name,
             groups=subject.groups,
-            seed=asked.seed,
         )
     try:
         sample.sheet(subject.ids).to_csv(target, index=False)
@@ -79,15 +74,15 @@ def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, res
     _print_drawn(sample, target, design, named=bool(subject.ids))
 
 
-def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -> ScoreTable:
+def _subject(given: str, columns: Columns, part: str | None, results: Path) -> ScoreTable:
     """Rows of a table, or of a run with what the table says of them."""
     if is_table(given):
-        if asked.part is not None:
-            raise RequestError(f"--part {asked.part}: {given} is a table, which has no parts")
+        if part is not None:
+            raise RequestError(f"--part {part}: {given} is a table, which has no parts")
         return subject_of(given, columns, results)
     refuse_columns_of_run(given, replace(columns, ids=()))
     folder = folder_of_run(results, given)
-    subject = subject_of_run(folder) if asked.part == "validation" else all_unlabeled_of_run(folder)
+    subject = subject_of_run(folder) if part == "validation" else all_unlabeled_of_run(folder)
     ids, own = columns_of_run(folder, subject.rows, columns.ids), read_record(folder).result.spec.data.own
     return replace(subject, ids=ids, groups=None if own is None else ids.get(own.groups or ""))
 
@@ -142,13 +137,6 @@ def _print_result(result: AuditResult) -> None:
     console.print(f"{result.name}: {result.checked} rows checked; threshold {result.threshold:.4g}", style="bold")
     for line in result.warnings:
         console.print(f"warning: {line}", markup=False)
-    interval = f"{100 * result.level:g} % interval"
-    columns = (
-        PrintedColumn("quantity"),
-        PrintedColumn("value", right=True),
-        PrintedColumn(interval, right=True),
-        PrintedColumn("of", wraps=True),
-    )
     of_u = "the unlabeled rows"
     rows = [
         _cells("prior", result.prior, "the population"),
@@ -159,9 +147,10 @@ def _print_result(result: AuditResult) -> None:
     ]
     if result.mean_score_error.value is not None:
         rows.append(_cells("mean score - share", result.mean_score_error, f"{of_u}; 0 is calibrated"))
-    console.print()
-    print_table(console, columns, rows, surplus="below")
-    _print_bands(result)
+    head = ("quantity", "value", f"{100 * result.level:g} % interval", "of")
+    for table in (RenderedTable.of(head, rows, texts=(3,), wraps=(3,)), _bands(result)):
+        console.print()
+        table.print_to(console)
     console.print()
     console.print(_scar_line(result.scar), markup=False)
     console.print(
@@ -177,28 +166,19 @@ def _cells(name: str, found: AuditEstimate, of: str) -> list[str]:
     return [name, f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}", of]
 
 
-def _print_bands(result: AuditResult) -> None:
-    columns = (
-        PrintedColumn("scores"),
-        PrintedColumn("rows", right=True),
-        PrintedColumn("checked", right=True),
-        PrintedColumn("positive", right=True),
-        PrintedColumn("share, 95 %", right=True),
-        PrintedColumn("mean score", right=True, rank=1),
-    )
+def _bands(result: AuditResult) -> RenderedTable:
     rows = [
         [
             f"{band.low:.4g} to {band.high:.4g}",
-            str(band.rows),
-            str(band.checked),
-            str(band.positive),
+            band.rows,
+            band.checked,
+            band.positive,
             "" if band.share.low is None else f"{band.share.low:.2f} to {band.share.high:.2f}",
             f"{band.mean_score:.4g}",
         ]
         for band in result.bands
     ]
-    out().print()
-    print_table(out(), columns, rows, surplus="below")
+    return RenderedTable.of(("scores", "rows", "checked", "positive", "share, 95 %", "mean score"), rows, ranks={5: 1})
 
 
 def _scar_line(scar: ScarTest) -> str:

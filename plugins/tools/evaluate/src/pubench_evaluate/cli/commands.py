@@ -6,6 +6,7 @@ What they do is in the modules of their names.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -98,25 +99,31 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Evaluate scores without a single negative: measures, intervals, and what each assumes."""
-    from .evaluate import EvaluateOptions, print_card
+    from ..evaluation import evaluate
+    from .evaluate import card_of, show_card
     from .score_table import Columns
 
-    asked = EvaluateOptions(
+    card = card_of(
+        scored,
+        Columns(score_col, label_col, truth_col, _words(positive_value)),
+        partial(
+            evaluate,
+            purity=beta,
+            threshold=threshold,
+            budget=budget,
+            recall=recall,
+            estimators=_keys(estimators),
+            resamples=resamples,
+            seed=seed,
+        ),
+        results=results,
         prior=prior,
-        beta=beta,
         scheme=scheme,
-        threshold=threshold,
-        budget=budget,
-        recall=recall,
-        estimators=_keys(estimators),
-        compare=compare,
-        compare_col=compare_col,
-        resamples=resamples,
+        other=(compare, compare_col),
         audited=audited,
-        seed=seed,
+        html=html,
     )
-    columns = Columns(score_col, label_col, truth_col, _words(positive_value))
-    print_card(scored, columns, asked, results=results, html=html, as_json=format is Format.json)
+    show_card(card, html=html, as_json=format is Format.json)
 
 
 def _words(text: str | None) -> tuple[str, ...]:
@@ -163,7 +170,8 @@ def audit(
     """Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR."""
     from pubench_core.errors import RequestError
 
-    from .audit import AuditOptions, draw, read
+    from ..audit import audit_sample
+    from .audit import draw, read
     from .score_table import Columns
 
     as_json = format is Format.json
@@ -173,8 +181,9 @@ def audit(
         read(answers, design, as_json=as_json)
         return
     columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids), groups)
-    asked = AuditOptions(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
-    draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
+    drawn = partial(audit_sample, n=n, threshold=threshold, budget=budget, recall=recall, purity=beta, seed=seed)
+    where = None if part is None else part.value
+    draw(scored or "", columns, drawn, scheme=scheme, part=where, target=out, results=results, as_json=as_json)
 
 
 @takes(*(flag for flag in TABLE_FLAGS if flag != "--test"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pubench_core.errors import RequestError
 
 from ..audit.sheet import answers_of
 from ..estimates import RULE, estimates_table, summary
-from ..evaluation import Evaluation, evaluate
+from ..evaluation import Evaluation
 from ..report_card import belief_line, measures_table, models_table, reviews_table
 from .score_table import Columns, ScoreTable, flags_for_arguments, flags_in, is_table, subject_of
 
@@ -27,83 +27,57 @@ if TYPE_CHECKING:
     from ..prior_estimates import PriorEstimates
 
 
-@dataclass(frozen=True)
-class EvaluateOptions:
-    """Options of an evaluation, except those that name the rows."""
-
-    prior: str | None = None
-    beta: float = 1.0
-    scheme: str | None = None
-    threshold: float | None = None
-    budget: int | None = None
-    recall: float | None = None
-    estimators: tuple[str, ...] | None = None
-    compare: str | None = None
-    compare_col: str | None = None
-    resamples: int | None = None
-    audited: Path | None = None
-    seed: int = 0
-
-
-def print_card(
-    given: str, columns: Columns, asked: EvaluateOptions, *, results: Path, html: Path | None, as_json: bool
-) -> None:
-    """Evaluates a table or a run, writes the page if one is wanted, and prints the rest."""
+def card_of(
+    given: str,
+    columns: Columns,
+    evaluated: Callable[..., Evaluation],
+    *,
+    results: Path,
+    prior: str | None,
+    scheme: str | None,
+    other: tuple[str | None, str | None],
+    audited: Path | None,
+    html: Path | None,
+) -> Evaluation:
+    """Evaluates a table or a run. ``evaluated``: the function with its options; ``other``: what to compare with."""
     refuse_other_suffix(html)
     subject = subject_of(given, columns, results)
-    other = _other(given, subject, columns, asked, results)
-    card = _card_of(subject, other, asked)
+    second = _other(given, subject, columns, *other, results)
+    sheet = audited or subject.sheet
+    with flags_for_arguments():
+        return evaluated(
+            subject.scores,
+            subject.labeled,
+            prior=subject.prior if prior is None else prior,
+            truth=subject.truth,
+            scheme=scheme or subject.scheme or "one-sample",
+            compare=None if second is None else second.scores,
+            names=(subject.name, "" if second is None else second.name),
+            n_unlabeled=subject.n_unlabeled,
+            audited=None if sheet is None else answers_of(sheet, subject.folders),
+        )
+
+
+def show_card(card: Evaluation, *, html: Path | None, as_json: bool) -> None:
+    """Writes the page if one is wanted, and prints the rest."""
     if html is not None:
         write_page(html, card, "report card")
     if as_json:
         print_json(card.to_dict())
-        return
-    print_evaluation(card)
-
-
-def _card_of(subject: ScoreTable, other: ScoreTable | None, asked: EvaluateOptions) -> Evaluation:
-    sheet = asked.audited or subject.sheet
-    with flags_for_arguments():
-        return evaluate(
-            subject.scores,
-            subject.labeled,
-            prior=_prior(asked, subject),
-            purity=asked.beta,
-            truth=subject.truth,
-            scheme=asked.scheme or subject.scheme or "one-sample",
-            threshold=asked.threshold,
-            budget=asked.budget,
-            recall=asked.recall,
-            compare=None if other is None else other.scores,
-            names=(subject.name, "" if other is None else other.name),
-            estimators=asked.estimators,
-            resamples=asked.resamples,
-            n_unlabeled=subject.n_unlabeled,
-            audited=None if sheet is None else answers_of(sheet, subject.folders),
-            seed=asked.seed,
-        )
-
-
-def _prior(asked: EvaluateOptions, subject: ScoreTable) -> Any:
-    """As the option says it, else as the run was given; numbers as numbers."""
-    if asked.prior is None:
-        return subject.prior
-    try:
-        return float(asked.prior)
-    except ValueError:
-        return asked.prior
+    else:
+        print_evaluation(card)
 
 
 def _other(
-    given: str, subject: ScoreTable, columns: Columns, asked: EvaluateOptions, results: Path
+    given: str, subject: ScoreTable, columns: Columns, compare: str | None, compare_col: str | None, results: Path
 ) -> ScoreTable | None:
     """The model to compare with: another file, another column, or another run, of the same rows and labels."""
-    if asked.compare is None and asked.compare_col is None:
+    if compare is None and compare_col is None:
         return None
-    source = asked.compare or given
+    source = compare or given
     named = replace(columns, truth=None)
-    if asked.compare_col is not None:
-        named = replace(named, score=asked.compare_col, score_flag="--compare-col")
+    if compare_col is not None:
+        named = replace(named, score=compare_col, score_flag="--compare-col")
     if is_table(source) != is_table(given):
         raise RequestError(f"--compare must be a {'table' if is_table(given) else 'run'} as {given} is, got {source}")
     other = subject_of(source, named if is_table(source) else Columns(), results)
@@ -112,7 +86,7 @@ def _other(
             f"--compare {source}: expected the {len(subject.rows)} rows of {given} with the same labels in the same "
             f"order, found {len(other.rows)} other rows"
         )
-    name = f"{other.name}: {asked.compare_col}" if asked.compare_col else other.name
+    name = f"{other.name}: {compare_col}" if compare_col else other.name
     return replace(other, name=name)
 
 
