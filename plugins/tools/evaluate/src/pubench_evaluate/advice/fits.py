@@ -191,7 +191,7 @@ def fitted(
     """
     folds = kept_folds(run_of(candidate, rows, kept, prior, threads))
     ahead = sum(not isinstance(one, Record) for one in folds) * clock.slower * candidate.expected(*rows.x.shape)
-    if not must and clock.left < ahead:
+    if ahead and not must and clock.left < ahead:
         return NotFitted(candidate, f"would take about {duration(ahead)}, longer than was left")
     scores, fold, per_fit, total = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), [0.0], 0.0
     for k, one in enumerate(folds):

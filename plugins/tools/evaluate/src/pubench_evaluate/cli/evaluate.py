@@ -48,7 +48,7 @@ def card_of(
         return evaluated(
             subject.scores,
             subject.labeled,
-            prior=subject.prior if prior is None else prior,
+            prior=subject.prior if prior is None else _number(prior),
             truth=subject.truth,
             scheme=scheme or subject.scheme or "one-sample",
             compare=None if second is None else second.scores,
@@ -56,6 +56,14 @@ def card_of(
             n_unlabeled=subject.n_unlabeled,
             audited=None if sheet is None else answers_of(sheet, subject.folders),
         )
+
+
+def _number(prior: str) -> float | str:
+    """A number as a number, for messages; an interval or an estimator as it is."""
+    try:
+        return float(prior)
+    except ValueError:
+        return prior
 
 
 def show_card(card: Evaluation, *, html: Path | None, as_json: bool) -> None:
