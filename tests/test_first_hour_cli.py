@@ -572,3 +572,10 @@ class TestSeeds:
         assert done.returncode == 2
         assert [line[:8] for line in done.stderr.splitlines() if line.startswith("seed ")] == ["seed 2: ", "seed 3: "]
         assert done.stdout == ""
+
+
+def test_windows_is_told_in_one_line() -> None:
+    code = "import sys; sys.platform = 'win32'; import pubench_cli"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("error: pubench runs on Linux and macOS, this is Windows; use it in WSL")
