@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
