@@ -684,7 +684,7 @@ class TestWideTable:
         assert alone == ["text", "gap"]
         assert table.x.shape == (60, d + 1 + 2 + 1)
         np.testing.assert_array_equal(table.x[:, :d], frame.iloc[:, :d].to_numpy(dtype=np.float32))
-        monkeypatch.setattr(encoding, "_plain_numbers", lambda frame: set())
+        monkeypatch.setattr(encoding, "_plain_numbers", lambda frame: {})
         again = read_user_table.__wrapped__(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
         assert again.columns == table.columns
         assert again.notes == table.notes

@@ -65,6 +65,7 @@ def encode(
         hint = f"; '{near[0]}' may be that, under another name" if near else ""
         raise RequestError(f"{name} lacks {quoted}; expected a table with every feature of the training rows{hint}")
     frame = frame.assign(**{c.name: without(frame[c.name], c.missing) for c in columns if c.missing})
+    plain = _plain_numbers(frame[[column.name for column in columns if column.kind == "number"]])
     dtype = np.float64 if any(column.wide for column in columns) else np.float32
     parts: list[npt.NDArray[Any]] = []
     for column in columns:
@@ -76,9 +77,12 @@ def encode(
             elif say is not None and (new := sorted(set(words) - set(column.categories))):
                 say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
             continue
-        parts.append(_numbers(frame[column.name], name, column.name).astype(dtype)[:, None])
-        if say is not None and _is_inexact(frame[column.name]):
-            say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
+        numbers = plain.get(column.name)
+        if numbers is None:
+            numbers = _numbers(frame[column.name], name, column.name)
+            if say is not None and _is_inexact(frame[column.name]):
+                say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
+        parts.append(numbers.astype(dtype)[:, None])
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
@@ -86,16 +90,13 @@ def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.flo
     """(n,), NaN if a value is missing. Raises RequestError for what is no number or not finite in 32 bits."""
     import pandas as pd
 
-    if values.dtype.kind in "iuf":  # quick, for tables of many columns
-        numbers = values.to_numpy(dtype=np.float64)
-    elif _kind(values) == "time":
+    if _kind(values) == "time":
         raise RequestError(f"{table}: column '{column}' holds dates or times; training had numbers")
-    else:
-        try:
-            plain = values.astype(object) if values.dtype.name == "category" else values
-            numbers = pd.to_numeric(plain).to_numpy(dtype=np.float64, na_value=np.nan)
-        except (ValueError, TypeError) as error:
-            raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
+    try:
+        plain = values.astype(object) if values.dtype.name == "category" else values
+        numbers = pd.to_numeric(plain).to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError) as error:
+        raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
     infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
     if len(infinite):
         value = numbers[infinite[0]]
@@ -263,18 +264,18 @@ def gaps_in(frame: DataFrame, columns: Collection[Column]) -> str:
 # -------------------------------------------------------------------- what a column is
 
 
-def _plain_numbers(frame: DataFrame) -> set[str]:
-    """Columns that are numbers and nothing else: :func:`_decide` would keep them so without a note.
+def _plain_numbers(frame: DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """Name -> (n,) values of columns that are numbers and nothing else: :func:`_decide` would keep them so without a
+    note, and :func:`_numbers` take them as they are.
 
     Decimals without gaps, most of whose different values stay different in 32 bits, not all of them whole; or whole
     numbers up to 2^24, not nearly all different, which is what ids are. A look at many columns together is what makes
     a table of 100,000 quick.
     """
-    found, step = set[str](), max(1, _BLOCK // max(len(frame), 1))
+    found: dict[str, npt.NDArray[Any]] = {}
     for kind in ("float64", "int64"):
-        names = [str(name) for name, dtype in frame.dtypes.items() if dtype == kind]
-        for some in (names[start : start + step] for start in range(0, len(names), step)):
-            values = frame[some].to_numpy()
+        for part in _parts(frame[[name for name, dtype in frame.dtypes.items() if dtype == kind]]):
+            values = part.to_numpy()
             with np.errstate(over="ignore", invalid="ignore"):
                 rounded = values.astype(np.float32)
                 distinct, left = ((np.diff(np.sort(v, axis=0), axis=0) != 0).sum(axis=0) + 1 for v in (values, rounded))
@@ -283,8 +284,14 @@ def _plain_numbers(frame: DataFrame) -> set[str]:
                     fits &= (2 * left >= distinct) & (values % 1 != 0).any(axis=0)
                 else:
                     fits &= (np.abs(values) <= 2**24).all(axis=0) & (distinct < LEAST_DISTINCT * len(values))
-            found |= {name for name, fit in zip(some, fits, strict=True) if fit}
+            found |= {str(name): values[:, k] for k, name in enumerate(part) if fits[k]}
     return found
+
+
+def _parts(frame: DataFrame) -> Iterator[DataFrame]:
+    """As many columns at a time as take a few MiB."""
+    step = max(1, _BLOCK // max(len(frame), 1))
+    yield from (frame.iloc[:, start : start + step] for start in range(0, frame.shape[1], step))
 
 
 def _kind(values: Series[Any]) -> str:
@@ -378,14 +385,15 @@ _NAMED = 8
 def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) -> Iterator[str]:
     """``frame``: with gaps for what was said to be missing."""
     lines, few, many = list[str](), dict[str, str](), dict[str, str]()
-    for name in (column.name for column in columns if column.kind == "number"):
-        is_whole, values = frame[name].dtype.kind in "iu", _numbers(frame[name], spec.path.name, name)
-        lines += _apart(name, values)
-        given = np.unique(values[~np.isnan(values)])
-        if (given % 1 == 0).all():
-            said = f"'{name}' ({len(given)} values)"
-            few |= {name: said} if 2 < len(given) <= min(MAX_CATEGORIES, len(frame) / 5) else {}
-            many |= {name: said} if is_whole and len(given) >= max(LEAST_DISTINCT * len(frame), _ENOUGH) else {}
+    for part in _parts(frame[[column.name for column in columns if column.kind == "number"]]):
+        values = np.sort(part.to_numpy(dtype=np.float64, na_value=np.nan), axis=0)  # gaps last
+        distinct = (values[1:] > values[:-1]).sum(axis=0) + 1
+        whole = (np.isnan(values) | (values % 1 == 0)).all(axis=0)
+        for k, (name, dtype) in enumerate(part.dtypes.items()):
+            lines += _apart(frame, str(name), values[: len(frame) - np.isnan(values[:, k]).sum(), k])
+            said = {str(name): f"'{name}' ({distinct[k]} values)"} if whole[k] else {}
+            few |= said if 2 < distinct[k] <= min(MAX_CATEGORIES, len(frame) / 5) else {}
+            many |= said if dtype.kind in "iu" and distinct[k] >= max(LEAST_DISTINCT * len(frame), _ENOUGH) else {}
     yield from lines[:_NAMED]
     if len(lines) > _NAMED:
         yield f"{len(lines) - _NAMED} more columns have values far from all others"
@@ -401,11 +409,10 @@ def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) ->
         yield from _repeated_ids(spec, frame, {column.name for column in columns})
 
 
-def _apart(name: str, values: npt.NDArray[np.float64]) -> Iterator[str]:
-    """A line for the lowest or highest of (n,) values if it is far from all others."""
-    for sign in (1, -1):
-        given = np.sort(sign * values[~np.isnan(values)])
-        others = given[given > given[0]] if len(given) else given
+def _apart(frame: DataFrame, name: str, values: npt.NDArray[np.float64]) -> Iterator[str]:
+    """A line for the lowest or highest of a column's sorted ``values`` if it is far from all others."""
+    for sign, given in ((1, values), (-1, -values[::-1])):
+        others = given[np.searchsorted(given, given[0], side="right") :] if len(given) else given
         if len(others) < 3:
             continue
         low, high = others[[int(share * (len(others) - 1)) for share in (_TAIL, 1 - _TAIL)]]
@@ -413,7 +420,7 @@ def _apart(name: str, values: npt.NDArray[np.float64]) -> Iterator[str]:
         count, value = len(given) - len(others), sign * given[0]
         is_sentinel = far > _APART and count >= _OFTEN and value % 1 == 0
         if is_sentinel or far > _WILD:
-            row = int(np.flatnonzero(values == value)[0])
+            row = int(np.flatnonzero(frame[name] == value)[0])
             what = f"{count} of {len(given)} values are {value:g}" if is_sentinel else f"row {row} is {value:g}"
             lowest, highest = sorted((sign * others[0], sign * others[-1]))
             yield (

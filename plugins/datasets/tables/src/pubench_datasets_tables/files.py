@@ -266,8 +266,8 @@ def _read_parquet(path: Path, content: bytes | None = None) -> DataFrame:
         notes = table.schema.metadata or {}
         frame: DataFrame = table.replace_schema_metadata(None).to_pandas()
     each_once(path, list(frame.columns))
-    codes = [name for name in _categorical(notes) if name in frame]  # parquet keeps only texts as such
-    frame = frame.astype(dict.fromkeys(codes, "category"))
+    for name in [name for name in _categorical(notes) if name in frame]:  # parquet keeps only texts as such
+        frame[name] = frame[name].astype("category")
     kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
     return _frame(path, {name: _stacked(frame[name]) for name in kept})
 
