@@ -234,6 +234,6 @@ def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(recorde
     ]
     store(tmp_path / "rows.csv", study_rows.COLUMNS, [*mine, *others])
     said: list[str] = []
-    asked = write.SiteOptions((recorded, tmp_path / "rows.csv"), tmp_path / "site", study="two-seeds")
-    assert write.write_site(asked, said.append).records == 4
+    sources = [recorded, tmp_path / "rows.csv"]
+    assert write.write_site(sources, tmp_path / "site", said.append, "two-seeds").records == 4
     assert not [line for line in said if "other measures" in line]

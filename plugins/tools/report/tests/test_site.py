@@ -257,7 +257,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
         (record / name).unlink(missing_ok=True)
         (record / name).symlink_to(tmp_path / "secret.txt")
     said: list[str] = []
-    write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append)
+    write.write_site([copy], tmp_path / "site", said.append)
     assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
@@ -307,7 +307,7 @@ def made_draw(run_id: str, spec: RunSpec, value: float, accuracy: float) -> Resu
 def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_published(
     drawn: Path, tmp_path: Path
 ) -> None:
-    site = pubench.site(drawn, tmp_path / "site", by="study").parent
+    site = pubench.site(drawn, tmp_path / "site", study="three-draws").parent
     assert tables(site) == [["nnpu", "75.00 ± 7.07"]]  # .70 and .80
     assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
     records = table_of(site / "records.html", "records")
@@ -315,7 +315,7 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     assert len(records) == 1 + 7
     assert len(list((site / "records").glob("*/result.json"))) == 7
 
-    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", by="study", criterion="pauc").parent
+    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", study="three-draws", criterion="pauc").parent
     assert tables(by_pauc) == [["nnpu", "93.50 ± 2.12"]]  # .95 and .92
 
     records_alone = tmp_path / "records-alone"
@@ -478,8 +478,7 @@ def _first_setting(index: str) -> dict[str, Any]:
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
-    asked = write.SiteOptions((results, Path(copy)), tmp_path / "site")
-    assert write.write_site(asked, said.append).records == 48
+    assert write.write_site([results, Path(copy)], tmp_path / "site", said.append).records == 48
     assert said == []
 
 
@@ -491,7 +490,7 @@ def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_sam
     record = next(copy.glob("*/result.json")).parent
     record.rename(copy / name)
     said: list[str] = []
-    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append).records == 47
+    assert write.write_site([copy], tmp_path / "site", said.append).records == 47
     note, lacks = said
     assert note == f"left out: {copy / name} holds run {record.name}; give it that name"
     assert re.search(r"labeled: lacks 1 run to be complete: .* on .* \(\d+\)", lacks)
@@ -512,7 +511,7 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
     record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
     record.parent.rename(copy / "elsewhere")
     said: list[str] = []
-    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append).records == 47
+    assert write.write_site([copy], tmp_path / "site", said.append).records == 47
     assert said[0] == f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"
 
 
@@ -553,7 +552,9 @@ def test_a_site_that_is_ended_leaves_nothing_beside_it_and_clears_what_a_killed_
         assert aside.is_dir()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    asked = write.SiteOptions((results,), tmp_path / "site", title="Mine")
+    def asked(say: Callable[[str], None]) -> write.Written:
+        return write.write_site([results], tmp_path / "site", say, title="Mine")
+
     with monkeypatch.context() as patched:
         patched.setattr(write, "_put", ended)
         with pytest.raises(SystemExit) as end:

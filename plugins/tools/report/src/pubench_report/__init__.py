@@ -70,7 +70,7 @@ API = [
     ApiInfo(name="compare", load="pubench_report.comparing:compare"),
     ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
     ApiInfo(name="load_results", load="pubench_report.results:load_results"),
-    ApiInfo(name="site", load="pubench_report.publishing:site"),
+    ApiInfo(name="site", load="pubench_report.site.write:site"),
     ApiInfo(name="trace", load="pubench_report.cli.scores:trace"),
     ApiInfo(name="draw_scores", load="pubench_report.cli.scores:draw_scores"),
 ]

@@ -49,13 +49,6 @@ def published(incomplete: str) -> list[str]:
     return sorted(name for name in names() if name.startswith(incomplete))
 
 
-class By(StrEnum):
-    """Choices that make a table."""
-
-    protocol = "protocol"
-    study = "study"
-
-
 def site(
     sources: Annotated[
         list[Path] | None,
@@ -63,7 +56,6 @@ def site(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
-    by: Annotated[By, typer.Option(help="A table for each labeling and scheme, or for each study.")] = By.protocol,
     measure: TestMeasure = "accuracy",
     criterion: NamingCriterion = None,
     baseline: Annotated[
@@ -75,10 +67,10 @@ def site(
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
-    from ..site.write import SiteOptions, print_site
+    from ..site.write import print_site, write_site
 
-    of = tuple(sources or [Path("results")])
-    print_site(SiteOptions(of, out, study, by.value, measure, criterion, baseline, scores, title))
+    of, of_runs = sources or [Path("results")], (study, measure, criterion, baseline)
+    print_site(lambda say: write_site(of, out, say, *of_runs, with_scores=scores, title=title))
 
 
 @takes(

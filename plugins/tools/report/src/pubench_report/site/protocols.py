@@ -1,4 +1,4 @@
-"""The tables of a site: runs under the same labeling, scheme and validation, or those of one study."""
+"""The tables of a site: runs under the same labeling, scheme and validation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
@@ -21,7 +20,6 @@ from ..report.statistics import SettingTests, check_baseline, comparisons_of, ro
 from ..report.write import BASELINE
 from .sources import Collected, Run
 
-By = Literal["protocol", "study"]
 _PLAIN = re.compile(r"[^a-z0-9]+")
 #: What every setting has: left out of the names of files, which the front page repeats in each cell.
 _NAMES = re.compile(r"\b(scheme|mechanism|validation) ")
@@ -105,20 +103,19 @@ def slugs(texts: Sequence[str], before: str) -> dict[str, str]:
 
 
 def protocols_of(
-    collected: Collected, by: By, measure: str, criterion: str | None, baseline: str | None
+    collected: Collected, measure: str, criterion: str | None, baseline: str | None
 ) -> tuple[list[SiteProtocol], list[str]]:
     """(tables, what could not be shown). The largest comes first, equal ones by title.
 
     Raises RequestError where nothing can be shown, for a baseline that no table has, or a measure that no run has.
     """
     groups: dict[str, list[Run]] = {}
-    for run_id, run in collected.runs.items():
-        setting = ", ".join(f"{name} {value}" for name, value in setting_of(spec_of(run)))
-        for title in (collected.studies.get(run_id, {}) or {"runs of no study": None}) if by == "study" else (setting,):
-            groups.setdefault(title, []).append(run)
+    for run in collected.runs.values():
+        title = ", ".join(f"{name} {value}" for name, value in setting_of(spec_of(run)))
+        groups.setdefault(title, []).append(run)
     found, notes, refused = [], [], []
-    short = {title: _NAMES.sub("", title) if by == "protocol" else title for title in groups}
-    keys = slugs(list(short.values()), by)
+    short = {title: _NAMES.sub("", title) for title in groups}
+    keys = slugs(list(short.values()), "protocol")
     for title, runs in groups.items():
         if all(isinstance(run, FailedRun) for run in runs):
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
@@ -138,7 +135,7 @@ def protocols_of(
     found.sort(key=lambda one: (-len(one.model.gathered.done), one.title))
     called = setting_names([one.model.settings[0].columns[0].spec for one in found])
     for one, name in zip(found, called, strict=True):
-        one.name = one.title if by == "study" else name
+        one.name = name
     return found, notes
 
 

@@ -8,12 +8,14 @@ import re
 import shutil
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pubench_study.export import SUMS
 
+from pubench.field_names import in_words
+from pubench.field_names import said as in_python
 from pubench_cli.console import err, out
 from pubench_cli.messages import said
 from pubench_core.errors import RequestError
@@ -22,32 +24,13 @@ from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SP
 from ..report.tables import csv_text
 from ..rows.files import ROWS as BOARD_ROWS
 from .pages import INDEX, TABLES, Site, pages_of
-from .protocols import By, lacking, protocols_of, slugs
+from .protocols import lacking, protocols_of, slugs
 from .sources import Collected, collect
 
 #: The file that says of a folder that it is a site, which may be replaced.
 MARK = ".pubench-site"
 RECORDS, ROWS = "records", "rows"
 _HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
-
-
-@dataclass(frozen=True)
-class SiteOptions:
-    """``sources``: folders of records, files of rows and boards; ``study``: only its runs; ``by``: what makes a table;
-    ``home``: address that the pages link to as documentation; ``docs``: as :class:`Site` has it.
-    """
-
-    sources: tuple[Path, ...]
-    out: Path
-    study: str | None = None
-    by: By = "protocol"
-    measure: str = "accuracy"
-    criterion: str | None = None
-    baseline: str | None = None
-    with_scores: bool = False
-    title: str = "Leaderboard"
-    home: str = ""
-    docs: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,29 +44,82 @@ class Written:
     notes: tuple[str, ...]
 
 
-def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: None) -> Written:
-    """Writes pages and records. A site that is already there is replaced as a whole.
+def site(
+    sources: str | Path | Iterable[str | Path] = "results",
+    out: str | Path = "site",
+    *,
+    study: str | None = None,
+    measure: str = "accuracy",
+    criterion: str | None = None,
+    baseline: str | None = None,
+    with_scores: bool = False,
+    title: str = "Leaderboard",
+    home: str = "",
+    docs: str = "",
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Writes a leaderboard that needs no server: tables, a page per method and data set, the records. Trains nothing.
+
+    ``sources``: folders of records, files of rows (the format of ``benchmarks/results/study-*.csv``), dated boards.
+    ``study``: only the runs of one. A table is of runs under the same labeling, scheme and validation.
+    ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or
+    another that reads no true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies
+    scores, from which :func:`pubench.verify` derives measures. ``home``: an address that every page links to as
+    documentation; ``docs``: that of a plugin's page in it, with ``{kind}`` (methods, data-sets) and ``{key}``.
+    ``progress``: called with a line about each thing left out or missing.
+
+    A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
+
+    Raises InvalidRequest (a ValueError) where there is nothing to show, or ``out`` holds anything but a
+    site.
+
+    >>> import pubench
+    >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="to-show")
+    >>> site("to-show", "my-site").name
+    'index.html'
+    """
+    given = [sources] if isinstance(sources, (str, Path)) else sources
+    of, say = [*map(Path, given)], lambda text: progress(in_python(text)) if progress is not None else None
+    of_runs, of_pages = (study, measure, criterion, baseline), {"title": title, "home": home, "docs": docs}
+    with in_words():
+        return write_site(of, Path(out), say, *of_runs, with_scores=with_scores, **of_pages).index
+
+
+def write_site(
+    sources: Sequence[Path],
+    out: Path,
+    say: Callable[[str], None] = lambda text: None,
+    study: str | None = None,
+    measure: str = "accuracy",
+    criterion: str | None = None,
+    baseline: str | None = None,
+    *,
+    with_scores: bool = False,
+    title: str = "Leaderboard",
+    home: str = "",
+    docs: str = "",
+) -> Written:
+    """Writes pages and records as :func:`site`; ``say`` hears of what is left out or missing.
 
     Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.
     """
-    if asked.out.is_symlink() or (asked.out.exists() and not asked.out.is_dir()):
-        raise RequestError(f"{asked.out} is not a folder; --out names another one")
-    if asked.out.is_dir() and any(asked.out.iterdir()) and not (asked.out / MARK).exists():
-        raise RequestError(f"{asked.out} exists and is not a site of pubench; name another folder with --out")
-    collected = collect(tuple(dict.fromkeys(asked.sources)), asked.study, asked.criterion)
-    protocols, notes = protocols_of(collected, asked.by, asked.measure, asked.criterion, asked.baseline)
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise RequestError(f"{out} is not a folder; --out names another one")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
+        raise RequestError(f"{out} exists and is not a site of pubench; name another folder with --out")
+    collected = collect(tuple(dict.fromkeys(sources)), study, criterion)
+    protocols, notes = protocols_of(collected, measure, criterion, baseline)
     notes += lacking(protocols)
     for note in (*collected.notes, *notes):
         say(note)
-    aside = asked.out.with_name(f".{asked.out.name}-{os.getpid()}@{_HOST}")
+    aside = out.with_name(f".{out.name}-{os.getpid()}@{_HOST}")
     try:
-        _clear(asked.out)
+        _clear(out)
         aside.mkdir(parents=True)
-        files = _copied(collected, aside, say, with_scores=asked.with_scores)
+        files = _copied(collected, aside, say, with_scores=with_scores)
         records = {run_id: mine[0][1] for run_id, mine in files.items()}
-        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.home, asked.docs)
         pages = 0
-        for name, text in pages_of(site):
+        for name, text in pages_of(Site(title, collected, tuple(protocols), tuple(notes), records, files, home, docs)):
             (aside / name).write_text(text, encoding="utf-8")
             pages += 1
         (aside / TABLES).mkdir()
@@ -91,25 +127,25 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
             (aside / TABLES / f"{one.key}.csv").write_text(csv_text(one.model, one.tests), encoding="utf-8")
         (aside / MARK).write_text("made by pubench site\n", encoding="utf-8")
         size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
-        _put(aside, asked.out)
+        _put(aside, out)
     except OSError as error:
         raise RequestError(
-            f"cannot write {error.filename or asked.out}: {error.strerror or error}; --out names another folder"
+            f"cannot write {error.filename or out}: {error.strerror or error}; --out names another folder"
         ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Written(asked.out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
+    return Written(out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
 
 
-def print_site(asked: SiteOptions) -> None:
-    """Writes the site and says where it is; a signal ends it as Ctrl-C does, so that nothing half-written stays."""
+def print_site(write: Callable[[Callable[[str], None]], Written]) -> None:
+    """Writes a site and says where it is; a signal ends it as Ctrl-C does, so that nothing half-written stays."""
 
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        written = write_site(asked, lambda text: err().print(said(text), markup=False, soft_wrap=True))
+        written = write(lambda text: err().print(said(text), markup=False, soft_wrap=True))
     finally:
         signal.signal(signal.SIGTERM, before)
     counts = f"{written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB"
