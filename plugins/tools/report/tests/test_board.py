@@ -318,13 +318,20 @@ def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_noth
         assert faults(page, index, width=1280, scheme=scheme) == []
         for element in ("headline", "changes", "apart", "setting"):
             assert " ".join(page.inner_text(f"#{element}").split()) == text_of(index, element)
-        written = re.search(r'<table id="board">.*?</table>', index.read_text(encoding="utf-8"), re.DOTALL)
+        written = re.search(r'<table id="standing">.*?</table>', index.read_text(encoding="utf-8"), re.DOTALL)
         shown = page.evaluate("() => document.getElementById('board').outerHTML")
-        assert [_plain(row) for row in shown.split("<tr")] == [_plain(row) for row in written[0].split("<tr")]  # type: ignore[index]
+        places, drawn = _places(written[0]), _places(shown)  # type: ignore[index]
+        assert len(places) > 10
+        assert [(rank, name.startswith(called)) for (rank, name), (_, called) in zip(drawn, places, strict=True)] == [
+            (rank, True) for rank, _ in places
+        ]
 
 
-def _plain(row: str) -> str:
-    return html.unescape(" ".join(re.sub(r"<[^>]*>", " ", row.partition(">")[2]).split()))
+def _places(table: str) -> list[tuple[str, str]]:
+    """Rank and method of each ranked row."""
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("<tr")[2:]]
+    texts = [[html.unescape(" ".join(re.sub(r"<[^>]*>", " ", cell).split())) for cell in row] for row in rows]
+    return [(row[0], row[1]) for row in texts if row[0]]
 
 
 @needs_browser

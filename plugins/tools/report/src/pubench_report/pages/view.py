@@ -1,7 +1,7 @@
 """Methods of a setting as pages show them: who is best, how sure that is, and the JSON of values behind it.
 
-A page stands without JavaScript, which shows another setting, criterion or measure: all are computed here. The front
-page of a site and the report of a study show the same views.
+JavaScript draws the table of the chosen setting, criterion and measure, all of which are computed here; without it, a
+page has the first one's sentences and means. The front page of a site and the report of a study show the same views.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from pubench_core.plugins.registry import registry
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..grouping import RunGroup
-from ..numbers import percent, points
+from ..numbers import points
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..report.model import Model, Setting
+from ..report.tables import standing_table
 from .names import column_names, criterion_text, in_order, published, row_name, setting_names
 from .template import script_json
 
@@ -136,6 +137,9 @@ def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
 
 # -------------------------------------------------------------------- the page's JSON
 
+#: Methods that are compared with each other in pairs.
+SHOWN_WINS = 10
+
 
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
     """All settings as plain data: what is shown for each measure and criterion, computed here.
@@ -233,8 +237,15 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             if text := grid.departures.get((row, label)):
                 departs[len(cells)] = text
             cells.append([r, c, model.ids().get((row, label), ""), len(of.runs), *seconds_of(of)])
-    lines = lines_of(view, view.ranking(view.criterion), pages)
-    typical = {line["row"]: [line["typical"], int(line["shared"])] for line in lines}
+    ranking = view.ranking(view.criterion)
+    ranked = {place.row for place in ranking.places}
+
+    def typical(row: str) -> list[float | int | None]:
+        """Median over data sets of its seconds, and whether any run shared the machine."""
+        timed = [seconds_of(grid.cell(row, label)) for label in labels if row not in ranked or label in ranking.columns]
+        seconds = [value for value, _ in timed if value is not None]
+        return [statistics.median(seconds) if seconds else None, int(any(shared for _, shared in timed))]
+
     return {
         "title": view.title,
         "tip": view.setting.words,
@@ -263,7 +274,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         ],
         "cells": cells,
         "departs": departs,
-        "typical": [typical[row] for row in rows],
+        "typical": [typical(row) for row in rows],
         "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
         "criterion": view.criterion,
         "measures": [[one.key, one.name, int(not one.unranked)] for one in view.measures],
@@ -281,56 +292,6 @@ def seconds_of(of: RunGroup) -> tuple[float | None, int]:
     seconds = [run.result.seconds.total for run in of.runs.values()]
     shared = any((run.result.at_once or 1) > 1 for run in of.runs.values())
     return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
-
-
-# -------------------------------------------------------------------- the table without JavaScript
-
-#: Methods that are compared with each other in pairs.
-SHOWN_WINS = 10
-#: Points below the best at which a cell has no shade left.
-UNSHADED = 12.0
-
-
-def lines_of(view: View, ranking: Ranking, pages: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Ranked methods, then those that lack values, then baselines and oracles."""
-    places = {place.row: place for place in ranking.places}
-    kinds = {row: kind_of(view.model, row) for row in view.rows}
-    order = {row: k for k, row in enumerate(places)}
-    kind_order = ["", "baseline", "oracle"]
-    rows = sorted(
-        view.rows,
-        key=lambda row: (kind_order.index(kinds[row]), order.get(row, len(order)), view.names[row].lower()),
-    )
-    cells = view.model.cells(view.measure, view.criterion)
-    bests = {column.label: _best(view, column.label, cells, view.measure) for column in view.setting.columns}
-    found = []
-    for row in rows:
-        key = view.model.method_of[row]
-        of = {c.label: view.model.gathered.grid.cell(row, c.label) for c in view.setting.columns}
-        runs = sum(len(cell.runs) for cell in of.values())
-        alike = sum(cells[row, label].alike for label in of)
-        timed = [cell for label, cell in of.items() if row not in places or label in ranking.columns]
-        seconds = [seconds_of(cell) for cell in timed if cell.runs]
-        typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
-        shown = [_shown(view, row, label, cells[row, label], bests[label]) for label in of]
-        place = places.get(row)
-        found.append(
-            dict(  # noqa: C408 - arguments of the template
-                row=row,
-                name=view.names[row],
-                source=published(key),
-                page=f"{pages[key]}.html" if key in pages else "",
-                kind=kinds[row],
-                place=place,
-                below=place.below if place is not None else ranking.baselines.get(row),
-                alike=percent(alike / runs) if alike else "0" if runs else "",
-                seconds="" if typical is None else seconds_text(typical),
-                typical=typical,
-                shared=any(shared for _, shared in seconds),
-                cells=shown,
-            )
-        )
-    return found
 
 
 def seconds_text(seconds: float) -> str:
@@ -360,31 +321,6 @@ def _mean_of(view: View, cell: MeasuredCell, label: str, measure: ShownMeasure) 
     return (statistics.fmean(of) if of else None), full
 
 
-def _shown(view: View, row: str, label: str, cell: MeasuredCell, best: float | None) -> dict[str, Any]:
-    """A cell. ``state``: ``value``, ``alike`` (all runs decide every row alike) or ``none``; ``departs``: what its runs
-    have otherwise than the preset of their row.
-    """
-    if not cell.seeds:
-        return {"text": "–", "state": "none"}
-    link = f"{view.page}#{cell.id}" if cell.id else ""
-    if not cell.values:
-        return {"text": "–", "state": "none", "link": link, "tip": "; ".join(cell.why) or "no value"}
-    mean, full = _mean_of(view, cell, label, view.measure)
-    assert mean is not None
-    n = len(view.counts.seeds[label]) if full else len(cell.values)
-    departs = view.model.gathered.grid.departures.get((row, label), "")
-    tip = f"{mean:.2f} over {counted(n, 'seed')}"
-    tip += f", {cell.alike} decide every row alike" if cell.alike else ""
-    tip += f"; {departs}" if departs else ""
-    found = {"text": points(mean), "link": link, "tip": tip, "departs": departs, "few": n if n < 3 else 0}
-    if cell.alike == cell.seeds:
-        return {**found, "state": "alike"}
-    competes = best is not None and row not in view.model.apart and not cell.alike and full
-    shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
-    is_best = competes and mean >= (best or 0.0) - 1e-9
-    return {**found, "state": "value", "shade": round(0.55 * shade, 2), "best": is_best}
-
-
 # -------------------------------------------------------------------- for the templates
 
 
@@ -394,12 +330,13 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
     ``pages``: method -> its page; ``budget``: bytes of values.
     """
     view = views[0]
-    ranking = view.ranking(view.criterion)
+    called = {
+        row: f"{name} ({kind})" if (kind := kind_of(view.model, row)) else name for row, name in view.names.items()
+    }
+    columns = [view.columns[column.label] for column in view.setting.columns]
     return {
         "view": view,
-        "views": views,
-        "lines": lines_of(view, ranking, pages),
-        "ranked": bool(ranking.places),
+        "standing_of": standing_table(view.model, view.setting, called, columns, view.page),
         "values": script_json(payload(views, pages, budget)),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,

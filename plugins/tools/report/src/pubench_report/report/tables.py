@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from pubench_core.errors import counted
 
 from ..cells import MeasuredCell, ShownMeasure, signed
+from ..numbers import percent, points
 from ..ranking import RANK_LEVEL, RANK_RESAMPLES
 from ..rendering import RenderedTable, Section, TableEntry, csv_of
 from ..significance import p_text
@@ -108,6 +109,42 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
             f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}",
         )
     return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
+
+
+def standing_rows(model: Model, setting: Setting) -> list[str]:
+    """Rows of a setting: ranked ones, best first, then those that are not ranked."""
+    ranked = [place.row for place in model.ranking(setting, model.measure, model.criterion).places]
+    return [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
+
+
+def standing_table(
+    model: Model, setting: Setting, names: Mapping[str, str], columns: Sequence[str], page: str = ""
+) -> RenderedTable:
+    """Methods of a setting with their places, and their means on each data set.
+
+    ``names``: of rows; ``columns``: names of data sets, in the order of the setting; ``page``: file that has the runs.
+    """
+    cells = model.cells(model.measure, model.criterion)
+    places = {place.row: place for place in model.ranking(setting, model.measure, model.criterion).places}
+    rows = []
+    for row in standing_rows(model, setting):
+        entries: list[object] = ["", names[row], "", "", ""]
+        if place := places.get(row):
+            interval = f"{points(place.low)} to {points(place.high)}"
+            entries = [place.rank, names[row], points(place.below), interval, percent(place.first)]
+        rows.append((*entries, *(_mean(model.measure, cells[row, c.label], page) for c in setting.columns)))
+    head = ("#", "method", "below", "interval", "first in", *columns)
+    left_out = {3: 1, 4: 1} | dict.fromkeys(range(5, len(head)), 2)
+    return RenderedTable.of(head, rows, key="standing", left=0, texts=(1,), ranks=left_out)
+
+
+def _mean(measure: ShownMeasure, cell: MeasuredCell, page: str) -> TableEntry:
+    """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
+    if cell.mean is None:
+        return TableEntry("-" if cell.seeds else "")
+    style = "red" if cell.alike else {"best": "bold green", "second": "yellow", "": ""}[cell.mark]
+    link = f"{page}#{cell.id}" if page else cell.id
+    return TableEntry(measure.text(cell.mean), alike=cell.alike, link=link, style=style)
 
 
 def _side_by_side(

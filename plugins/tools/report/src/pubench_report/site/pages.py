@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from pubench.running import RunResult
 from pubench_core.errors import counted
@@ -17,7 +16,7 @@ from ..numbers import percent, points
 from ..pages.cards import data_card, method_card
 from ..pages.names import criterion_text, in_order
 from ..pages.report import page
-from ..pages.template import rendered, script_json
+from ..pages.template import rendered
 from ..pages.view import View, kind_of, seconds_of, seconds_text, shown_first, views_of
 from ..rendering import RenderedTable, TableEntry
 from ..report.model import ProblemColumn
@@ -184,7 +183,6 @@ def _method(site: Site, key: str) -> str:
     return rendered(
         "method.html.j2",
         f"{info.name} ({key})" if info is not None else key,
-        ("page.js", "card.js"),
         nav=site.nav,
         info=info,
         facts=facts,
@@ -195,7 +193,6 @@ def _method(site: Site, key: str) -> str:
         table=_of_method(site, key),
         costs=_costs(mine),
         presets=presets,
-        charts=script_json(_dumbbell(site, key)),
     )
 
 
@@ -267,25 +264,6 @@ def _duration(runs: RunGroup) -> str:
     return "" if seconds is None else f"{'○ ' if shared else ''}{seconds_text(seconds)}"
 
 
-def _dumbbell(site: Site, key: str) -> dict[str, Any]:
-    """Values at the epochs of an oracle and of the shown criterion, by data set, of the largest setting with both."""
-    for one, view in site.views:
-        model, oracle = one.model, view.oracle
-        if not oracle or oracle == view.criterion or key not in one.rows_of(key):
-            continue
-        chosen, best = (model.cells(model.measure, c) for c in (view.criterion, oracle))
-        rows = []
-        for column in view.setting.columns:
-            means = [cells[key, column.label].mean for cells in (best, chosen)]
-            known = [round(model.measure.scale * mean, 2) for mean in means if mean is not None]
-            if len(known) == 2:
-                rows.append([view.columns[column.label], *known])
-        if rows:
-            names = [criterion_text(c)[0] for c in (oracle, view.criterion)]
-            return {"dumbbell": {"rows": rows, "oracle": names[0], "chosen": names[1], "title": view.title}}
-    return {}
-
-
 def _costs(runs: Sequence[RunResult]) -> RenderedTable:
     groups: dict[tuple[str, str, str], list[RunResult]] = {}
     for run in runs:
@@ -320,7 +298,6 @@ def _data(site: Site, key: str) -> str:
     return rendered(
         "data.html.j2",
         f"{info.name} ({key})" if info is not None else key,
-        ("page.js", "card.js"),
         nav=site.nav,
         info=info,
         facts=facts,
@@ -331,7 +308,6 @@ def _data(site: Site, key: str) -> str:
              "table": _of_data(site, one, view, column)}
             for one, view, column in places
         ],
-        charts=script_json({"scatter": next(filter(None, (_times(*place[1:]) for place in places)), [])}),
     )  # fmt: skip
 
 
@@ -369,18 +345,6 @@ def _of_data(site: Site, one: SiteProtocol, view: View, column: ProblemColumn) -
     head = ("method", "rank", "points below the best", *(measure.label for measure in model.measures), "s / run")
     key = f"of-{one.key}-{view.setting.key}-{view.setting.columns.index(column) + 1}"
     return RenderedTable.of(head, lines, key=key)
-
-
-def _times(view: View, column: ProblemColumn) -> list[dict[str, Any]]:
-    """Points below the best against seconds; nothing unless there are two methods."""
-    dots = []
-    for row in view.rows:
-        seconds, shared = seconds_of(view.model.gathered.grid.cell(row, column.label))
-        below = view.below.get((row, column.label))
-        if seconds is not None and below is not None and row not in view.model.oracles:
-            place = {"seconds": seconds, "below": round(max(below, 0.0), 3), "shared": shared}
-            dots.append({"name": view.names[row], **place})
-    return dots if len(dots) > 1 else []
 
 
 # -------------------------------------------------------------------- records

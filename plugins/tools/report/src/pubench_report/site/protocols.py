@@ -35,16 +35,13 @@ class ProtocolPlace:
 
 @dataclass
 class SiteProtocol:
-    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of; ``planned``: whether a plan says
-    which runs it lacks.
-    """
+    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of."""
 
     key: str
     title: str
     model: Model
     tests: tuple[SettingTests, ...]
     studies: tuple[str, ...]
-    planned: bool = True
     name: str = ""
     _places: dict[tuple[str, str], dict[str, ProtocolPlace]] = field(default_factory=dict)
 
@@ -193,9 +190,7 @@ def _protocol(
     against = None if baseline is None else row_called(model, baseline) or None
     tests = comparisons_of(model, check_baseline(model, against, BASELINE))
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
-    rows = {source.path for source in collected.sources if source.rows}
-    planned = bool(studies) and not any(run.folder in rows for run in gathered.done)
-    return SiteProtocol(key, title, model, tuple(tests), tuple(studies), planned)
+    return SiteProtocol(key, title, model, tuple(tests), tuple(studies))
 
 
 def default_criterion(gathered: Gathered) -> str:
