@@ -312,8 +312,8 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
     records = table_of(site / "records.html", "records")
     assert [row[records[0].index("draw")] for row in records[1:]].count("another one was chosen") == 4
-    assert len(records) == 1 + 7
-    assert len(list((site / "records").glob("*/result.json"))) == 7
+    assert len(records) == 1 + 6
+    assert len(list((site / "records").glob("*/result.json"))) == 6
 
     by_pauc = pubench.site(drawn, tmp_path / "by-pauc", study="three-draws", criterion="pauc").parent
     assert tables(by_pauc) == [["nnpu", "93.50 ± 2.12"]]  # .95 and .92

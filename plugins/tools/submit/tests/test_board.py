@@ -204,20 +204,8 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     table = run("study", "compare", "results", "--with", "boards/2026.12")
     assert f"pusb: rank {cell['rank']} of 3 on digits" in table.stdout
 
-    options = ("--data", "digits", "--seeds", "2,25", "--set", "epochs=2", "--no-tracking")
-    alone = run("compare-methods", "pusb", *options, "--with", "board@2026.12")
-    assert alone.returncode == 0, alone.stderr
-    assert f"pusb: rank {cell['rank']} of 3 on digits" in alone.stdout
-    (tmp_path / "own.csv").write_text("x,labeled\n1,1\n2,0\n")
-    for words, says in (
-        ((*options, "--with", "board@nope"), "is not in boards"),
-        ((*options, "--with", "2026.12"), "must be a board (board@NAME)"),
-        (
-            ("--data", "own.csv", "--label-col", "labeled", "--with", "board@2026.12"),
-            "has no runs on a table of a user",
-        ),
-    ):
-        wrong = run("compare-methods", "pusb", *words)
+    for name, says in (("board@nope", "is not in boards"), ("2026.12", "a board (board@NAME)")):
+        wrong = run("study", "compare", "results", "--with", name)
         assert (wrong.returncode, says in wrong.stderr) == (2, True), wrong.stderr
 
     sent = run("submit", "results", "--name", "my-pusb", "--with", "board@2026.12", "--out", "sent")

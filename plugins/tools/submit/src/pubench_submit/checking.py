@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pubench_report.comparison import BoardStanding, beside_board
+from pubench_report.comparison import BOARD_HEAD, SideBySide, beside_board
 from pubench_report.rendering import md_escaped, md_rows
 from pubench_report.results import load_results
 from pubench_report.rows import Board
@@ -42,7 +42,7 @@ class CheckedSubmission:
     again: tuple[Again, ...] = ()
     resembles: tuple[Alike, ...] = ()
     notes: tuple[str, ...] = ()
-    standing: BoardStanding | None = None
+    standing: SideBySide | None = None
 
     @property
     def ok(self) -> bool:
@@ -55,7 +55,7 @@ class CheckedSubmission:
         lines = [f"**{self.archive.name}: {verdict}.** {counted(self.records, 'record')}, SHA-256 `{self.sha256}`.", ""]
         lines += [f"- refused: {md_escaped(reason)}" for reason in self.reasons]
         if self.standing is not None and self.ok:
-            head, rows = self.standing.head, [map(md_escaped, cell.texts()) for cell in self.standing.cells]
+            head, rows = BOARD_HEAD, [map(md_escaped, cell.texts()) for cell in self.standing.cells]
             lines += [f"{md_escaped(line)}  " for line in (self.standing.title(), *self.standing.heading())]
             lines += ["", *md_rows(map(md_escaped, head), rows, range(len(head))), ""]
             lines += [f"- {md_escaped(line)}" for line in self.standing.remarks()]

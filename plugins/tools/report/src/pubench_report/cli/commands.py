@@ -80,9 +80,7 @@ def site(
 )
 def compare_methods(
     given: Given,
-    methods: Annotated[
-        list[str], typer.Argument(help="Keys of methods: two or more, or one --with a board.", autocompletion=any_key)
-    ],
+    methods: Annotated[list[str], typer.Argument(help="Keys of methods: two or more.", autocompletion=any_key)],
     data: Annotated[
         str,
         typer.Option(
@@ -105,12 +103,6 @@ def compare_methods(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
     ] = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--with", metavar="BOARD", help="Also rank them among the methods of a board: board@2026.12, a folder."
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
@@ -131,7 +123,7 @@ def compare_methods(
     from pubench_report.cli.compare_methods import compare_methods as run_all
 
     asked = CompareMethodsOptions(
-        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures, other
+        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures
     )
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)

@@ -20,7 +20,7 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
 
-from ..comparison import BoardStanding, SideBySide, beside_board, beside_published, beside_results
+from ..comparison import SideBySide, beside_board, beside_published, beside_results
 from ..published import names
 from ..rendering import csv_of, md_escaped, md_table
 from ..report.gather import folder_and_study, why_none
@@ -55,7 +55,7 @@ def compare(
     if out_file is not None:
         refuse_unwritable(out_file)
     ours = _together([_loaded(given, results, study) for given in sources])
-    found: SideBySide | BoardStanding
+    found: SideBySide
     if other in names():
         found = beside_published(ours, other, criterion=criterion, measure=measure)
     elif is_board(other):
@@ -126,7 +126,7 @@ def _rows(path: Path, study: str | None) -> Results:
     return Results([run for run in read.runs if study is None or study in read.studies.get(run.run_id, ())])
 
 
-def _text(found: SideBySide | BoardStanding, form: str) -> str:
+def _text(found: SideBySide, form: str) -> str:
     """The content of a file."""
     if form == "csv":
         return csv_of(found.fields, found.to_rows())
@@ -142,7 +142,7 @@ def _text(found: SideBySide | BoardStanding, form: str) -> str:
 # -------------------------------------------------------------------- for people
 
 
-def _print(found: SideBySide | BoardStanding, console: Console) -> None:
+def _print(found: SideBySide, console: Console) -> None:
     console.print(found.title(), style="bold", markup=False)
     for line in found.heading():
         console.print(line, markup=False)

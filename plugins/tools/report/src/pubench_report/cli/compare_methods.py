@@ -30,11 +30,10 @@ from pubench_core.results import Result
 
 from ..cells import metric_info
 from ..comparing import results_of, runs_of
-from ..comparison import beside_board
 from ..measure_table import MeasureTable, Significance
 from ..report.write import BY_SUFFIX
 from ..results import Results
-from ..rows import Board, RowSource, is_board, read_board, rows_of
+from ..rows import RowSource, rows_of
 
 if TYPE_CHECKING:
     from pubench_study.in_process import NamedPlan
@@ -52,8 +51,7 @@ _MEASURE, _PU = "accuracy", ("pa", "pauc")
 class CompareMethodsOptions:
     """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
     others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for user
-    tables without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures. ``other``: a
-    board; with one, a single method is enough.
+    tables without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures.
     """
 
     methods: tuple[str, ...]
@@ -65,7 +63,6 @@ class CompareMethodsOptions:
     test: Literal["t", "wilcoxon"]
     out: Path | None = None
     figures: Path | None = None
-    other: str | None = None
 
 
 def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool) -> bool:
@@ -79,7 +76,6 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     tables = [key for key in data if is_table_path(key)]
     if not tables:
         is_table(data[0], given)  # refuses columns of a table
-    board = _board(asked, tables)
     seeds = seeds_of(asked.seeds)
     with redirect_stdout(sys.stderr):
         runs = _runs(asked, data, seeds, given)
@@ -95,22 +91,19 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     if not len(results):
         raise RunFailed(f"no run has a result, so nothing can be compared; the first failure: {results.failures[0]}")
     preset = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
-    compared = list(_compared(results, asked, baseline, preset)) if len(keys) > 1 else []
-    standing = None if board is None else beside_board(results, board, measure=asked.measure)
+    compared = list(_compared(results, asked, baseline, preset))
     if as_json:
-        print_json({**_plain(results, compared), **({} if standing is None else {"board": standing.to_dict()})})
+        print_json(_plain(results, compared))
     else:
         for k, measured in enumerate(compared):
             for text in ([""] if k else []) + measured.texts():
                 out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
-        if standing is not None:
-            out().print(("\n" if compared else "") + str(standing), markup=False, soft_wrap=True)
         if few := few_in_all([run.result for run in results]):
             err().print(f"warning: {few}", markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
-        against = compared[0].tests.reference if compared else None
+        against = compared[0].tests.reference
         measure = asked.measure or _MEASURE
         for file in results.report(asked.out, measure=measure, baseline=against, figures=asked.figures):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
@@ -200,28 +193,12 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
             raise
         words = f"{error}; here it holds for every method; a study can give each its own"
         raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
-    if len(asked.methods) < 2 and asked.other is None:
+    if len(asked.methods) < 2:
         raise RequestError(
-            "expected at least two methods (pubench compare-methods nnpu vpu --data digits), or one and a board "
-            "(--with board@NAME)"
+            "expected at least two methods (pubench compare-methods nnpu vpu --data digits); pubench study compare "
+            "RESULTS --with board@NAME ranks one among those of a board"
         )
     return [replace(run, name=run.plan.spec.method.key) for run in runs]
-
-
-def _board(asked: CompareMethodsOptions, tables: Sequence[str]) -> Board | None:
-    """Raises RequestError for what is no board, for a measure that it does not have, and for user tables."""
-    if asked.other is None:
-        return None
-    if not is_board(asked.other):
-        raise RequestError(f"--with must be a board (board@NAME) or the folder of one, got {shortened(asked.other)}")
-    if tables:
-        raise RequestError(
-            f"--with {shortened(asked.other)}: a board has no runs on a table of a user, got {tables[0]}"
-        )
-    board = read_board(asked.other)
-    if asked.measure not in (None, *board.measures):
-        raise unknown(f"measure of {board}", str(asked.measure), board.measures)
-    return board
 
 
 def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
@@ -252,7 +229,7 @@ def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
 def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
     plain = [one.plain() for one in compared]
     return {
-        **(plain[0] if plain else {}),
+        **plain[0],
         "more": plain[1:],
         "runs": [
             {**row, "record": str(run.folder), "reused": run.reused}

@@ -13,18 +13,17 @@ from pubench.field_names import InvalidRequest, in_words
 from ..published import Figure, names
 from ..results import Results, load_results
 from ..rows import is_board, read_board
-from .board import BoardStanding, ProblemRank, beside_board
+from .board import beside_board
 from .published_cells import beside_published, beside_results
-from .result import FIELDS, HEAD, ComparedCell, LeftOut, SideBySide
+from .result import BOARD_HEAD, FIELDS, HEAD, ComparedCell, LeftOut, SideBySide
 
 __all__ = [
+    "BOARD_HEAD",
     "FIELDS",
     "HEAD",
-    "BoardStanding",
     "ComparedCell",
     "Figure",
     "LeftOut",
-    "ProblemRank",
     "SideBySide",
     "beside_board",
     "beside_published",
@@ -35,7 +34,7 @@ __all__ = [
 
 def compare_with(
     results: Results, other: str | Path | Results, *, criterion: str | None = None, measure: str | None = None
-) -> SideBySide | BoardStanding:
+) -> SideBySide:
     """Results and those of others, cell by cell: what ``pubench study compare`` prints.
 
     A cell is matched if the means differ by less than two standard errors of their difference, sqrt(s1^2 / n1 +

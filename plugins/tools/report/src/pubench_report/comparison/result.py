@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import shortened
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Columns of the printed table.
 HEAD = ("method", "data", "ours", "theirs", "difference ± SE", "within 2 SE", "reason")
+BOARD_HEAD = ("method", "data", "ours", "rank", "best of the board", "difference ± SE", "within 2 SE")
 #: Fields of a row of :meth:`SideBySide.to_rows`.
 FIELDS = (
     "theirs", "method", "data", "oracle", "measure", "criterion", "ours_mean", "ours_std", "ours_n", "ours_alike",
@@ -28,7 +30,7 @@ _LISTED = 400
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One method on one data set. ``reason``: why ours is above or below, if that is known."""
+    """One method on one data set."""
 
     method: str
     data: str
@@ -36,6 +38,13 @@ class ComparedCell:
     ours: Figure
     theirs: Figure
     reason: Reason | None = None
+    """why ours is above or below, if that is known"""
+    rank: int = 0
+    """of ours among the methods of a board, 1 is best; 0 next to anything else"""
+    of: int = 0
+    """methods that are ranked, ours included"""
+    best_method: str = ""
+    """the method of the board that ``theirs`` is of: the best of the others"""
 
     @property
     def difference(self) -> float:
@@ -58,12 +67,18 @@ class ComparedCell:
         return standing_of(self.verdict, self.reason)
 
     def texts(self) -> list[str]:
-        """The cell as it is printed, in the order of :data:`HEAD`."""
+        """The cell as it is printed, in the order of :data:`HEAD`, or of :data:`BOARD_HEAD` next to a board."""
+        error = self.standard_error
+        within = {"matched": "yes", None: "not judged"}.get(self.verdict, f"no, {self.verdict}")
+        difference = [f"{self.difference:+.2f}" + ("" if error is None else f" ± {error:.2f}"), within]
+        if self.rank:
+            rank = "oracle, not ranked" if self.oracle else f"{self.rank} of {self.of}"
+            return [self.method, self.data, str(self.ours), rank, f"{self.best_method} {self.theirs}", *difference]
         reason = "unexplained" if self.standing == "unexplained" else ""
         if self.reason is not None:
             reason = f"{self.standing}: {self.reason.reason} ({self.reason.known}; {self.reason.evidence})"
         method = f"{self.method} (oracle)" if self.oracle else self.method
-        return [method, self.data, str(self.ours), str(self.theirs), *difference_texts(self.ours, self.theirs), reason]
+        return [method, self.data, str(self.ours), str(self.theirs), *difference, reason]
 
 
 @dataclass(frozen=True)
@@ -75,103 +90,31 @@ class LeftOut:
     why: str
 
 
-def difference_texts(mine: Figure, theirs: Figure) -> list[str]:
-    """The difference with its standard error, and whether it is within two of them."""
-    error, verdict = standard_error(mine, theirs), verdict_of(mine, theirs)
-    within = {"matched": "yes", None: "not judged"}.get(verdict, f"no, {verdict}")
-    return [f"{mine.mean - theirs.mean:+.2f}" + ("" if error is None else f" ± {error:.2f}"), within]
-
-
-class Beside(Printed):
-    """Base of results next to those of others: a row per cell, as text, frame or plain data."""
-
-    #: Columns of the printed table; those of them that are no numbers, from the third; fields of a row of plain data.
-    head: ClassVar[tuple[str, ...]]
-    text_columns: ClassVar[tuple[int, ...]]
-    fields: ClassVar[tuple[str, ...]]
-    cells: tuple[Any, ...]
-    left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
-
-    def title(self) -> str:
-        """Title of the table."""
-        raise NotImplementedError
-
-    def heading(self) -> list[str]:
-        """Lines above the table."""
-        raise NotImplementedError
-
-    def remarks(self) -> list[str]:
-        """Lines below the table."""
-        raise NotImplementedError
-
-    def _row(self, cell: Any) -> dict[str, Any]:
-        """The fields of a cell."""
-        raise NotImplementedError
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row per compared cell, as plain data."""
-        rows = [self._row(cell) for cell in self.cells]
-        return [
-            {name: round(row[name], 6) if isinstance(row[name], float) else row[name] for name in self.fields}
-            for row in rows
-        ]
-
-    def to_frame(self) -> DataFrame:
-        """:meth:`to_rows` as a frame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
-
-    def table(self) -> RenderedTable:
-        """The cells as they are printed."""
-        rows = [cell.texts() for cell in self.cells]
-        wide = [k for k, name in enumerate(self.head) if name in ("reason", "best of the board")]
-        return RenderedTable.of(self.head, rows, left=2, texts=self.text_columns, wraps=tuple(wide))
-
-    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
-        return [self.title(), *self.heading()], self.table(), self.remarks()
-
-    def _left_out(self) -> list[str]:
-        """Why cells are left out, a line per reason."""
-        lines = []
-        for why, number in Counter(one.why for one in self.left_out).items():
-            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
-            lines.append(f"left out ({number}), {why}: {shortened(cells, _LISTED)}")
-        return lines
-
-
-def figure_fields(**figures: Figure) -> dict[str, Any]:
-    """``ours_mean`` and so on, of figures by the prefix of their fields."""
-    return {
-        f"{side}{name}": getattr(figure, name)
-        for side, figure in figures.items()
-        for name in ("mean", "std", "n", "alike")
-    }
-
-
 @dataclass(frozen=True)
-class SideBySide(Beside):
-    """Our results next to those of others. Prints as text; in a notebook as a table.
-
-    ``theirs``: what ours is compared with; ``alike``: what all compared runs have in common, in words; ``percent``:
-    whether figures are in percent; ``missing``: (method, data) of theirs that nothing of ours is compared with.
-    """
-
-    head: ClassVar[tuple[str, ...]] = HEAD
-    text_columns: ClassVar[tuple[int, ...]] = (5, 6)
-    fields: ClassVar[tuple[str, ...]] = FIELDS
+class SideBySide(Printed):
+    """Our results next to those of others. Prints as text; in a notebook as a table."""
 
     theirs: str
+    """what ours is compared with"""
     citation: str
     alike: str
+    """what all compared runs have in common, in words"""
     measure: str
     criterion: str
     percent: bool
+    """whether figures are in percent"""
     cells: tuple[ComparedCell, ...]
     left_out: tuple[LeftOut, ...]
-    missing: tuple[tuple[str, str], ...]
+    missing: tuple[tuple[str, str], ...] = ()
+    """(method, data) of theirs that nothing of ours is compared with"""
     notes: tuple[str, ...] = ()
+    board: bool = False
+    """whether theirs is a board, among whose methods ours are ranked"""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of a row of plain data."""
+        return (*FIELDS, "rank", "of", "best_method") if self.board else FIELDS
 
     def counts(self) -> dict[str, int]:
         """Number of cells that are matched, explained and so on, left out and missing."""
@@ -192,19 +135,56 @@ class SideBySide(Beside):
             "notes": list(self.notes),
         }
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per compared cell, as plain data."""
+        rows = [self._row(cell) for cell in self.cells]
+        return [
+            {name: round(row[name], 6) if isinstance(row[name], float) else row[name] for name in self.fields}
+            for row in rows
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """:meth:`to_rows` as a frame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
+
+    def table(self) -> RenderedTable:
+        """The cells as they are printed."""
+        head = BOARD_HEAD if self.board else HEAD
+        texts = (4, 6) if self.board else (5, 6)
+        rows = [cell.texts() for cell in self.cells]
+        return RenderedTable.of(head, rows, left=2, texts=texts, wraps=(4,) if self.board else (6,))
+
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        return [self.title(), *self.heading()], self.table(), self.remarks()
+
     def title(self) -> str:
         """Title of the table."""
         unit = ", percent" if self.percent else ""
         return f"{self.measure} (test{unit}) next to {self.theirs}: mean ± sample standard deviation (runs)"
 
     def heading(self) -> list[str]:
-        """The publication, and what the compared runs have in common."""
-        return [*([self.citation] if self.citation else []), f"compared: {self.alike}"]
+        """The publication or each method's rank, and what the compared runs have in common."""
+        lines = [self.citation] if self.citation else []
+        ranked = [cell for cell in self.cells if self.board and not cell.oracle]
+        for method in dict.fromkeys(cell.method for cell in ranked):
+            mine = [cell for cell in ranked if cell.method == method]
+            ranks = ", ".join(f"{cell.rank} of {cell.of} on {cell.data}" for cell in mine)
+            if len(mine) > 3:
+                ranks = f"{median(cell.rank for cell in mine):g} (median of {len(mine)} problems)"
+            below = fmean(cell.difference for cell in mine)
+            lines.append(f"{method}: rank {ranks}; {below:+.2f} points to the best of the board on average")
+        return [*lines, f"compared: {self.alike}"]
 
     def remarks(self) -> list[str]:
         """Counts; why cells are left out; what is missing; notes."""
-        counts = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
-        lines = [counts or "nothing to compare", *self._left_out()]
+        counts = {} if self.board else self.counts()
+        said = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+        lines = [said] if said else [] if self.cells else ["nothing to compare"]
+        for why, number in Counter(one.why for one in self.left_out).items():
+            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
+            lines.append(f"left out ({number}), {why}: {shortened(cells, _LISTED)}")
         if self.missing:
             listed = ", ".join(f"{method} on {data}" for method, data in self.missing)
             lines.append(f"missing ({len(self.missing)}), theirs and not run here alike: {shortened(listed, _LISTED)}")
@@ -215,6 +195,7 @@ class SideBySide(Beside):
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
     def _row(self, cell: ComparedCell) -> dict[str, Any]:
+        sides = {"ours": cell.ours, "theirs": cell.theirs}
         return {
             "theirs": self.theirs,
             "method": cell.method,
@@ -222,11 +203,14 @@ class SideBySide(Beside):
             "oracle": cell.oracle,
             "measure": self.measure,
             "criterion": self.criterion,
-            **figure_fields(ours_=cell.ours, theirs_=cell.theirs),
+            **{f"{side}_{name}": value for side, figure in sides.items() for name, value in vars(figure).items()},
             "difference": cell.difference,
             "standard_error": cell.standard_error,
             "verdict": cell.verdict,
             "standing": cell.standing,
             "reason": cell.reason.reason if cell.reason else None,
             "evidence": cell.reason.evidence if cell.reason else None,
+            "rank": None if cell.oracle else cell.rank,
+            "of": cell.of,
+            "best_method": cell.best_method,
         }
