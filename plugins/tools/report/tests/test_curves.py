@@ -1,4 +1,4 @@
-"""``pubench curves``: what a trace says, on the terminal, as JSON, as a page and as a picture."""
+"""``pubench curves``: what a trace says, on the terminal, as JSON and as a picture."""
 
 from __future__ import annotations
 
@@ -87,14 +87,13 @@ def test_a_picture_without_matplotlib_names_the_extra(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(RequestError, match=r"need matplotlib.*pip install 'pubench-report\[figures\]'"):
         curves(runs(results), results, None, tmp_path / "a.png", as_json=False)
-    curves(runs(results), results, None, tmp_path / "a.html", as_json=False)  # which needs none
 
 
 @pytest.mark.parametrize(
     ("only", "name", "words"),
     [
         ("los", None, "unknown quantity 'los'; did you mean 'loss'?"),
-        (None, "a.pdf", r"a.pdf must end in .html, .png or .svg"),
+        (None, "a.pdf", r"a.pdf must end in .png or .svg"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(results: Path, only: str | None, name: str | None, words: str) -> None:
@@ -126,17 +125,11 @@ def test_a_report_holds_each_runs_curves_and_chosen_epochs(results: Path) -> Non
 
 @needs_browser
 def test_the_page_draws_a_line_for_each_run_and_a_mark_for_each_choice(results: Path, tmp_path: Path) -> None:
-    curves(runs(results)[:3], results, None, tmp_path / "curves.html", as_json=False)
     made = model(results)
     (tmp_path / "report.html").write_text(page(made, comparisons_of(made, "nnpu"), ["Report"]), encoding="utf-8")
     with browser() as window:
         errors: list[str] = []
         window.on("pageerror", lambda error: errors.append(str(error)))
-        window.goto(f"file://{tmp_path}/curves.html")
-        panels = window.locator("#panels svg")
-        assert panels.count() == 3
-        assert panels.first.locator("path.l").count() == 3
-        assert panels.first.locator("circle.a").count() == 3
         window.goto(f"file://{tmp_path}/report.html")
         shown = window.locator("#learning-panels svg")
         assert shown.count() == 2  # methods on the first data set

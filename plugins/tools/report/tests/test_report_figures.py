@@ -10,26 +10,22 @@ import pytest
 from figure_texts import assert_nothing_overlaps, texts_of
 from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
-from pubench_report.drawing import Cost, Panel, costs, dots, looks, plain_style, rank_figure
+from pubench_report.drawing import Panel, dots, looks, plain_style
 from pubench_report.pages.report import page
-from pubench_report.ranking import RankInterval
 from pubench_report.report.figures import (
     NamedFigure,
     by_criterion,
-    costs_of,
-    no_costs,
     values_of,
     write_figures,
 )
 from pubench_report.report.model import Model
 from pubench_report.report.statistics import comparisons_of
 
-from pubench_core.results import Seconds
 from pubench_core.specs import MechanismSpec, ValidationSpec
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
-KEYS = ["methods-s1", "measures-s1", "criteria-s1", "means-s1", "ranks-s1", "difference-s1", "cost-s1"]
+KEYS = ["methods-s1", "measures-s1", "means-s1", "difference-s1"]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +60,7 @@ def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Nam
 @pytest.mark.parametrize("panels", [1, 2, 3])
 def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: int) -> None:
     drawn = drawn_of(made_model(tmp_path, made_study(METHODS, ["spambase", "20news", "imdb"][:panels], [2])))
-    for key in ("methods-s1", "measures-s1", "criteria-s1"):
+    for key in ("methods-s1", "measures-s1"):
         assert_nothing_overlaps(drawn[key].figure)
 
 
@@ -156,33 +152,6 @@ def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, N
     assert first == again
 
 
-def test_time_is_shown_of_runs_alone_on_the_machine_only(tmp_path: Path) -> None:
-    results = [r.model_copy(update={"at_once": 2}) for r in made_study(METHODS[:3], ["imdb", "20news"], [2, 25])]
-    model = made_model(tmp_path, results)
-    assert "cost-s1" not in drawn_of(model)
-    assert no_costs(model) == (
-        "no figure of time and memory: none of the runs was alone on the machine "
-        "(12 shared it with other runs of a study)"
-    )
-    apart = [results[0].model_copy(update={"at_once": 1}), *results[1:]]
-    again = made_model(tmp_path / "apart", apart)
-    assert no_costs(again) == ""
-    assert "cost-s1" in drawn_of(again)
-    alone = made_model(tmp_path / "alone", [r.model_copy(update={"at_once": None}) for r in results])
-    assert no_costs(alone).endswith("(of 12 it is not known, as no study carried them out)")
-
-
-def test_costs_are_means_over_the_runs_that_were_alone(tmp_path: Path) -> None:
-    results = []
-    for seed, value, at_once in ((2, 0.6, 1), (25, 0.8, 1), (42, 0.1, 3), (52, 0.2, None)):
-        seconds = Seconds(total=1000, training=seed, evaluation=0.1, per_epoch=0.1, per_epoch_training=0.1)
-        results.append(made_run("nnpu", "imdb", seed, {"f1": value}, at_once=at_once, seconds=seconds))
-    model = made_model(tmp_path, results)
-    (found,) = costs_of(model, ["nnpu"], model.settings[0].columns[0])
-    assert found.seconds == (2 + 25) / 2
-    assert found.value == pytest.approx(70)
-
-
 def test_a_series_is_of_its_own_criterion(biased: Model) -> None:
     column = biased.settings[0].columns[0]
     shown = by_criterion(biased, ["nnpu"], [column], biased.measure)
@@ -229,19 +198,10 @@ def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
     assert low < value < high
 
 
-def test_an_axis_of_seconds_that_are_close_has_numbers() -> None:
-    drawn = costs({"digits": [Cost("nnpu", 3.2, 5e8, 90.0), Cost("vpu", 3.9, 5e8, 91.0)]}, "accuracy, %")
-    assert len(numbers_along_x(drawn)) > 1
-
-
 @pytest.mark.parametrize("length", [10, 60])
 def test_names_of_any_length_stay_whole_and_in_the_figure(length: int) -> None:
     names = [f"{'method-of-one-team-' * 4}"[:length] + str(k) for k in range(5)]
     with plain_style():
-        figures = [
-            rank_figure([RankInterval(name, 1.0 + k, None) for k, name in enumerate(names)]),
-            dots([Panel("a", "%", {(name, "x"): (1.0, None) for name in names})] * 2, names, ["x"]),
-        ]
-    for figure in figures:
-        assert {name for name, _ in texts_of(figure)} >= set(names)
-        assert_nothing_overlaps(figure, least=5)
+        figure = dots([Panel("a", "%", {(name, "x"): (1.0, None) for name in names})] * 2, names, ["x"])
+    assert {name for name, _ in texts_of(figure)} >= set(names)
+    assert_nothing_overlaps(figure, least=5)

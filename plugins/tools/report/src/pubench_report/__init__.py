@@ -33,7 +33,7 @@ COMMANDS = [
         panel="Results",
         load="pubench_report.cli.commands:curves",
         help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
-        example="pubench curves 783e61fad537fd47 --out curves.html",
+        example="pubench curves 783e61fad537fd47 --out curves.png",
     ),
     CommandInfo(
         path="scores",

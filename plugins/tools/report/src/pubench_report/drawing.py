@@ -174,20 +174,6 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     return figure
 
 
-def rank_figure(ranks: Sequence[RankInterval]) -> Figure:
-    """Average ranks with their intervals, best first."""
-    names = [one.method for one in ranks]
-    figure, (axes,) = panels_of([""], 4.4, ROW * len(ranks), left=CHARACTER * max(map(len, names)) + 0.3)
-    for n, one in enumerate(ranks):
-        if one.interval is not None:
-            axes.hlines(n, *one.interval, color=COLORS[0], linewidth=2)
-        axes.plot([one.rank], [n], marker="o", color=INK)
-    axes.set_ylim(len(ranks) - 0.4, -0.6)
-    axes.set_yticks(range(len(ranks)), names)
-    axes.set_xlabel("average rank (1 is best)")
-    return figure
-
-
 # -------------------------------------------------------------------- lines and points
 
 
@@ -232,42 +218,6 @@ def _log_ticks(axes: Axes, ticks: Sequence[float]) -> None:
             kept.append(tick)
     axes.set_xticks(kept, [f"{tick:.3g}" for tick in kept])
     axes.minorticks_off()
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Means over the runs of a method that were alone on the machine."""
-
-    name: str
-    seconds: float
-    bytes: float
-    value: float
-
-
-def costs(panels: Mapping[str, Sequence[Cost]], label: str) -> Figure:
-    """Title -> methods: a measure against seconds of a run; areas of markers are proportional to peak memory."""
-    names = list(dict.fromkeys(cost.name for group in panels.values() for cost in group))
-    styles, handles = dict(zip(names, looks(len(names)), strict=True)), {}
-    most = max(cost.bytes for group in panels.values() for cost in group) or 1.0
-    figure, grid = panels_of(list(panels), 3.4, 2.4, across=3)
-    for axes, group in zip(grid, panels.values(), strict=True):
-        for cost in sorted(group, key=lambda one: -one.bytes):  # small ones on top
-            look = styles[cost.name]
-            size = 12 * math.sqrt(cost.bytes / most)
-            (mark,) = axes.plot(
-                [cost.seconds], [cost.value], linestyle="none", alpha=0.8, markersize=size, **look.marks
-            )
-            handles[cost.name] = mark
-        low, high = min(cost.seconds for cost in group), max(cost.seconds for cost in group)
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        round_ones = [part * 10.0**power for power in powers for part in ((1, 2, 5) if high / low < 100 else (1,))]
-        inside = [value for value in round_ones if low <= value <= high]
-        _log_ticks(axes, inside if len(inside) > 1 else sorted({low, high}))
-        axes.set_xlabel("seconds of training (log scale)")
-        axes.set_ylabel(label)
-        axes.margins(0.1)
-    add_legend(figure, {name: handles[name] for name in names})
-    return figure
 
 
 def critical_difference(

@@ -163,7 +163,7 @@ def curves(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A page or picture: .html, .png, .svg. (default: on the terminal)", dir_okay=False),
+        typer.Option(help="A picture: .png, .svg. (default: on the terminal)", dir_okay=False),
     ] = None,
     format: PrintFormat = Format.table,
 ) -> None:

@@ -229,7 +229,7 @@ def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
 def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
     plain = [one.plain() for one in compared]
     return {
-        **plain[0],
+        **(plain[0] if plain else {}),
         "more": plain[1:],
         "runs": [
             {**row, "record": str(run.folder), "reused": run.reused}

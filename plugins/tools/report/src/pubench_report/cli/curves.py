@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -14,14 +13,12 @@ from rich.text import Text
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.recorded_run import folder_of_run
-from pubench_core.errors import RequestError, counted, shortened, unknown, visible
+from pubench_core.errors import RequestError, counted, unknown, visible
 from pubench_core.records.record import read_record
 
 from ..drawing import DrawnCurve, plain_style, write_figure
 from ..drawing import curves as draw_lines
 from ..pages.learning import CRITERION, chosen_epoch, read_trace
-from ..pages.template import rendered, script_json
-from ..report.write import write_text
 
 #: Eighths of a line's height; a value that is not there; the epoch that a criterion chose.
 BARS, GAP, CHOSEN = "▁▂▃▄▅▆▇█", " ", "▏"
@@ -40,13 +37,12 @@ class EpochCurve:
 
 
 def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | None, *, as_json: bool) -> None:
-    """Prints lines of bars, or writes a page (``.html``) or a picture (``.png``, ``.svg``).
+    """Prints lines of bars, or writes a picture (``.png``, ``.svg``).
 
     Raises RequestError for a run that kept no trace, a quantity that no run has, and a file that cannot be written.
     """
-    suffix = "" if path is None else path.suffix.lower()
-    if path is not None and suffix not in (".html", ".png", ".svg"):
-        raise RequestError(f"--out {path} must end in .html, .png or .svg")
+    if path is not None and path.suffix.lower() not in (".png", ".svg"):
+        raise RequestError(f"--out {path} must end in .png or .svg")
     found = [curve for run in runs for curve in _curves(folder_of_run(results, run))]
     if only is not None:
         known, wanted = list(dict.fromkeys(curve.quantity for curve in found)), [x.strip() for x in only.split(",")]
@@ -62,11 +58,8 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
     panels: dict[str, list[EpochCurve]] = {}
     for curve in found:
         panels.setdefault(curve.quantity, []).append(curve)
-    if suffix == ".html":
-        write_text(path, page(panels))
-    else:
-        with plain_style():
-            write_figure(draw_lines({name: list(map(_drawn, of)) for name, of in panels.items()}, "", "epoch"), path)
+    with plain_style():
+        write_figure(draw_lines({name: list(map(_drawn, of)) for name, of in panels.items()}, "", "epoch"), path)
     err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
@@ -122,14 +115,3 @@ def _print(console: Console, found: Sequence[EpochCurve]) -> None:
             line = bars(curve.values, width, curve.chosen)
             text = f"  {visible(curve.quantity):<{names}}  {line}  {min(known):.4g} to {max(known):.4g}{at}"
             console.print(Text(text), soft_wrap=True)
-
-
-def page(panels: Mapping[str, Sequence[EpochCurve]]) -> str:
-    """A page with a panel for each quantity and a line for each run."""
-    runs = list(dict.fromkeys(curve.run for of in panels.values() for curve in of))
-    drawn: list[dict[str, Any]] = [
-        {"title": quantity, "curves": [[curve.run, list(curve.values), curve.chosen] for curve in of]}
-        for quantity, of in panels.items()
-    ]
-    title = shortened(f"Curves of {runs[0] if len(runs) == 1 else counted(len(runs), 'run')}")
-    return rendered("curves.html.j2", title, ("curves.js",), runs=runs, panels=script_json({"panels": drawn}))

@@ -1,6 +1,6 @@
-"""The command and the Python call that carry a run out again, from its recorded spec.
+"""The command that carries a run out again, from its recorded spec.
 
-Both name everything that decides the scores and is not what the installed plugins would take anyway: hyper-parameters
+It names everything that decides the scores and is not what the installed plugins would take anyway: hyper-parameters
 that the preset gives, and classes and preprocessing that the data set has by itself, are left out.
 """
 
@@ -32,17 +32,16 @@ SEED = "\N{SYMBOL FOR SUBSTITUTE}"
 
 @dataclass(frozen=True)
 class Recipe:
-    """``command`` for a shell, ``python`` for a session, both with a sign in the place of the seed. ``first``: what
-    must be done before; empty where nothing must.
+    """``command`` for a shell, with a sign in the place of the seed. ``first``: what must be done before; empty where
+    nothing must.
     """
 
     command: str
-    python: str
     first: str = ""
 
     def of_seed(self, seed: int) -> Recipe:
         """Recipe with the seed in its place."""
-        return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
+        return replace(self, command=self.command.replace(SEED, str(seed)))
 
 
 class Known:
@@ -65,8 +64,7 @@ def recipe(result: Result, known: Known) -> Recipe:
     """Recipe of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
     execution = {"threads": result.threads, "device": "cpu" if result.device.startswith("cpu") else "auto"}
     spec = result.spec.model_copy(update={"execution": ExecutionSpec.model_validate(execution)})
-    named, config = list(named_fields(spec, known)), _config(spec, known)
-    return Recipe(_command(spec, named, config), _python(spec, named, config), _first(spec))
+    return Recipe(_command(spec, list(named_fields(spec, known)), _config(spec, known)), _first(spec))
 
 
 def named_fields(spec: BaseModel, known: Known) -> Iterator[tuple[RunField, Any]]:
@@ -161,24 +159,3 @@ def _typed(field: RunField, value: Any) -> list[str]:
 
 def _yaml(value: Any) -> str:
     return value if isinstance(value, str) else _as_json(value)
-
-
-def _python(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
-    own = spec.data.own
-    of_table: dict[str, Any] = {}
-    of_run: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
-    for one, value in named:
-        plain = list(value) if isinstance(value, tuple) else value
-        if own is not None and one.name == "data.own.test":
-            plain = str(_saved_test(own))
-        (of_table if one.of_table else of_run if one.argument else settings)[one.argument or one.name] = plain
-    data = repr(spec.data.key) if own is None else f"pubench.data({_call(repr(str(_saved(own.path))), of_table)})"
-    of_run |= {name: dict(given) for name, given in (("config", config), ("settings", settings)) if given}
-    return f"pubench.run({_call(repr(spec.method.key), data, of_run)}, seed={SEED})"
-
-
-def _call(*parts: str | Mapping[str, Any]) -> str:
-    """Arguments of a call: texts as they are, mappings by name."""
-    found = [[one] if isinstance(one, str) else [f"{name}={value!r}" for name, value in one.items()] for one in parts]
-    return ", ".join(word for words in found for word in words if word)

@@ -126,9 +126,9 @@ def _cells(model: Model, records: Mapping[str, str]) -> Iterator[dict[str, Any]]
         for _, group in same:
             one = recipe(group[0].result, known)
             seed = Markup("<b class=seed>{}</b>").format(group[0].result.spec.seed)
-            command, python = (Markup(escape(visible(text)).replace(SEED, seed)) for text in (one.command, one.python))
+            command = Markup(escape(visible(one.command)).replace(SEED, seed))
             shown = [_run(model, run, records.get(run.run_id, "")) for run in group]
-            recipes.append({"runs": shown, "first": one.first, "command": command, "python": python})
+            recipes.append({"runs": shown, "first": one.first, "command": command})
         yield {"id": name, "name": f"{model.row_name(row)} on {column}", "runs": len(runs), "recipes": recipes}
 
 

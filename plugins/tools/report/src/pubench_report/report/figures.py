@@ -12,15 +12,12 @@ from pubench_core.errors import RequestError
 
 from ..cells import ShownMeasure
 from ..drawing import (
-    Cost,
     DrawnCurve,
     Panel,
-    costs,
     critical_difference,
     curves,
     dots,
     plain_style,
-    rank_figure,
     write_figure,
 )
 from ..grouping import in_short, problem_of, telling
@@ -86,11 +83,6 @@ def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[
     if len(measures) > 1:
         panels = [Panel(c.name, "%", values_of(model, rows, c, measures)) for c in columns]
         yield NamedFigure(f"measures-{key}", dots(panels, names, [measure.name for measure in measures]))
-    if len(criteria) > 1:
-        panels = [Panel(c.name, label, by_criterion(model, rows, [c], model.measure)) for c in columns]
-        yield NamedFigure(f"criteria-{key}", dots(panels, names, criteria))
-    if len(test.ranks) > 1:
-        yield NamedFigure(f"ranks-{key}", rank_figure(test.ranks))
     if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
         difference = test.friedman.critical_difference
         yield NamedFigure(f"difference-{key}", critical_difference(test.ranks, difference, test.groups, ALPHA))
@@ -101,9 +93,6 @@ def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[
         of = [one for one in model.measures if one.key in RADAR or one == model.measure]
         panels = [Panel(one.name, one.label, by_criterion(model, there, shared, one)) for one in of]
         yield NamedFigure(f"means-{key}", dots(panels, [model.row_name(row) for row in there], criteria))
-    alone = {c.name: found for c in columns if (found := costs_of(model, rows, c))}
-    if alone:
-        yield NamedFigure(f"cost-{key}", costs(alone, label))
 
 
 def values_of(model: Model, rows: Sequence[str], column: ProblemColumn, measures: Sequence[ShownMeasure]) -> Values:
@@ -129,33 +118,6 @@ def by_criterion(model: Model, rows: Sequence[str], columns: Sequence[ProblemCol
             if len(means) == len(columns):
                 value = statistics.fmean(means) * measure.scale
                 found[model.row_name(row), model.criterion_name(criterion)] = (value, None)
-    return found
-
-
-def no_costs(model: Model) -> str:
-    """Why there is no figure of time and memory; empty if there is one."""
-    done = model.gathered.done
-    shared = sum((run.result.at_once or 0) > 1 for run in done)
-    if len(model.settings) > MOST_SETTINGS or any(run.result.at_once == 1 for run in done):
-        return ""
-    said = [f"{shared:,} shared it with other runs of a study"] if shared else []
-    said += [f"of {len(done) - shared:,} it is not known, as no study carried them out"] if shared < len(done) else []
-    return f"no figure of time and memory: none of the runs was alone on the machine ({'; '.join(said)})"
-
-
-def costs_of(model: Model, rows: Sequence[str], column: ProblemColumn) -> list[Cost]:
-    """Only runs that a study carried out alone: seconds and memory are no method's own otherwise."""
-    found = []
-    cells = model.cells(model.measure, model.criterion)
-    for row in rows:
-        values = cells[row, column.label].values
-        runs = model.gathered.grid.cell(row, column.label).runs
-        alone = [(seed, run.result) for seed, run in runs.items() if run.result.at_once == 1 and seed in values]
-        if alone:
-            seconds = statistics.fmean(result.seconds.training for _, result in alone)
-            size = statistics.fmean(result.peak_memory.bytes for _, result in alone)
-            value = statistics.fmean(values[seed] for seed, _ in alone) * model.measure.scale
-            found.append(Cost(model.row_name(row), seconds, size, value))
     return found
 
 

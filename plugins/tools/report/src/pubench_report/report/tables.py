@@ -132,19 +132,25 @@ def standing_table(
         if place := places.get(row):
             interval = f"{points(place.low)} to {points(place.high)}"
             entries = [place.rank, names[row], points(place.below), interval, percent(place.first)]
-        rows.append((*entries, *(_mean(model.measure, cells[row, c.label], page) for c in setting.columns)))
+        for c in setting.columns:
+            departs = model.gathered.grid.departures.get((row, c.label), "")
+            entries.append(_mean(model.measure, cells[row, c.label], page, departs))
+        rows.append(entries)
     head = ("#", "method", "below", "interval", "first in", *columns)
     left_out = {3: 1, 4: 1} | dict.fromkeys(range(5, len(head)), 2)
     return RenderedTable.of(head, rows, key="standing", left=0, texts=(1,), ranks=left_out)
 
 
-def _mean(measure: ShownMeasure, cell: MeasuredCell, page: str) -> TableEntry:
-    """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
+def _mean(measure: ShownMeasure, cell: MeasuredCell, page: str, departs: str) -> TableEntry:
+    """A mean; green: best, yellow: second of its column; red: some run decides every row alike.
+
+    ``departs``: what its runs have otherwise than the preset of their row.
+    """
     if cell.mean is None:
         return TableEntry("-" if cell.seeds else "")
     style = "red" if cell.alike else {"best": "bold green", "second": "yellow", "": ""}[cell.mark]
     link = f"{page}#{cell.id}" if page else cell.id
-    return TableEntry(measure.text(cell.mean), alike=cell.alike, link=link, style=style)
+    return TableEntry(measure.text(cell.mean), alike=cell.alike, link=link, why=departs, style=style)
 
 
 def _side_by_side(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from pubench.running import RunResult
-from pubench_cli.console import as_plain_text, err
+from pubench_cli.console import as_plain_text
 from pubench_cli.out_file import endings
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
@@ -55,7 +55,7 @@ def write_report(
         raise RequestError(f"path must end in {endings(form, BY_SUFFIX)} for format {form}, got {path}")
     with collection_off():
         model, tests = compared(gathered, measure, criterion, baseline)
-        drawn = write_figures_of(model, tests, figures, say=False)
+        drawn = write_figures_of(model, tests, figures)
         write_text(path, report_text(model, tests, form))
     return [path, *drawn]
 
@@ -84,16 +84,12 @@ def report_text(model: Model, tests: Sequence[SettingTests], form: str) -> str:
     return (latex if form == "latex" else markdown)(title, parts)
 
 
-def write_figures_of(
-    model: Model, tests: Sequence[SettingTests], folder: Path | None, *, say: bool = True
-) -> list[Path]:
-    """The figures as files of a folder, where one is named. ``say``: what is not drawn, on stderr."""
+def write_figures_of(model: Model, tests: Sequence[SettingTests], folder: Path | None) -> list[Path]:
+    """The figures as files of a folder, where one is named."""
     if folder is None:
         return []
-    from .figures import all_figures, no_costs, write_figures
+    from .figures import all_figures, write_figures
 
-    if say and (missing := no_costs(model)):
-        err().print(f"note: {missing}", markup=False, soft_wrap=True)
     return write_figures(all_figures(model, tests), folder)
 
 
