@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from pubench_report.drawing import Panel, dots, looks, plain_style
 from pubench_report.pages.report import page
 from pubench_report.report.figures import (
     NamedFigure,
-    by_criterion,
+    Values,
     values_of,
     write_figures,
 )
-from pubench_report.report.model import Model
+from pubench_report.report.model import Model, ProblemColumn
 from pubench_report.report.statistics import comparisons_of
 
 from pubench_core.specs import MechanismSpec, ValidationSpec
@@ -64,6 +65,12 @@ def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: in
         assert_nothing_overlaps(drawn[key].figure)
 
 
+def by_criterion(model: Model, rows: list[str], columns: Sequence[ProblemColumn]) -> Values:
+    """(row, criterion) -> mean over the columns, and its spread."""
+    shown = [(model.measure, criterion) for criterion in model.criteria]
+    return values_of(model, rows, columns, shown, lambda c, m, k: ("all", model.criterion_name(k)))["all"]
+
+
 def test_means_are_over_data_sets_of_which_each_counts_once(tmp_path: Path) -> None:
     results = [
         made_run("nnpu", data, seed, {"pa": value, "f1": 0.1})
@@ -71,7 +78,7 @@ def test_means_are_over_data_sets_of_which_each_counts_once(tmp_path: Path) -> N
     ]
     model = made_model(tmp_path, [*results, made_run("upu", "20news", 2, {"pa": 0.5, "f1": 0.1})])
     (setting,) = model.settings
-    found = by_criterion(model, ["nnpu", "upu"], setting.columns, model.measure)
+    found = by_criterion(model, ["nnpu", "upu"], setting.columns)
     assert found["nnpu", "pa"][0] == pytest.approx(70)
     assert not any(row == "upu" for row, _ in found)
 
@@ -154,7 +161,7 @@ def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, N
 
 def test_a_series_is_of_its_own_criterion(biased: Model) -> None:
     column = biased.settings[0].columns[0]
-    shown = by_criterion(biased, ["nnpu"], [column], biased.measure)
+    shown = by_criterion(biased, ["nnpu"], [column])
     for criterion in ("pa", "f1"):
         mean = biased.cells(biased.measure, criterion)["nnpu", column.label].mean
         assert mean is not None
@@ -165,9 +172,15 @@ def test_a_series_is_of_its_own_criterion(biased: Model) -> None:
 def test_a_spread_is_in_percent_as_its_mean_is(tmp_path: Path) -> None:
     model = made_model(tmp_path, made_study(["nnpu"], ["imdb"], [2, 25]))
     column = model.settings[0].columns[0]
-    std = model.cells(model.measure, model.criterion)["nnpu", column.label].std
+    cell = model.cells(model.measure, model.criterion)["nnpu", column.label]
+    mean, std = cell.mean, cell.std
+    assert mean is not None
     assert std is not None
-    assert values_of(model, ["nnpu"], column, [model.measure])["nnpu", model.measure.name][1] == 100 * std
+    shown = [(model.measure, model.criterion)]
+    assert values_of(model, ["nnpu"], [column], shown, lambda c, m, k: ("all", m.name))["all"]["nnpu", "accuracy"] == (
+        pytest.approx(100 * mean),
+        100 * std,
+    )
 
 
 def test_means_are_over_the_data_sets_of_the_ranks(tmp_path: Path) -> None:

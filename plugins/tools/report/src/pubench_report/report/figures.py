@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +42,9 @@ AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "me
 ALWAYS = ("mechanism.key", *AMOUNTS)
 
 Values = dict[tuple[str, str], tuple[float, float | None]]
+#: What is shown of a cell: a measure at the epoch of a criterion; and where: (title of the panel, series).
+Shown = tuple[ShownMeasure, str]
+Place = Callable[[ProblemColumn, ShownMeasure, str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -75,50 +80,64 @@ def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[
     if not columns:
         return
     rows = [row for row in model.rows_of(setting) if any((row, c.label) in model.ids() for c in columns)]
-    names, label, key = [model.row_name(row) for row in rows], model.measure.label, setting.key
-    measures = [one for one in model.measures if one.key in RADAR]
-    criteria = [model.criterion_name(criterion) for criterion in model.criteria]
-    panels = [Panel(c.name, label, values_of(model, rows, c, [model.measure])) for c in columns]
-    yield NamedFigure(f"methods-{key}", dots(panels, names, [model.measure.name]))
+    first = (model.measure, model.criterion)
+    measures = [(one, model.criterion) for one in model.measures if one.key in RADAR]
+    yield NamedFigure(f"methods-{setting.key}", _dots(model, rows, columns, [first], lambda c, m, _: (c.name, m.name)))
     if len(measures) > 1:
-        panels = [Panel(c.name, "%", values_of(model, rows, c, measures)) for c in columns]
-        yield NamedFigure(f"measures-{key}", dots(panels, names, [measure.name for measure in measures]))
+        figure = _dots(model, rows, columns, measures, lambda c, m, _: (c.name, m.name))
+        yield NamedFigure(f"measures-{setting.key}", figure)
     if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
-        difference = test.friedman.critical_difference
-        yield NamedFigure(f"difference-{key}", critical_difference(test.ranks, difference, test.groups, ALPHA))
+        figure = critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA)
+        yield NamedFigure(f"difference-{setting.key}", figure)
     shared = [c for c in setting.columns if c.name in test.part.data]
-    if len(shared) > 1 and len(criteria) > 1:
-        cells = model.cells(model.measure, model.criterion)
+    if len(shared) > 1 and len(model.criteria) > 1:
+        cells = model.cells(*first)
         there = [row for row in model.rows_of(setting) if all(cells[row, c.label].values for c in shared)]
         of = [one for one in model.measures if one.key in RADAR or one == model.measure]
-        panels = [Panel(one.name, one.label, by_criterion(model, there, shared, one)) for one in of]
-        yield NamedFigure(f"means-{key}", dots(panels, [model.row_name(row) for row in there], criteria))
+        shown = [*product(of, model.criteria)]
+        figure = _dots(model, there, shared, shown, lambda _, m, k: (m.label, model.criterion_name(k)))
+        yield NamedFigure(f"means-{setting.key}", figure)
 
 
-def values_of(model: Model, rows: Sequence[str], column: ProblemColumn, measures: Sequence[ShownMeasure]) -> Values:
-    """By row and measure; the spread only of one measure."""
-    found: Values = {}
-    for one in measures:
-        cells = model.cells(one, model.criterion)
-        for row in rows:
-            cell = cells[row, column.label]
-            if cell.mean is not None:
-                spread = cell.std * one.scale if cell.std is not None and len(measures) == 1 else None
-                found[model.row_name(row), one.name] = (cell.mean * one.scale, spread)
-    return found
+def values_of(
+    model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], shown: Sequence[Shown], place: Place
+) -> dict[str, Values]:
+    """Panel -> (row, series) -> mean over the data sets that ``place`` puts there, each of which counts once.
 
-
-def by_criterion(model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], measure: ShownMeasure) -> Values:
-    """Means over data sets, each of which counts once, at the epoch that each criterion chose."""
-    found: Values = {}
-    for criterion in model.criteria:
+    A row that lacks one of these data sets has no value. The spread over seeds is that of a single cell of a single
+    measure, else None.
+    """
+    found: dict[str, dict[tuple[str, str], list[tuple[float, float | None]]]] = {}
+    sizes: Counter[tuple[str, str]] = Counter()
+    for measure, criterion in shown:
         cells = model.cells(measure, criterion)
-        for row in rows:
-            means = [mean for c in columns if (mean := cells[row, c.label].mean) is not None]
-            if len(means) == len(columns):
-                value = statistics.fmean(means) * measure.scale
-                found[model.row_name(row), model.criterion_name(criterion)] = (value, None)
-    return found
+        for column in columns:
+            panel, series = place(column, measure, criterion)
+            sizes[panel, series] += 1
+            for row in rows:
+                cell = cells[row, column.label]
+                if cell.mean is not None:
+                    spread = None if cell.std is None else cell.std * measure.scale
+                    entries = found.setdefault(panel, {}).setdefault((model.row_name(row), series), [])
+                    entries.append((cell.mean * measure.scale, spread))
+    return {
+        panel: {
+            (row, series): (statistics.fmean(v for v, _ in of), of[0][1] if len(of) == len(shown) == 1 else None)
+            for (row, series), of in values.items()
+            if len(of) == sizes[panel, series]
+        }
+        for panel, values in found.items()
+    }
+
+
+def _dots(
+    model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], shown: Sequence[Shown], place: Place
+) -> Figure:
+    """A panel for each place, a marker for each series."""
+    series = dict.fromkeys(place(c, measure, criterion)[1] for measure, criterion in shown for c in columns)
+    label = model.measure.label if len(shown) == 1 else "%"
+    panels = [Panel(title, label, v) for title, v in values_of(model, rows, columns, shown, place).items()]
+    return dots(panels, [model.row_name(row) for row in rows], list(series))
 
 
 # -------------------------------------------------------------------- across settings
@@ -134,24 +153,22 @@ def _across_settings(model: Model) -> Iterator[NamedFigure]:
         if panels := _curves(model, groups):
             key = "frequency" if amount == "c" else "positive-rate"
             yield NamedFigure(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
-    columns = with_runs(model)
-    mechanisms = list(dict.fromkeys(column.mechanism for column in columns))
-    if len(mechanisms) > 1:
+    columns, first = with_runs(model), [(model.measure, model.criterion)]
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
+    if len({column.mechanism for column in columns}) > 1:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        of_columns = {c.label: c.mechanism for c in columns}
-        yield NamedFigure("mechanisms", _series(model, columns, titles, of_columns, mechanisms))
+        figure = _dots(model, rows, columns, first, lambda c, *_: (titles[c.label], c.mechanism))
+        yield NamedFigure("mechanisms", figure)
         labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
         of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
         shared = [amount for amount, named in of.items() if len(named) > 1]
         if len(shared) > 1:  # the fewest and the most labels that several mechanisms have
-            amounts = [shared[0], shared[-1]]
-            labeled = [column for column in labeled if column.amount_text in amounts]
-            titles = titles_of(labeled, AMOUNTS)
-            ordered, of_columns = (
-                sorted(labeled, key=lambda c: titles[c.label]),
-                {c.label: c.amount_text for c in labeled},
-            )
-            yield NamedFigure("labels", _series(model, ordered, titles, of_columns, amounts))
+            labeled = [column for column in labeled if column.amount_text in (shared[0], shared[-1])]
+            places = titles_of(labeled, AMOUNTS)
+            labeled.sort(key=lambda c: places[c.label])
+            rows = [row for row in rows if any((row, c.label) in model.ids() for c in labeled)]
+            figure = _dots(model, rows, labeled, first, lambda c, *_: (places[c.label], c.amount_text))
+            yield NamedFigure("labels", figure)
 
 
 def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:
@@ -166,23 +183,6 @@ def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[st
                 family = model.families.get(row, "") or "other methods"
                 panels.setdefault(f"{title}, {family}", []).append(DrawnCurve(model.row_name(row), known))
     return panels
-
-
-def _series(
-    model: Model, columns: Sequence[ProblemColumn], titles: dict[str, str], series: dict[str, str], order: Sequence[str]
-) -> Figure:
-    """A panel for each title, a marker for each series; spreads only if a panel's series are few."""
-    cells, found = model.cells(model.measure, model.criterion), dict[str, Values]()
-    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
-    for column in columns:
-        for row in rows:
-            cell = cells[row, column.label]
-            if cell.mean is not None:
-                spread = None if cell.std is None else cell.std * model.measure.scale
-                place = found.setdefault(titles[column.label], {})
-                place[model.row_name(row), series[column.label]] = (cell.mean * model.measure.scale, spread)
-    panels = [Panel(title, model.measure.label, values) for title, values in found.items()]
-    return dots(panels, [model.row_name(row) for row in rows], order)
 
 
 # -------------------------------------------------------------------- panels of problems

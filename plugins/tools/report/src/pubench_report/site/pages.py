@@ -6,14 +6,16 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from pubench.running import RunResult
 from pubench_core.errors import counted
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
+from pubench_core.plugins.registry import registry
 
 from ..cells import ShownMeasure
 from ..grouping import RunGroup
 from ..numbers import percent, points
-from ..pages.cards import data_card, method_card
 from ..pages.names import criterion_text, in_order
 from ..pages.report import page
 from ..pages.template import rendered
@@ -24,6 +26,7 @@ from ..report.tables import entry
 from .protocols import SiteProtocol, lacking, slugs
 from .sources import Collected
 
+Info = TypeVar("Info", MethodInfo, DatasetInfo)
 #: Pages that every site has.
 INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
 #: Folder of the tables for programs.
@@ -162,18 +165,23 @@ def _index(site: Site) -> str:
 def _data_sets(site: Site) -> RenderedTable:
     rows = []
     for key, name in site.data.items():
-        info, mine = data_card(key)[0], site.runs_of["data", key]
+        info, mine = _info(DatasetInfo, key), site.runs_of["data", key]
         called = info.name if info is not None else "not installed where this site was made"
         methods = {run.result.spec.method.key for run in mine}
         rows.append((TableEntry(key, link=_file(name)), called, str(len(methods)), str(len(mine))))
     return RenderedTable.of(("key", "data set", "methods", "runs"), rows, key="data", left=2)
 
 
+def _info(kind: type[Info], key: str) -> Info | None:
+    """Info record of an installed plugin."""
+    return next((info for info in registry().infos(kind) if info.key == key), None)
+
+
 # -------------------------------------------------------------------- a method
 
 
 def _method(site: Site, key: str) -> str:
-    info, facts, presets = method_card(key)
+    info = _info(MethodInfo, key)
     mine, standings = site.runs_of["method", key], _standings(site, key)
     name = info.name.removesuffix(" (oracle)") if info is not None else key
     headline = f"{name}: not ranked in any setting, as it lacks values or nothing is comparable"
@@ -185,14 +193,13 @@ def _method(site: Site, key: str) -> str:
         f"{info.name} ({key})" if info is not None else key,
         nav=site.nav,
         info=info,
-        facts=facts,
+        key=key,
         docs=site.docs_of("methods", key, info is not None),
         headline=headline,
         standings=standings,
         oracle=any(run.result.oracle for run in mine),
         table=_of_method(site, key),
         costs=_costs(mine),
-        presets=presets,
     )
 
 
@@ -288,7 +295,7 @@ def _costs(runs: Sequence[RunResult]) -> RenderedTable:
 
 
 def _data(site: Site, key: str) -> str:
-    info, facts = data_card(key)
+    info, facts = _info(DatasetInfo, key), list[tuple[str, str]]()
     places, runs = site.columns.get(key, []), site.runs_of["data", key]
     tests = {part.rows for run in runs if (part := getattr(run.result.data, "test", None)) is not None}
     priors = sorted({round(p, 3) for run in runs if (p := getattr(run.result.data.prior, "true", None)) is not None})
@@ -301,6 +308,7 @@ def _data(site: Site, key: str) -> str:
         nav=site.nav,
         info=info,
         facts=facts,
+        key=key,
         docs=site.docs_of("data-sets", key, info is not None),
         sections=[
             {"title": f"{view.columns[column.label]}: {view.title}", "link": _file(one.key),
