@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
@@ -15,13 +14,8 @@ from pubench_core.specs import MechanismSpec, RunSpec
 from ..cells import MeasuredCell, ShownMeasure, cell_of, marked_cells
 from ..grouping import RunGroup, marked
 from ..ranking import Counted, Ranking, counted_in, ranking_of
+from ..results.frames import compared_by, criteria_of, metrics_of
 from .gathered import Gathered
-
-_UNMEASURED = (
-    "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench evaluate "
-    "RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', part='validation') compares the "
-    "methods"
-)
 
 
 @dataclass(frozen=True)
@@ -193,26 +187,10 @@ class Model:
 
 
 def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
-    """Raises RequestError for a measure or a criterion that no run has, or results that several criteria name."""
-    results = [run.result for run in gathered.done]
-    criteria = list(dict.fromkeys(name for result in results for name in result.criteria))
-    oracle = {n for result in results for n, found in result.criteria.items() if found.oracle}
-    if criterion is None:
-        named = list(dict.fromkeys(result.selected for result in results))
-        if len(named) > 1:
-            raise RequestError(
-                f"these results are named by several criteria ({', '.join(named)}); name one of them as the criterion",
-            )
-        criterion = named[0]
-    elif criterion not in criteria:
-        raise unknown("criterion", criterion, criteria)
-    measured = dict.fromkeys(
-        key for result in results for found in result.criteria.values() for key in found.measured("test")
-    )
-    if measure not in measured:
-        if not measured:
-            raise RequestError(_UNMEASURED)
-        raise unknown("measure on test rows", measure, measured)
+    """Raises RequestError as :func:`compared_by` does."""
+    criterion, note = compared_by(gathered.done, measure, criterion, "test")
+    gathered = replace(gathered, notes=(*gathered.notes, *([note] if note else [])))
+    measured, criteria = metrics_of(gathered.done, "test"), criteria_of(gathered.done)
     first = [name for key in registry().headline() for name in (key, at_prior_name(key)) if name in measured]
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
@@ -222,8 +200,10 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         gathered=gathered,
         criterion=criterion,
         measure=ShownMeasure.of(measure),
-        criteria=tuple(criteria),
-        oracle_criteria=frozenset(oracle),
+        criteria=criteria,
+        oracle_criteria=frozenset(
+            name for run in gathered.done for name, found in run.result.criteria.items() if found.oracle
+        ),
         measures=tuple(shown),
         settings=tuple(_settings(gathered)),
         families={

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
-from pubench_core.errors import counted, unknown
+from pubench_core.errors import unknown
 
 from ..cells import ShownMeasure
 from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
 from ..measure_table import MeasureTable, Significance, measured_cells
 from ..significance import Test, pairs_of, ranks_of
-from .frames import criteria_of, metrics_of
+from .frames import compared_by
 
 
 def table_of(
@@ -33,14 +32,20 @@ def table_of(
 
     Raises RequestError as that does.
     """
-    criterion, shown, chosen = _compared_by(named, metric, criterion, part)
+    runs = [run for _, run in named if isinstance(run, RunResult)]
+    if not runs:
+        failures = [run for _, run in named if isinstance(run, FailedRun)]
+        failed = f": {len(failures)} failed, the first is {failures[0]}" if failures else ""
+        raise InvalidRequest(f"there are no finished runs to compare{failed}")
+    criterion, chosen = compared_by(runs, metric, criterion, part)
+    oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
     measure = ShownMeasure.of(metric)
     cells, of_cells = measured_cells(grid, measure, part, criterion)
     return MeasureTable(
         metric=metric,
         part=part,
-        criterion=shown,
+        criterion=f"{criterion} (oracle)" if oracle else criterion,
         percent=measure.percent,
         common=grid.common,
         rows=grid.rows,
@@ -96,39 +101,3 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
         no_ranks=no_ranks,
         notes=(*table.notes, *without, *left_out),
     )
-
-
-def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> tuple[str, str, str]:
-    """The criterion that chose the epochs, as the title has it, and a note if it had to be picked among several.
-
-    Raises RequestError if the runs cannot be compared so.
-    """
-    runs = [run for _, run in named if isinstance(run, RunResult)]
-    if not runs:
-        failures = [run for _, run in named if isinstance(run, FailedRun)]
-        failed = f": {len(failures)} failed, the first is {failures[0]}" if failures else ""
-        raise InvalidRequest(f"there are no finished runs to compare{failed}")
-    if metric not in (known := metrics_of(runs, part)):
-        if not known:
-            there = "; table('pa', part='validation') shows what needs none" if part == "test" else ""
-            raise InvalidRequest(
-                f"nothing is measured on the {part} part of these runs: no true labels are known{there}"
-            )
-        raise unknown(f"metric on the {part} part", metric, known)
-    chosen = ""
-    if criterion is None:
-        naming = Counter(run.result.selected for run in runs)
-        everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
-        counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
-        if not everywhere:
-            raise InvalidRequest(
-                f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; "
-                f"name one: criterion={min(naming)!r}"
-            )
-        criterion = everywhere[0]
-        if len(naming) > 1:
-            chosen = f"results are named by several criteria, {counts}; all are shown by {criterion}"
-    elif criterion not in (tracked := criteria_of(runs)):
-        raise unknown("criterion", criterion, tracked)
-    oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
-    return criterion, f"{criterion} (oracle)" if oracle else criterion, chosen

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
-from pubench_core.errors import unknown
+from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
@@ -32,6 +34,33 @@ def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
         metric for run in runs for criterion in run.result.criteria.values() for metric in criterion.measured(part)
     )
     return tuple(dict.fromkeys([*(metric for metric in registry().headline() if metric in found), *found]))
+
+
+def compared_by(runs: Sequence[RunResult], measure: str, criterion: str | None, part: str) -> tuple[str, str]:
+    """The criterion whose epochs are compared, and a note if it was picked among several that name the results.
+
+    ``criterion``: None means the one that names the results. Raises InvalidRequest for a measure or a criterion that no
+    run has, and if several criteria name the results of which every run lacks one.
+    """
+    if measure not in (known := metrics_of(runs, part)):
+        if not known:
+            there = "; table('pa', part='validation') in Python shows what needs none" if part == "test" else ""
+            raise InvalidRequest(f"nothing is measured on {part} rows of these runs: no true labels are known{there}")
+        raise unknown(f"measure on {part} rows", measure, known)
+    if criterion is not None:
+        if criterion not in (tracked := criteria_of(runs)):
+            raise unknown("criterion", criterion, tracked)
+        return criterion, ""
+    naming = Counter(run.result.selected for run in runs)
+    everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
+    counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+    if not everywhere:
+        raise InvalidRequest(
+            f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; name "
+            f"one: criterion={min(naming)!r}"
+        )
+    several = f"results are named by several criteria, {counts}; all are shown by {everywhere[0]}"
+    return everywhere[0], several if len(naming) > 1 else ""
 
 
 def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
