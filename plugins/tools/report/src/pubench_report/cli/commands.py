@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pubench_study.cli.completion import studies
@@ -15,31 +14,9 @@ from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRu
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 
-
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    table = "table"
-    md = "md"
-    csv = "csv"
-    latex = "latex"
-    html = "html"
-
-
-class PairedTest(StrEnum):
-    """Tests of differences between methods over seeds."""
-
-    t = "t"
-    wilcoxon = "wilcoxon"
-
-
-class CompareFormat(StrEnum):
-    """How a comparison with others' figures is printed."""
-
-    table = "table"
-    md = "md"
-    csv = "csv"
-    json = "json"
+ReportFormat = Literal["table", "md", "csv", "latex", "html"]
+PairedTest = Literal["t", "wilcoxon"]
+CompareFormat = Literal["table", "md", "csv", "json"]
 
 
 def published(incomplete: str) -> list[str]:
@@ -98,7 +75,7 @@ def compare_methods(
         str | None,
         typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),
     ] = None,
-    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = PairedTest.t,
+    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = "t",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
@@ -123,7 +100,7 @@ def compare_methods(
     from pubench_report.cli.compare_methods import compare_methods as run_all
 
     asked = CompareMethodsOptions(
-        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures
+        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test, out, figures
     )
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)
@@ -218,8 +195,7 @@ def report(
     """
     from .report import write_report
 
-    form = format.value if format is not None else None
-    write_report(folder, results, study, only or (), measure, criterion, baseline, form, out, figures, full=full)
+    write_report(folder, results, study, only or (), measure, criterion, baseline, format, out, figures, full=full)
 
 
 def compare(
@@ -267,8 +243,7 @@ def compare(
     """
     from .compare import compare as beside
 
-    form = format.value if format is not None else None
-    beside(sources or [None], results, other, study, criterion, measure, form, out)
+    beside(sources or [None], results, other, study, criterion, measure, format, out)
 
 
 @takes(
