@@ -137,18 +137,18 @@ def test_a_cell_of_fewer_draws_that_is_below_theirs_is_a_known_difference() -> N
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"data": {"scheme": "single-training-set"}}, "scheme single-training-set, theirs case-control"),
-        ({"mechanism": {"c": 0.3}}, "c 0.3, theirs 0.1"),
-        ({"mechanism": {"key": "sar-pusb"}}, "mechanism sar-pusb, theirs scar"),
+        ({"data": {"scheme": "single-training-set"}}, "data.scheme single-training-set, theirs case-control"),
+        ({"mechanism": {"c": 0.3}}, "mechanism.c 0.3, theirs 0.1"),
+        ({"mechanism": {"key": "sar-pusb"}}, "mechanism.key sar-pusb, theirs scar"),
         ({"prior": 0.4}, "prior 0.4, theirs true"),
-        ({"validation": {"fraction": 0.2}}, "validation fraction 0.2, theirs 0.01"),
+        ({"validation": {"fraction": 0.2}}, "validation.fraction 0.2, theirs 0.01"),
         ({"method": {"preset": "quick"}}, "preset quick, theirs pubench"),
         ({"data": {"positive": [0], "negative": [1]}}, "other classes"),
-        ({"data": {"preprocess": "none"}}, "data.preprocess none, by itself standardize"),
-        ({"data": {"test_fraction": 0.3}}, "data.test_fraction 0.3, by itself 0.2"),
-        ({"backbone": {"key": "mlp-wang"}}, "backbone mlp-wang, by itself mlp"),
-        ({"method": {"config": {"lr": 0.02}}}, "lr 0.02, preset"),
-        ({"method": {"config": {"surrogate": "logistic"}}}, "surrogate logistic, preset sigmoid"),
+        ({"data": {"preprocess": "none"}}, "data.preprocess none, theirs standardize"),
+        ({"data": {"test_fraction": 0.3}}, "data.test_fraction 0.3, theirs 0.2"),
+        ({"backbone": {"key": "mlp-wang"}}, "backbone mlp-wang, theirs mlp"),
+        ({"method": {"config": {"lr": 0.02}}}, "method.config.lr 0.02, theirs"),
+        ({"method": {"config": {"surrogate": "logistic"}}}, "method.config.surrogate logistic, theirs sigmoid"),
     ],
 )
 def test_a_run_of_another_protocol_is_left_out_and_said(changed: Mapping[str, Any], why: str) -> None:
@@ -196,7 +196,7 @@ def of_wang(accuracy: float = 0.9, seed: int = 2, value: float = 1.2, **changed:
     ("changed", "why"),
     [
         ({}, ""),
-        ({"scheme": "two-sample"}, "scheme two-sample, theirs one-sample"),
+        ({"scheme": "two-sample"}, "data.scheme two-sample, theirs one-sample"),
         ({"total": 400}, "data.total 400, theirs 13000"),
         ({"test": "own"}, "data.test own, theirs drawn"),
         ({"preprocess": "standardize"}, "data.preprocess standardize, theirs none"),
@@ -250,7 +250,7 @@ def test_the_draw_that_the_criterion_prefers_is_compared_on_each_split() -> None
 def test_what_no_range_is_declared_for_is_not_drawn() -> None:
     made = of_wang(method={**WANG["method"], "config": {"epochs": 5}})
     (left,) = beside_published(Results([made]), "wang2026", criterion="pa").left_out
-    assert left.why.startswith("other protocol: epochs 5, preset ")
+    assert left.why.startswith("other protocol: method.config.epochs 5, theirs ")
 
 
 def test_runs_of_two_presets_are_no_draws_of_one_another() -> None:

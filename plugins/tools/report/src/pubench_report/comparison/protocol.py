@@ -2,45 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from pubench.running import RunResult
-from pubench_core.errors import PluginError
-from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import DataSpec, RunSpec
+from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import about
 
 from ..published import PublishedCell, PublishedProtocol
+from ..rows.record import assignments_of, by_itself
+
+#: Fields that :func:`fitting` compares: the names of classes and calibration differ between publications.
+_FITTED = ("data.positive", "data.negative", "data.binarization", "method.calibrate")
 
 
 def why_not(run: RunResult, protocol: PublishedProtocol, printed: Sequence[PublishedCell], name: str) -> str:
-    """Why a run is not of the protocol, or not in the tables; empty where it is both."""
-    spec, (amount, number) = run.result.spec, protocol.amount
+    """Why a run is not of the protocol, or not in the tables; empty where it is both.
+
+    The run of the protocol is what method, data set and preset give with the fields that the publication names. Of a
+    publication that chose among draws, hyper-parameters that a method declares a range for may be others.
+    """
+    spec, prior = run.result.spec, "true" if protocol.prior is None else protocol.prior
     if not printed:
         return f"{name} has no figure for it"
-    for what, mine, theirs in (
-        ("scheme", spec.data.scheme, protocol.scheme),
-        ("mechanism", spec.mechanism.key, protocol.mechanism),
-        (amount.replace("_", " "), getattr(spec.mechanism, amount), number),
-        ("prior", spec.prior, "true" if protocol.prior is None else protocol.prior),
-        ("validation fraction", spec.validation.fraction, protocol.validation),
-        ("preset", spec.method.preset, protocol.preset),
-    ):
-        if mine != theirs:
-            return f"other protocol: {what} {mine}, theirs {theirs}"
-    if not fitting(spec, printed):
-        return "other protocol: other classes, or calibrated otherwise"
-    return _changed(spec, protocol)
+    other = "other protocol: other classes, or calibrated otherwise"
+    if spec.data.own is not None:
+        return other
+    if spec.prior != prior:
+        return f"other protocol: prior {spec.prior}, theirs {prior}"
+    unchecked = f"{spec.method.key} with preset {protocol.preset} is not installed, so its values cannot be checked"
+    try:
+        theirs = by_itself(json.dumps(_request(spec, protocol), sort_keys=True))
+        free = _ranged(spec) if protocol.draws > 1 else ()
+    except (PluginError, RequestError):
+        return unchecked
+    mine = assignments_of(spec)
+    for field in sorted(theirs, key=lambda field: (field.startswith("method.config."), field != "method.preset")):
+        if mine.get(field) != theirs[field] and field not in (*_FITTED, *free):
+            return f"other protocol: {field} {mine.get(field)}, theirs {theirs[field]}"
+    return "" if fitting(spec, printed) else other
+
+
+def _request(spec: RunSpec, protocol: PublishedProtocol) -> dict[str, Any]:
+    """The run of the protocol on the classes of a spec, as a request."""
+    data = {"key": spec.data.key, "scheme": protocol.scheme, "positive": spec.data.positive}
+    found: dict[str, Any] = {
+        "method": {"key": spec.method.key, "preset": protocol.preset, "calibrate": spec.method.calibrate},
+        "data": {**data, "negative": spec.data.negative},
+        "mechanism": {"key": protocol.mechanism, **dict([protocol.amount])},
+        "validation": {"fraction": protocol.validation},
+        "prior": "true" if protocol.prior is None else protocol.prior,
+    }
+    for field, value in protocol.data.get(spec.data.key, {}).items():
+        section, _, name = (field if "." in field else f"{field}.key").partition(".")
+        found.setdefault(section, {})[name] = value
+    return found
+
+
+def _ranged(spec: RunSpec) -> list[str]:
+    """Hyper-parameters that a method declares a range for. It is imported: only its Config has them."""
+    from pubench_core.engine.resolve_method import method_class
+
+    fields = method_class(registry().find(MethodInfo, spec.method.key)).Config.model_fields
+    return [f"method.config.{name}" for name, field in fields.items() if about(field, "search") is not None]
 
 
 def fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCell]:
     """The figures that are of these classes and this calibration."""
     info = next((one for one in registry().infos(DatasetInfo) if one.key == spec.data.key), None)
-    if info is None or spec.data.own is not None:
-        return []
-    classes = {"": (info.positive, info.negative), **info.binarizations}
+    classes = {} if info is None else {"": (info.positive, info.negative), **info.binarizations}
     return [
         one
         for one in printed
@@ -48,49 +82,3 @@ def fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCe
         and tuple(map(tuple, map(sorted, found))) == (spec.data.positive, spec.data.negative)
         and one.calibrate in ("", spec.method.calibrate)
     ]
-
-
-def _changed(spec: RunSpec, protocol: PublishedProtocol) -> str:
-    """Names the first field that is not what the protocol, or data set, mechanism, method and preset by themselves
-    give, if any.
-    """
-    data = next(one for one in registry().infos(DatasetInfo) if one.key == spec.data.key)
-    mechanism = next((one for one in registry().infos(MechanismInfo) if one.key == spec.mechanism.key), None)
-    by_itself = (
-        ("data.total", spec.data.total, None),
-        ("data.preprocess", spec.data.preprocess, data.preprocess),
-        ("data.test", spec.data.test, DataSpec.model_fields["test"].default),
-        ("data.test_fraction", spec.data.test_fraction, DataSpec.model_fields["test_fraction"].default),
-        ("backbone", spec.backbone.key, data.backbone),
-        ("mechanism.variant", spec.mechanism.variant, mechanism.variants[0] if mechanism else spec.mechanism.variant),
-    )
-    theirs = protocol.data.get(spec.data.key, {})
-    for field, mine, own in by_itself:
-        if mine != theirs.get(field, own):
-            whose = f"theirs {theirs[field]}" if field in theirs else f"by itself {own}"
-            return f"other protocol: {field} {mine}, {whose}"
-    return _changed_config(spec, drawn=protocol.draws > 1)
-
-
-def _changed_config(spec: RunSpec, *, drawn: bool) -> str:
-    """A hyper-parameter that is not the preset's. The method is imported for it: only its Config has the defaults.
-
-    ``drawn``: those that a method declares a range for may be others.
-    """
-    from pubench_core.engine.resolve_method import method_class
-
-    info = next((one for one in registry().infos(MethodInfo) if one.key == spec.method.key), None)
-    preset = info.presets.get(spec.method.preset or "") if info is not None else None
-    unchecked = f"{spec.method.key} with preset {spec.method.preset} is not installed, so its values cannot be checked"
-    if info is None or preset is None:
-        return unchecked
-    try:
-        config = method_class(info).Config
-    except PluginError:
-        return unchecked
-    own: Mapping[str, Any] = config.model_validate(preset.resolve(spec.data.key)).model_dump(mode="json")
-    free = {name for name, field in config.model_fields.items() if drawn and about(field, "search") is not None}
-    for name, value in spec.method.config.items():
-        if own.get(name) != value and name not in free:
-            return f"other protocol: {name} {value}, preset {own.get(name)}"
-    return ""

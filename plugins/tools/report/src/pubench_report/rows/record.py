@@ -138,7 +138,7 @@ def settings_of(spec: RunSpec) -> str:
         "mechanism": {"key": spec.mechanism.key, **dict([spec.mechanism.amount] if spec.mechanism.amount else [])},
         "prior": spec.prior,
     }
-    mine, theirs = _assignments(spec), _by_itself(json.dumps(plain, sort_keys=True))
+    mine, theirs = assignments_of(spec), by_itself(json.dumps(plain, sort_keys=True))
     differ = {name: value for name, value in mine.items() if value != theirs.get(name)}
     as_text = json.JSONEncoder(separators=(",", ":")).encode
     texts = {name: value if isinstance(value, str) else as_text(value) for name, value in differ.items()}
@@ -146,15 +146,15 @@ def settings_of(spec: RunSpec) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _by_itself(plain: str) -> Mapping[str, Any]:
+def by_itself(plain: str) -> Mapping[str, Any]:
     """What a run with nothing but these fields computes with."""
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.resolve import resolve  # torch, which records do not need
 
-    return _assignments(resolve([Layer(json.loads(plain))], registry()).spec)
+    return assignments_of(resolve([Layer(json.loads(plain))], registry()).spec)
 
 
-def _assignments(spec: RunSpec) -> dict[str, Any]:
+def assignments_of(spec: RunSpec) -> dict[str, Any]:
     """Dotted names and values of what a run computes with."""
     sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
     plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
