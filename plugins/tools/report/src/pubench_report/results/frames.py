@@ -44,8 +44,12 @@ def compared_by(runs: Sequence[RunResult], measure: str, criterion: str | None, 
     """
     if measure not in (known := metrics_of(runs, part)):
         if not known:
-            there = "; table('pa', part='validation') in Python shows what needs none" if part == "test" else ""
-            raise InvalidRequest(f"nothing is measured on {part} rows of these runs: no true labels are known{there}")
+            there = (
+                "; pubench evaluate RUN shows what validation rows say without them, and in Python "
+                "results.table('pa', part='validation') compares the methods"
+            )
+            none = f"nothing is measured on {part} rows of these runs: no true labels are known"
+            raise InvalidRequest(none + there * (part == "test"))
         raise unknown(f"measure on {part} rows", measure, known)
     if criterion is not None:
         if criterion not in (tracked := criteria_of(runs)):
