@@ -202,7 +202,8 @@ def _made_for_another_core(distribution: Distribution) -> str:
     core, facts = _core_version(), _metadata(distribution)
     if core is None or facts["Name"] == CORE:
         return ""
-    asked = (text for text in facts.get_all("Requires-Dist", ()) if text.lower().replace("_", "-").startswith(CORE))
+    texts = (text for text in facts.get_all("Requires-Dist", ()) if "extra ==" not in text)
+    asked = (text for text in texts if text.lower().replace("_", "-").startswith(CORE))
     return next(filter(None, (_unmet(text, core) for text in asked)), "")
 
 
