@@ -153,7 +153,7 @@ FLOORS = {
         "report.statistics", "report.tables", "results.compared", "comparison.protocol",
         "comparison.result",
     ),
-    "figures": ("drawing", "report.figures", "cli.scores", "data_show"),
+    "figures": ("drawing", "report.figures", "cli.scores"),
     "pages": ("pages", "report.write"),
     "commands": (),
 }  # fmt: skip

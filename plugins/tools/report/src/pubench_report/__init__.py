@@ -5,7 +5,7 @@ Floors, from below; ``tests/test_rooms.py`` has the list of modules:
 - ``rows``: the columns of a run's row, and one frame of whatever holds rows; ``grouping`` says what may be averaged.
 - ``ranking``, ``significance``: order, intervals, tests, and what cannot be told apart.
 - tables: ``cells``, ``measure_table``, ``report.model`` and its tables, ``rendering`` in five formats.
-- figures: ``drawing``, ``data_show``.
+- figures: ``drawing``, ``report.figures``.
 - ``pages``.
 - commands, and the Python names: ``results``, ``comparing``, ``comparison``, ``site``, ``cli``.
 """

@@ -147,7 +147,7 @@ def settings_of(spec: RunSpec) -> str:
 
 @lru_cache(maxsize=4096)
 def by_itself(plain: str) -> Mapping[str, Any]:
-    """What a run with nothing but these fields computes with."""
+    """Settings that a run with nothing but these fields computes with, by dotted name."""
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.resolve import resolve  # torch, which records do not need
 
