@@ -19,7 +19,7 @@ from .study import StudyRequest, looked, megabytes, planned
 
 @dataclass(frozen=True)
 class Unneeded:
-    """What to remove. ``runs``: run ids or their beginnings; ``superseded``, ``failed``: all of that kind.
+    """Choice of what to remove. ``runs``: run ids or their beginnings; ``superseded``, ``failed``: all of that kind.
 
     Of those and of records: of a study, of a method, ``older`` than so many seconds, ``stale``: records of a study that
     other code made than is installed.
