@@ -33,7 +33,8 @@ COMMANDS = [
         path="doctor",
         panel="Plugins and data",
         load="pubench_cli.commands.plugins:doctor",
-        help="Check the installation, or one plugin (with its traceback if it is broken, and exit code 1).",
+        help="Check the installation, one plugin (with its traceback if it is broken, and exit code 1), or a folder's "
+        "locks.",
         example="pubench doctor nnpu",
     ),
     CommandInfo(

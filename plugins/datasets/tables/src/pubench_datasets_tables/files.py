@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import one_line, opened
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, counted
 
 from . import SUFFIXES
 from .cells import NO_VALUE, Say, column_names, each_once, is_nested, listed, read_numbers, refuse_bomb
@@ -390,6 +390,7 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
         warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
         with zipfile.ZipFile(path) as parts:
             refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
+            formulas = any(b"<f" in parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/"))
         with pd.ExcelFile(path, engine="openpyxl") as book:
             sheet = book.book.worksheets[0]
             sheet.reset_dimensions()  # what a file says of its size may be wrong
@@ -399,6 +400,7 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
                 raise RequestError(f"{path}: a cell in row {last} or column {width} is far from the table; delete it")
             sheets = book.sheet_names
             cells = book.parse(0, header=None, dtype=object, na_values=list(NO_VALUE))
+        unknown = _formulas_without_a_value(path, cells) if formulas else []
     cells = cells.replace(r"^\s*$", np.nan, regex=True)
     given = np.flatnonzero(cells.notna().any(axis=1))
     if not len(given):
@@ -409,9 +411,26 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
         say(f"{path.name}: the first of {len(sheets)} sheets is read, '{sheets[0]}'")
     if empty := int(given[-1] + 1 - len(given)):
         say(f"{path.name}: {empty} rows without any value are left out, and rows counted without them")
+    if unknown:
+        say(
+            f"{path.name}: {counted(len(unknown), 'formula')} without a stored value, the first in row {unknown[0]}, "
+            "are missing values; open the file in a spreadsheet program and save it"
+        )
     line = [None if pd.isna(cell) else cell for cell in cells.iloc[given[0]]]
     rows = cells.iloc[given if no_header else given[1:]].reset_index(drop=True).infer_objects()
     frame = rows.set_axis(column_names(path, line, no_header=no_header), axis=1)
     frame = frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in frame if name in texts})
     read_numbers(path, frame, texts, commas=True)
     return frame
+
+
+def _formulas_without_a_value(path: Path, cells: DataFrame) -> list[int]:
+    """The row, from 1, of each formula of the first sheet that has no value among its cells."""
+    import openpyxl  # type: ignore[import-untyped]
+
+    with closing(openpyxl.load_workbook(path, read_only=True)) as book:  # formulas instead of what they gave
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        rows = list(sheet.iter_rows(values_only=True))
+    gaps = cells.isna().to_numpy()
+    return [n + 1 for n, k in np.argwhere(gaps) if k < len(rows[n]) and str(rows[n][k] or "").startswith("=")]
