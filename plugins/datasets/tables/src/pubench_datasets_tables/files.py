@@ -153,7 +153,10 @@ def _read_delimited(path: Path, texts: Collection[str], say: Say, no_header: boo
     with _reading(path, _WHAT, csv.Error):
         separator = _separator(path, content, encoding)
         rows = (row for _, row in _rows(content, encoding, separator))
-        names = column_names(path, next(row for row in rows if "".join(row).strip()), no_header=no_header)
+        first = next((row for row in rows if "".join(row).strip()), None)
+        if first is None:
+            raise RequestError(f"{path} is empty")
+        names = column_names(path, first, no_header=no_header)
         frame = _parsed(path, content, encoding, separator, names, texts, no_header)
     decimals = read_numbers(path, frame, texts, commas=separator != ",")
     if separator != ("," if ".csv" in path.name.lower() else "\t"):

@@ -183,7 +183,7 @@ def data(
             index = frame.index
             if index.nlevels == 1 and index.name is not None and index.is_unique and index.name not in frame.columns:
                 frame = frame.reset_index()
-                if index.name not in (labeled, truth):
+                if not any(isinstance(role, str) and index.name == role for role in (labeled, truth)):
                     own["drop"] = [*own.get("drop", ()), str(index.name)]  # it names rows, and is no feature
             for role, given in roles.items():
                 refuse_other_rows(x, given, ("x", _NAMES[role]))

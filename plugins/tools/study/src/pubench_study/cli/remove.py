@@ -53,7 +53,10 @@ def remove(results: Path, wanted: Unneeded, *, yes: bool, as_json: bool) -> None
 
 
 def _folders(results: Path, wanted: Unneeded) -> Iterator[Path]:
-    if not (wanted.runs or wanted.superseded or wanted.failed or wanted.study or wanted.method or wanted.older):
+    if (
+        not (wanted.runs or wanted.superseded or wanted.failed or wanted.study or wanted.method)
+        and wanted.older is None
+    ):
         raise RequestError("nothing is named; give RUN, --superseded, --failed, --study, --method or --older")
     if wanted.stale and not wanted.study:
         raise RequestError("--stale compares with the code of a study; name it with --study")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
@@ -335,9 +335,11 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     frame = folder.results / FRAME
+    work = RecordStore(folder.results).at_work()
     if as_json:
         runs = [
             {"run_id": s.run.run_id, "row": s.run.row, **s.run.facts, "status": s.status, "why": s.why}
+            | ({"in_work_by": work[s.run.run_id][0]} if s.run.run_id in work else {})
             for s in found.states
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
@@ -360,16 +362,14 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
-    for line in (*_at_work(found), *_queued(plan.name), *write_frame(frame)):
+    for line in (*_at_work(found, work), *_queued(plan.name), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
     return found.count("missing")
 
 
-def _at_work(found: Looked) -> list[str]:
-    """Who carries out which run since when, and how long the rest will take with as many at once."""
-    store = RecordStore(found.folder.results)
-    work = store.at_work()
+def _at_work(found: Looked, work: Mapping[str, tuple[str, float]]) -> list[str]:
+    """Who carries out which run since when, and how long the rest will take with as many at once; the folder's size."""
     mine = [(state.run, *work[state.run.run_id]) for state in found.states if state.run.run_id in work]
     lines = [f"in work: {run}: {whose}, for {duration(time.time() - since)}" for run, whose, since in mine]
     if mine and found.count("missing"):
