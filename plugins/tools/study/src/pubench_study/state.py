@@ -164,7 +164,7 @@ def state_of(
     if same and not _again(same):
         return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
     why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
-    return RunState(run, "missing", why, unreadable=unreadable)
+    return RunState(run, "missing", why, failure=same[-1] if same else None, unreadable=unreadable)
 
 
 def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:

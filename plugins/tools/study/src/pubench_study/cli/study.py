@@ -404,8 +404,7 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
     """Runs that failed or were refused, one by one."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
-    states = [state for state in found.states if state.status == "failed"]
-    failed = [(state.run, state.failure) for state in states if state.failure is not None]
+    failed = [(state.run, state.failure) for state in found.states if state.failure is not None]
     if as_json:
         said_of_it = ("cause", "reason", "epoch", "failed_at")
         print_json(
@@ -428,7 +427,7 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
     alike: dict[tuple[str, ...], list[list[str]]] = {}
     for run, failure in failed:
         where = _raised_at(run, failure)
-        row = [failure.cause, failure.reason, where, f"failed/{run.run_id}-*"]
+        row = [failure.cause, said(failure.reason), where, f"failed/{run.run_id}-*"]
         # of the same cause, place and words, whatever the numbers
         alike.setdefault((run.row, failure.cause, where, re.sub(r"[\d.]+", "0", failure.reason)), []).append(
             [str(run), *row]
@@ -443,7 +442,7 @@ def print_failures(request: StudyRequest, *, as_json: bool) -> None:
 def _raised_at(run: PlannedRun, failure: Failure) -> str:
     """Innermost line of the method's package in a traceback; empty if there is none."""
     package = next((info.package for info in registry().infos(MethodInfo) if info.key == run.method), "-")
-    lines = re.findall(rf'File "[^"]*?({package}/[^"]+)", line (\d+)', failure.traceback)
+    lines = re.findall(rf'File "[^"]*?({package}(?:/[^"]+|\.py))", line (\d+)', failure.traceback)
     return ":".join(lines[-1]) if lines else ""
 
 
