@@ -17,6 +17,7 @@ from pathlib import Path
 from pubench_core.errors import RecordError, shortened
 from pubench_core.results import Environment
 
+from .durations import duration
 from .executors import Wanted
 from .task import Ended, Orders, Progressed, RunTask
 from .worker import Ready
@@ -25,6 +26,8 @@ from .worker import Ready
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 #: Seconds that a worker has to end by itself, and to end a run whose time is over.
 GRACE = 5.0
+#: Seconds without a word of a run, after which that is said.
+QUIET = 60.0
 #: Workers that die before they can take a task: then something is wrong with the installation, not with a run.
 MOST_STILLBORN = 3
 
@@ -36,7 +39,9 @@ def pool(wanted: Wanted) -> LocalPool:
 
 @dataclass
 class _Worker:
-    """``device``: where its runs compute. ``environment``: None until it can take tasks."""
+    """``device``: where its runs compute. ``environment``: None until it can take tasks. ``heard``: when it last said
+    something, ``told``: when that was last said to be long ago.
+    """
 
     number: int
     device: str
@@ -47,6 +52,9 @@ class _Worker:
     environment: Environment | None = None
     task: RunTask | None = None
     deadline: float | None = None
+    heard: float = 0.0
+    told: float = 0.0
+    epoch: tuple[int, int] = (0, 1)
     retiring: bool = False
 
 
@@ -98,6 +106,7 @@ class LocalPool:
                 task = self._waiting.pop(0)
                 self._ran_on[task.run_id] = worker.device
                 worker.task = replace(task, execution=self.orders.execution(worker.device))
+                worker.heard, worker.epoch = time.monotonic(), (0, 1)
                 seconds = worker.task.timeout
                 worker.deadline = None if seconds is None else time.monotonic() + seconds + GRACE
                 with suppress(OSError):  # it has just died, which is noticed where answers are read
@@ -145,6 +154,9 @@ class LocalPool:
             except (EOFError, OSError):
                 found += self._buried(worker)
                 continue
+            worker.heard = time.monotonic()
+            if isinstance(said, Progressed):
+                worker.epoch = (said.epoch, said.of)
             if isinstance(said, Ready):
                 self.environment = worker.environment = said.environment
                 self._stillborn = 0
@@ -155,6 +167,12 @@ class LocalPool:
                     self._workers.remove(worker)
                     self._closed(worker)
             found.append(said)
+        for worker in self._workers:  # it hangs, was stopped, or has a long epoch
+            now = time.monotonic()
+            if worker.task is not None and now - max(worker.heard, worker.told) > QUIET:
+                worker.told = now
+                quiet = f"nothing heard for {duration(now - worker.heard)}, after epoch"
+                found.append(Progressed(worker.task.run_id, quiet, *worker.epoch))
         if not by_connection:
             time.sleep(min(timeout, 0.05))
         self._hand_out()
