@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,22 @@ if TYPE_CHECKING:  # some scripts here measure something else and need no pubenc
 ROOT = Path(__file__).parents[1]
 #: Where rows are committed.
 RESULTS = ROOT / "benchmarks" / "results"
+
+
+def parser_of(doc: str | None, what: str, names: Iterable[str]) -> argparse.ArgumentParser:
+    """Arguments of a command that measures one of several things: its name, ``parameters`` (name, value), ``out``."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(what, choices=list(names))
+    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE", type=_parameter)
+    parser.add_argument("--out", type=Path)
+    return parser
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    import yaml
+
+    name, _, value = text.partition("=")
+    return name, yaml.safe_load(value)
 
 
 def result_of(printed: str) -> Result:

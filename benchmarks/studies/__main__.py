@@ -9,14 +9,11 @@ an experiment that was interrupted goes on with the same command.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import torch
-import yaml
 
-from benchmarks.raw_rows import RESULTS, append, keys
+from benchmarks.raw_rows import RESULTS, append, keys, parser_of
 from benchmarks.studies import decisions, prior_error, pulp_rank, recovered_error, validation_size
 from benchmarks.studies.case import Case
 
@@ -31,15 +28,10 @@ EXPERIMENTS: dict[str, Callable[..., Iterator[Case]]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiment", choices=EXPERIMENTS)
-    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
-    parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
+    given = parser_of(__doc__, "experiment", EXPERIMENTS).parse_args()
     torch.set_num_threads(1)
     out = given.out or RESULTS / f"{given.experiment}.csv"
-    parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given.parameters)}
-    for case in EXPERIMENTS[given.experiment](**parameters):
+    for case in EXPERIMENTS[given.experiment](**dict(given.parameters)):
         if tuple(map(str, case.key.values())) not in keys(out, list(case.key)):
             for row in case.rows():
                 append(out, row)

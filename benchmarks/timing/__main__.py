@@ -8,13 +8,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import yaml
-
-from benchmarks.raw_rows import RESULTS, append
+from benchmarks.raw_rows import RESULTS, append, parser_of
 from benchmarks.timing import engine, tools
 from benchmarks.timing.turns import Case, rounds, summary
 
@@ -32,14 +28,10 @@ TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("timing", choices=TIMINGS)
-    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    parser = parser_of(__doc__, "timing", TIMINGS)
     parser.add_argument("--rounds", type=int, default=5, help="besides the first, which is not kept")
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    parameters = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in given.parameters)}
-    for case in TIMINGS[given.timing](**parameters):
+    for case in TIMINGS[given.timing](**dict(given.parameters)):
         rows = list(rounds(case, given.rounds))
         for row in rows:
             append(given.out or RESULTS / f"{given.timing}.csv", row)
