@@ -96,9 +96,10 @@ def _batches(found: Looked, request: StudyRequest, jobs: Slurm, place: Path) -> 
     runs = [state.run for state in found.states if state.status in ("missing", "to measure")]
     expected = Expected.of(found.states)
     networks = {run.method for run in runs if "batch_size" in run.resolved["method"].get("config", {})}
-    parts = [("jobs", jobs.has_gpu, networks | {run.method for run in runs})]
-    if jobs.has_gpu and (others := {run.method for run in runs} - networks):
-        parts = [("gpu", True, networks), ("cpu", False, others)]
+    every = {run.method for run in runs}
+    parts = [("jobs", jobs.has_gpu, every)]
+    if jobs.has_gpu and networks != every:
+        parts = [("gpu", True, networks), ("cpu", False, every - networks)]
     options = ["--data-root", str(request.data_root.absolute())] if request.data_root is not None else []
     for name, gpu, methods in parts:
         mine = [run for run in runs if run.method in methods]

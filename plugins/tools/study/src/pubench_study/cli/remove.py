@@ -10,7 +10,7 @@ from pathlib import Path
 from pubench_cli.console import out
 from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError, counted
-from pubench_core.records.files import FAILED
+from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
@@ -37,7 +37,7 @@ class Unneeded:
 def remove(results: Path, wanted: Unneeded, *, yes: bool, as_json: bool) -> None:
     """Prints what is unneeded; deletes it with ``yes``, but what is in work. RequestError if nothing is named."""
     folders = list(_folders(results, wanted))
-    size = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()) / 1e6
+    size = megabytes(*folders)
     store = RecordStore(results)
     kept = [folder for folder in folders if not store.remove(folder)] if yes else []
     if as_json:
@@ -49,7 +49,7 @@ def remove(results: Path, wanted: Unneeded, *, yes: bool, as_json: bool) -> None
     done = "removed" if yes else "would go; --yes removes them"
     out().print(f"{counted(len(folders) - len(kept), 'folder')}, {size:,.1f} MB: {done}", markup=False)
     if yes:
-        out().print(f"{megabytes(results)} left in {results}", markup=False, soft_wrap=True)
+        out().print(f"{megabytes(results):,.1f} MB left in {results}", markup=False, soft_wrap=True)
 
 
 def _folders(results: Path, wanted: Unneeded) -> Iterator[Path]:
@@ -62,19 +62,18 @@ def _folders(results: Path, wanted: Unneeded) -> Iterator[Path]:
         raise RequestError("--stale compares with the code of a study; name it with --study")
     ids: set[str] | None = None
     if wanted.study:
-        folder, plan = planned(StudyRequest(wanted.study, results, (), None))
-        states = looked(StudyRequest(wanted.study, results, (), None), folder, plan).states
+        request = StudyRequest(wanted.study, results, (), None)
+        states = looked(request, *planned(request)).states
         ids = {state.run.run_id for state in states if not wanted.stale or state.status == "missing"}
     kinds = [name for name, asked in (("superseded", wanted.superseded), (FAILED, wanted.failed)) if asked]
     places = [results / kind for kind in kinds] or [results]
-    found = [path for place in places if place.is_dir() for path in sorted(place.iterdir()) if path.is_dir()]
+    there = [path for place in places if place.is_dir() for path in sorted(place.iterdir()) if path.is_dir()]
+    found = [path for path in there if kinds or (path / RESULT).exists()]
     for given in wanted.runs:
         if not any(path.name.startswith(given) for path in found):
             raise RequestError(f"no run of {results} begins with {given}")
     for path in found:
         run_id = path.name.partition("-")[0]
-        if not kinds and not (path / "result.json").exists():
-            continue
         if wanted.runs and not path.name.startswith(wanted.runs):
             continue
         if ids is not None and run_id not in ids:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,8 @@ class RunOptions:
 
 def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
+    if any(map(of_failed, request.only)):
+        how = replace(how, retry_failed=True)
     devices = _devices(how)
     executor = registry().find(ExecutorInfo, how.executor)
     if how.address is not None and not executor.address:
@@ -71,13 +73,12 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     if how.soft:
         store.lease()
     found = looked(request, folder, plan)
-    retry = how.retry_failed or any(map(of_failed, request.only))
-    wanted = ["missing", "to measure", *(["failed"] if retry else [])]
+    wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
     todo = [state for state in found.states if state.status in wanted]
     if todo:
         refuse_absent(found)
     number = counts(found)
-    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not retry else ""
+    failed = f", {number['failed']:,} failed earlier" if number["failed"] and not how.retry_failed else ""
     say(f"{plan.name}: {counted(len(found.states), 'run')}, {number['done']:,} done, {len(todo):,} to run{failed}")
     summary = Summary()
     stop = Stop(say)
@@ -113,7 +114,7 @@ def _told(
     as_json: bool,
 ) -> int:
     """Says how it ended; the exit code. ``done``: runs whose records are in the folder now."""
-    before = 0 if how.retry_failed or any(map(of_failed, request.only)) else found.count("failed")
+    before = 0 if how.retry_failed else found.count("failed")
     failed, frame = len(summary.failed) + before, found.folder.results / FRAME
     gone = max(0, found.count("done") + len(summary.finished) + len(summary.found) - done)
     if as_json:

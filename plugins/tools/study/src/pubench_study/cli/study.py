@@ -374,12 +374,12 @@ def _at_work(found: Looked, work: Mapping[str, tuple[str, float]]) -> list[str]:
     lines = [f"in work: {run}: {whose}, for {duration(time.time() - since)}" for run, whose, since in mine]
     if mine and found.count("missing"):
         lines.append(f"left: {expected_line(found, len(mine))}")
-    return [*lines, f"size: {megabytes(found.folder.results)} in {found.folder.results}"]
+    return [*lines, f"size: {megabytes(found.folder.results):,.1f} MB in {found.folder.results}"]
 
 
-def megabytes(folder: Path) -> str:
-    """Size of everything in a folder."""
-    return f"{sum(path.stat().st_size for path in folder.rglob('*') if path.is_file()) / 1e6:,.1f} MB"
+def megabytes(*folders: Path) -> float:
+    """Size of everything in folders, in 10^6 bytes."""
+    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _queued(name: str) -> list[str]:
