@@ -98,7 +98,8 @@ class Registry:
 
     def _collect(self, module: ModuleType, group: str, source: dict[str, str]) -> tuple[list[Entry], bool]:
         names = sorted(n for n, value in vars(module).items() if isroutine(value) and hasattr(value, f"{PROJECT}_impl"))
-        known = {*REGISTRATION.values(), *PARTS, SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
+        listing = {*REGISTRATION.values(), *PARTS, SHARED}
+        known = {*listing, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
         if not names:
@@ -125,7 +126,7 @@ class Registry:
                         )
                     check_fields(item)  # again: a record may have been made or altered in other ways than by its class
                     entries.append(Entry(key=item.key, kind=kind, info=item, status="ok", **source))
-        return entries, any(name not in (*REGISTRATION.values(), *PARTS, SHARED) for name in names)
+        return entries, not listing.issuperset(names)
 
     def entries(self, kind: str) -> list[Entry]:
         """Rows of one kind, by key; plugins that broke before saying what they offer are in every listing."""

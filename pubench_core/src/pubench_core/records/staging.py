@@ -67,7 +67,7 @@ class Incoming:
     def _lock(self, path: Path) -> filelock.BaseFileLock:
         if self.leased:
             return filelock.SoftFileLease(path, lease_duration=LEASE, heartbeat_interval=RENEWAL)
-        return filelock.FileLock(path, mode=0o666)  # whoever may write here
+        return filelock.FileLock(path, mode=0o666)  # everybody who may write here takes it
 
     def holds(self, run_id: str) -> bool:
         """Whether there is anything of this run. Raises OSError if that cannot be seen."""
@@ -97,10 +97,11 @@ class Incoming:
         Under the lock.
         """
         living = []
+        watched, self._watched = self._watched, {}
         folders = [path for path in self.path.iterdir() if path.is_dir() and _NAME.fullmatch(path.name)]
         locks = {Path(f"{folder}.lock") for folder in folders}
         for path in sorted(locks | set(self.path.glob("*@*.lock"))):
-            folder, lock = path.with_suffix(""), self._watched.pop(path, None) or self._lock(path)
+            folder, lock = path.with_suffix(""), watched.get(path) or self._lock(path)
             try:
                 lock.acquire(timeout=0)
             except filelock.Timeout:

@@ -42,7 +42,7 @@ class Evaluation:
     band: Mapping[str, tuple[float, ...]] | None = None
     comparison: Comparison | None = None
     contradictions: tuple[str, ...] = ()
-    """which parts cannot be if the prior is right and labels are SCAR; if there is one, no cut has an ``expected``
+    """parts that are impossible under the prior and SCAR labels; if there is one, no cut has an ``expected``
     number of positives"""
     warnings: tuple[str, ...] = ()
     """what a reader must know"""

@@ -243,7 +243,7 @@ class _TrialInWork:
 
 
 class Search:
-    """Gives the conductor of a study runs to start, and hears what became of them.
+    """Gives the conductor of a study runs to start, and hears how they ended.
 
     ``first``: the hyper-parameters of the first trial that the space holds. ``wanted``: how many trials are to be.
     """
