@@ -58,7 +58,7 @@ def fields(event: Path) -> dict[str, str]:
 def check(options: argparse.Namespace) -> int:
     """Writes the comment. Returns the exit code."""
     from pubench_report.rows import read_board
-    from pubench_submit.checking import check as checked
+    from pubench_verify.submission import check as checked
 
     from pubench_core.errors import PubenchError
 

@@ -202,7 +202,7 @@ def try_out(env: Environment, later: Path) -> None:
 
 def try_tools(env: Environment) -> None:
     """The tools that read records, on the record that is there."""
-    env.install("pubench-submit")
+    env.install("pubench-verify")
     require("0 problems" in env.pubench("verify", "results", "--rerun", "0"), "verify finds a problem")
     env.pubench("board", "build", "2026.01", "--from", "results")
     require("0 problems" in env.pubench("board", "check", "boards/2026.01"), "the board has a problem")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from pubench_submit.building import problems_of
+from pubench_verify.boards import problems_of
 from repository import ROOT
 
 from benchmarks import raw_rows as raw_rows_module

@@ -26,9 +26,8 @@ _INSTALLS = {
     "pubench-slurm": "study slurm",
     "pubench-report": "compare-methods, curves, scores, site, data show, study report, study compare",
     "pubench-tune": "tune",
-    "pubench-verify": "verify, reproduce",
+    "pubench-verify": "verify, reproduce, submit, board",
     "pubench-mlflow": "ui",
-    "pubench-submit": "submit, board",
 }
 PACKAGES = {command: package for package, commands in _INSTALLS.items() for command in commands.split(", ")}
 HELP = {"help_option_names": ["-h", "--help"]}

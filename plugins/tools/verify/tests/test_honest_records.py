@@ -14,9 +14,9 @@ import pytest
 from altered import edit_json
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
-from pubench_submit.checking import check
-from pubench_submit.packing import pack_records
+from pubench_verify.packing import pack_records
 from pubench_verify.reproduction import reproduced
+from pubench_verify.submission import check
 
 import pubench
 

@@ -1,8 +1,11 @@
-"""Records that others made, checked: whether each agrees with its files, its code and its scores.
+"""Records that others made, checked and carried out again; dated boards of them, and submissions to boards.
 
 ``folder`` finds the records and looks at their files; ``record`` compares each with what its spec, code and data
 (``derived``) and its scores (``scores``) give; ``reproduction`` carries a run out again, and ``rerun`` judges what it
 gives. Both compare field by field (``difference``). ``fresh`` tries a method on a problem that nobody knew.
+
+``boards`` builds a dated board and checks one; ``packing`` makes the archive of a submission, ``unpacking`` opens one
+that anybody may have made, ``submission`` judges it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,30 @@ COMMANDS = [
         load="pubench_verify.cli.reproduce:reproduce",
         help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
         example="pubench reproduce 783e61fad537fd47 --results results",
+    ),
+    CommandInfo(
+        path="submit",
+        panel="Results",
+        load="pubench_verify.cli.submit:submit",
+        help="Pack records for a board, check them as its workflow does, and write what the issue form needs.",
+        example="pubench submit results --name my-method --with board@2026.12",
+    ),
+    CommandInfo(
+        path="board",
+        panel="Results",
+        help="Dated boards: frozen rows of finished runs that others can compare with.",
+    ),
+    CommandInfo(
+        path="board build",
+        load="pubench_verify.cli.submit:build",
+        help="Freeze finished runs as a dated board: rows as parquet, scores apart, checksums, BibTeX.",
+        example="pubench board build 2026.12 --from results --out boards",
+    ),
+    CommandInfo(
+        path="board check",
+        load="pubench_verify.cli.submit:check",
+        help="Check the files of a board against its checksums and its format.",
+        example="pubench board check boards/2026.12",
     ),
 ]
 API = [

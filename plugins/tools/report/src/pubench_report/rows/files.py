@@ -256,7 +256,7 @@ def file_rows(frame: DataFrame) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Board:
-    """A dated board: rows of finished runs that others published. ``pubench-submit`` builds them."""
+    """A dated board: rows of finished runs that others published. ``pubench-verify`` builds them."""
 
     folder: Path
     name: str

@@ -34,7 +34,7 @@ def build(
     """
     from pubench_report.rows.files import FACTS
 
-    from ..building import build
+    from ..boards import build
 
     built = build(name, sources, out)
     if format is Format.json:
@@ -55,7 +55,7 @@ def check(
 
     One line per problem. Exit codes: 0 none, 1 some, 2 a wrong request.
     """
-    from ..building import problems_of
+    from ..boards import problems_of
 
     found = problems_of(folder)
     if format is Format.json:
@@ -93,8 +93,8 @@ def submit(
     """
     from pubench_report.rows import read_board
 
-    from ..checking import check
     from ..packing import issue_text, pack_records
+    from ..submission import check
 
     against = None if board is None else read_board(board)
     made = pack_records(folder, name, out, study=study, methods=methods or ())

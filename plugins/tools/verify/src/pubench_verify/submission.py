@@ -12,10 +12,6 @@ from pubench_report.comparison import BOARD_HEAD, SideBySide, beside_board
 from pubench_report.rendering import md_escaped, md_rows
 from pubench_report.results import load_results
 from pubench_report.rows import Board
-from pubench_verify.folder import read_once
-from pubench_verify.rerun import carried_out_again, drawn
-from pubench_verify.result import Again, RecordProblem, Verification
-from pubench_verify.verification import TOLERANCE, verify
 
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import data_root as default_root
@@ -25,8 +21,12 @@ from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
 from .duplicates import Alike, RunScores, alike, problem_and_seed, scores_of_board
+from .folder import read_once
 from .packing import FORMAT, SUBMISSION
+from .rerun import carried_out_again, drawn
+from .result import Again, RecordProblem, Verification
 from .unpacking import Refused, unpack
+from .verification import TOLERANCE, verify
 
 
 @dataclass(frozen=True)

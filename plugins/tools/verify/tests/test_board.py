@@ -17,7 +17,7 @@ import pandas
 import pytest
 from altered import edit_json, list_checksums, put
 from pubench_report.rows import BOARD, Board, problem_of, read_board, types
-from pubench_submit.building import build, problems_of
+from pubench_verify.boards import build, problems_of
 
 import pubench
 from pubench_core.errors import RequestError

@@ -22,8 +22,6 @@ from pubench_report.rows import BOARD, Board, as_file, read_board
 from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS
 from pubench_report.rows.record import digest_of
 from pubench_study.export import add_member
-from pubench_verify.derived import installed_metrics
-from pubench_verify.folder import MOST_TOLD, compared_sums
 
 from pubench_core.data.cache import sha256_of
 from pubench_core.engine.identity import ENGINE_REVISION
@@ -33,7 +31,9 @@ from pubench_core.records.files import SCORES, read_scores
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
-from .submitted_rows import CELL, board_rows
+from .board_rows import CELL, board_rows
+from .derived import installed_metrics
+from .folder import MOST_TOLD, compared_sums
 
 if TYPE_CHECKING:
     from pandas import DataFrame

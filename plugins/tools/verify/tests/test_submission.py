@@ -25,10 +25,10 @@ import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_report.rows import Board, read_board
-from pubench_submit import duplicates, unpacking
-from pubench_submit.building import build
-from pubench_submit.checking import CheckedSubmission, check
-from pubench_submit.packing import PACKED, pack_records
+from pubench_verify import duplicates, unpacking
+from pubench_verify.boards import build
+from pubench_verify.packing import PACKED, pack_records
+from pubench_verify.submission import CheckedSubmission, check
 
 import pubench
 from pubench_core.errors import RecordError, RequestError
