@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,14 @@ from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
 from pubench_report.drawing import Panel, dots, looks, plain_style
 from pubench_report.pages.report import page
-from pubench_report.report.figures import (
-    NamedFigure,
-    Values,
-    values_of,
-    write_figures,
-)
-from pubench_report.report.model import Model, ProblemColumn
+from pubench_report.report.figures import NamedFigure, dots_of, write_figures
 from pubench_report.report.statistics import comparisons_of
 
 from pubench_core.specs import MechanismSpec, ValidationSpec
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
-KEYS = ["methods-s1", "measures-s1", "means-s1", "difference-s1"]
+KEYS = ["methods-s1", "measures-s1", "difference-s1"]
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +32,6 @@ def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFig
 def labelings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFigure]:
     study = made_study(METHODS, ["imdb"], [2], (0.01, 0.05, 0.09, 0.1, 0.5, 0.9), ["scar", "sar-pusb"])
     return drawn_of(made_model(tmp_path_factory.mktemp("labelings"), study))
-
-
-@pytest.fixture(scope="module")
-def biased(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    """Two values of c, which are no curve, under two mechanisms."""
-    study = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2], cs=(0.05, 0.5), mechanisms=["scar", "sar-pusb"])
-    return made_model(tmp_path_factory.mktemp("biased"), study)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -63,24 +49,6 @@ def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: in
     drawn = drawn_of(made_model(tmp_path, made_study(METHODS, ["spambase", "20news", "imdb"][:panels], [2])))
     for key in ("methods-s1", "measures-s1"):
         assert_nothing_overlaps(drawn[key].figure)
-
-
-def by_criterion(model: Model, rows: list[str], columns: Sequence[ProblemColumn]) -> Values:
-    """(row, criterion) -> mean over the columns, and its spread."""
-    shown = [(model.measure, criterion) for criterion in model.criteria]
-    return values_of(model, rows, columns, shown, lambda c, m, k: ("all", model.criterion_name(k)))["all"]
-
-
-def test_means_are_over_data_sets_of_which_each_counts_once(tmp_path: Path) -> None:
-    results = [
-        made_run("nnpu", data, seed, {"pa": value, "f1": 0.1})
-        for data, seed, value in (("imdb", 2, 0.6), ("20news", 2, 0.7), ("20news", 25, 0.9))
-    ]
-    model = made_model(tmp_path, [*results, made_run("upu", "20news", 2, {"pa": 0.5, "f1": 0.1})])
-    (setting,) = model.settings
-    found = by_criterion(model, ["nnpu", "upu"], setting.columns)
-    assert found["nnpu", "pa"][0] == pytest.approx(70)
-    assert not any(row == "upu" for row, _ in found)
 
 
 def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -> None:
@@ -103,27 +71,6 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
 
 def titles_of(drawn: NamedFigure) -> list[str]:
     return [" ".join(axes.get_title(loc="left").split("\n")) for axes in drawn.figure.axes]
-
-
-def legend_of(drawn: NamedFigure) -> list[str]:
-    return [text.get_text() for text in drawn.figure.legends[0].get_texts()]
-
-
-def test_few_values_of_c_stand_side_by_side_under_each_mechanism(biased: Model) -> None:
-    drawn = drawn_of(biased)
-    assert "frequency" not in drawn
-    assert titles_of(drawn["labels"]) == ["20news, sar-pusb", "20news, scar", "imdb, sar-pusb", "imdb, scar"]
-    assert legend_of(drawn["labels"]) == ["c 0.05", "c 0.5"]
-
-
-def test_other_values_of_c_do_not_drop_the_figure_of_mechanisms(tmp_path: Path) -> None:
-    """As in PU-Bench's 20 settings: fourteen c under SCAR, two of them under the other mechanisms."""
-    scar = made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.01, 0.05, 0.1, 0.5, 0.9), mechanisms=["scar"])
-    biased = made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.05, 0.5), mechanisms=["sar-pusb"])
-    model = made_model(tmp_path, [*scar, *biased])
-    drawn = drawn_of(model)
-    assert "frequency" in drawn
-    assert legend_of(drawn["labels"]) == ["c 0.05", "c 0.5"]
 
 
 def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path) -> None:
@@ -159,38 +106,16 @@ def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, N
     assert first == again
 
 
-def test_a_series_is_of_its_own_criterion(biased: Model) -> None:
-    column = biased.settings[0].columns[0]
-    shown = by_criterion(biased, ["nnpu"], [column])
-    for criterion in ("pa", "f1"):
-        mean = biased.cells(biased.measure, criterion)["nnpu", column.label].mean
-        assert mean is not None
-        assert shown["nnpu", biased.criterion_name(criterion)] == (100 * mean, None)
-    assert len({mean for mean, _ in shown.values()}) == len(biased.criteria)
-
-
-def test_a_spread_is_in_percent_as_its_mean_is(tmp_path: Path) -> None:
+def test_a_mean_and_its_spread_are_in_percent(tmp_path: Path) -> None:
     model = made_model(tmp_path, made_study(["nnpu"], ["imdb"], [2, 25]))
     column = model.settings[0].columns[0]
     cell = model.cells(model.measure, model.criterion)["nnpu", column.label]
-    mean, std = cell.mean, cell.std
-    assert mean is not None
-    assert std is not None
-    shown = [(model.measure, model.criterion)]
-    assert values_of(model, ["nnpu"], [column], shown, lambda c, m, k: ("all", m.name))["all"]["nnpu", "accuracy"] == (
-        pytest.approx(100 * mean),
-        100 * std,
-    )
-
-
-def test_means_are_over_the_data_sets_of_the_ranks(tmp_path: Path) -> None:
-    study = made_study(["nnpu", "vpu", "upu"], ["imdb", "20news", "spambase"], [2])
-    study = [r for r in study if r.spec.data.key != "spambase" or r.spec.method.key == "nnpu"]
-    model = made_model(tmp_path, study)
-    tests = comparisons_of(model, "nnpu")
-    assert sorted(tests[0].part.data) == ["20news", "imdb"]
-    labels = drawn_of(model)["means-s1"].figure.axes[0].get_yticklabels()
-    assert {text.get_text() for text in labels} == {"nnpu", "vpu", "upu"}
+    assert cell.mean is not None
+    assert cell.std is not None
+    (marks,) = dots_of(model, [(column, model.measure, "imdb", "accuracy")]).axes[0].containers
+    assert marks.lines[0].get_xdata() == pytest.approx([100 * cell.mean])
+    (low, _), (high, _) = marks.lines[2][0].get_segments()[0]
+    assert (high - low) / 2 == pytest.approx(100 * cell.std)
 
 
 def numbers_along_x(figure: Any) -> list[str]:

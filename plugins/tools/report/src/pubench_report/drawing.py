@@ -11,7 +11,6 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_cli.machine import print_json
-from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError
 from pubench_core.records.files import replace_bytes
 
@@ -66,42 +63,29 @@ def looks(n: int) -> list[SeriesStyle]:
     return [SeriesStyle(*look, hollow=(k // len(MARKERS)) % 2 == 1) for k, look in enumerate(of)]
 
 
-_PLAIN: ContextVar[bool] = ContextVar("_PLAIN", default=False)
-
-
 @contextmanager
 def plain_style() -> Iterator[None]:
-    """matplotlib as it comes: a user's matplotlibrc changes no figure. Within another one, nothing is to be done.
-
-    Raises RequestError if matplotlib is not installed.
-    """
-    if _PLAIN.get():
-        yield
-        return
+    """matplotlib as it comes: a user's matplotlibrc changes no figure. Raises RequestError if it is not installed."""
     try:
         from matplotlib import rc_context, rcdefaults, rcParams
     except ModuleNotFoundError as error:
         raise RequestError(
             "files of figures need matplotlib, which is not installed: pip install 'pubench-report[figures]'"
         ) from error
-    token = _PLAIN.set(True)
-    try:
-        with rc_context():
-            rcdefaults()
-            rcParams.update(
-                {
-                    "text.parse_math": False,  # names of methods and data sets are no formulas
-                    "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT, "legend.fontsize": TEXT,
-                    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.labelcolor": SOFT, "text.color": INK,
-                    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
-                    "axes.axisbelow": True, "axes.grid": True, "grid.color": RULE, "grid.linewidth": 0.5,
-                    "axes.titlelocation": "left", "legend.frameon": False, "lines.markersize": 4.6,
-                    "axes.formatter.useoffset": False, "svg.fonttype": "path",
-                }
-            )  # fmt: skip
-            yield
-    finally:
-        _PLAIN.reset(token)
+    with rc_context():
+        rcdefaults()
+        rcParams.update(
+            {
+                "text.parse_math": False,  # names of methods and data sets are no formulas
+                "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT, "legend.fontsize": TEXT,
+                "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.labelcolor": SOFT, "text.color": INK,
+                "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
+                "axes.axisbelow": True, "axes.grid": True, "grid.color": RULE, "grid.linewidth": 0.5,
+                "axes.titlelocation": "left", "legend.frameon": False, "lines.markersize": 4.6,
+                "axes.formatter.useoffset": False, "svg.fonttype": "path",
+            }
+        )  # fmt: skip
+        yield
 
 
 def panels_of(
@@ -263,7 +247,7 @@ Floats = npt.NDArray[np.float64]
 BINS = 40
 #: Scores beyond these quantiles are counted in the outermost bins.
 ENDS = (0.005, 0.995)
-#: How each group is drawn, in the order of a panel's groups: told by line and hatch where colors are not seen.
+#: How each group is drawn: told by line and hatch where colors are not seen.
 GROUPS: Mapping[str, Mapping[str, Any]] = {
     "labeled positives": {"edgecolor": "#D55E00", "linewidth": 1.9},
     "unlabeled positives": {"edgecolor": "#000000", "linestyle": "--", "linewidth": 1.3},
@@ -275,52 +259,31 @@ GROUPS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class ScorePanel:
-    """``groups``: name (a key of ``GROUPS``) -> (n,) scores, empty ones left out. ``decided``: whether above 0 means
-    positive, which further outputs of a method do not have.
-    """
+    """Histograms of groups in one panel."""
 
     title: str
     groups: Mapping[str, Floats]
+    """key of ``GROUPS`` -> (n,) scores, n > 0"""
     decided: bool = True
-
-    @property
-    def overlap(self) -> tuple[float, float] | None:
-        """Where the interquartile ranges of positives that are not labeled and of the other group overlap.
-
-        That group is the negatives, and the labeled positives in an output that does not decide.
-        """
-        positive = self.groups.get("unlabeled positives", self.groups.get("positives"))
-        labeled = None if self.decided else self.groups.get("labeled positives")
-        other = self.groups.get("negatives") if labeled is None else labeled
-        if positive is None or other is None:
-            return None
-        (a, b), (c, d) = (np.quantile(group, (0.25, 0.75)).tolist() for group in (positive, other))
-        return (max(a, c), min(b, d)) if max(a, c) < min(b, d) else None
+    """whether above 0 means positive, which further outputs of a method do not have"""
 
 
 def score_histograms(panels: Sequence[ScorePanel], title: str, subtitle: str) -> Figure:
-    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few.
-
-    Gray: where the interquartile ranges of the two groups overlap that a panel is about (PU-Bench, Figure 12).
-    """
+    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few."""
     figure, grid = panels_of([""] * len(panels), 4.2, 2.6, across=2)
     figure.suptitle(f"{textwrap.fill(title, 90)}\n{textwrap.fill(subtitle, 90)}", x=0.01, ha="left", fontsize=TITLE)
     for panel, axes in zip(panels, grid, strict=True):
         edges = bin_edges(np.concatenate(list(panel.groups.values())), decided=panel.decided)
         for name, scores in panel.groups.items():
             share = 100 * np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0] / len(scores)
-            said = f"mean {scores.mean():.3g}"
-            if panel.decided:
-                said = f"{100 * float(np.mean(scores > 0)):.0f} % decided positive"
+            said = (
+                f"{100 * np.mean(scores > 0):.0f} % decided positive" if panel.decided else f"mean {scores.mean():.3g}"
+            )
             axes.stairs(share, edges, label=f"{name}: {len(scores):,}, {said}", **{"zorder": 3, **GROUPS[name]})
-        if panel.overlap is not None:
-            axes.axvspan(*panel.overlap, color=RULE, zorder=0)
         if panel.decided:
             axes.axvline(0, color=INK, linewidth=0.9, zorder=4)
         axes.set_title(textwrap.fill(panel.title, 50), pad=16.0 * len(panel.groups) + 4, fontweight="bold")
-        axes.set_xlim(float(edges[0]), float(edges[-1]))
-        axes.set_xlabel("score" if panel.decided else "value")
-        axes.set_ylabel("% of the group")
+        axes.set(xlim=edges[[0, -1]], xlabel="score" if panel.decided else "value", ylabel="% of the group")
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize=SMALL, borderpad=0, labelspacing=0.25)
     return figure
 
@@ -351,11 +314,3 @@ def write_figure(figure: Figure, path: Path) -> None:
         replace_bytes(path, stream.getvalue())
     except OSError as error:
         raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error
-
-
-def print_picture(path: Path, *, as_json: bool) -> None:
-    """Prints the path of a picture that was written."""
-    if as_json:
-        print_json({"picture": str(path)})
-    else:
-        print(path, file=rows_out())

@@ -124,9 +124,18 @@ def scores(
 
     Training scores are there where the run had --artifacts scores,trace,training-scores.
     """
-    from pubench_report.cli.scores import print_scores
+    from pubench_cli.machine import print_json
+    from pubench_cli.recorded_run import folder_of_run
+    from pubench_cli.visible import rows_out
 
-    print_scores(run, results, criterion, out, as_json=format is Format.json)
+    from .scores import write_scores
+
+    folder = folder_of_run(results, run)
+    path = write_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion)
+    if format is Format.json:
+        print_json({"picture": str(path)})
+    else:
+        print(path, file=rows_out())
 
 
 def curves(
@@ -193,9 +202,39 @@ def report(
 
     --full prints tables, paired tests and ranks; --format and --out write them to a file.
     """
-    from .report import write_report
+    from pubench_cli.console import err
+    from pubench_cli.console import out as stdout
+    from pubench_cli.messages import said
+    from pubench_cli.out_file import form_of
+    from pubench_cli.visible import rows_out
 
-    write_report(folder, results, study, only or (), measure, criterion, baseline, format, out, figures, full=full)
+    from ..rendering import print_sections
+    from ..report.gather import gather
+    from ..report.gathered import collection_off
+    from ..report.tables import sections
+    from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
+    from .report import print_summary
+
+    form = form_of(out, format, BY_SUFFIX)
+    gathered = gather(folder, results, study, criterion, only or ())
+    for note in gathered.notes:
+        err().print(said(note), markup=False)
+    with collection_off():
+        model, tests = compared(gathered, measure, criterion, baseline)
+        written = write_figures_of(model, tests, figures)
+        if form == "html" and out is None:
+            out = Path(f"{gathered.title}-report.html")
+        if out is not None:
+            write_text(out, report_text(model, tests, form))
+            written.append(out)
+        elif form == "table" and not full:
+            print_summary(stdout(), title_lines(gathered), model)
+        elif form == "table":
+            print_sections(stdout(), title_lines(gathered), sections(model, tests))
+        else:
+            rows_out().write(report_text(model, tests, form))
+    for path in written:
+        err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
 def compare(

@@ -28,12 +28,13 @@ MOST_BARS, BESIDE = 80, 50
 
 @dataclass(frozen=True)
 class EpochCurve:
-    """A quantity over the epochs of a run. ``chosen``: the epoch that it chose, if it is a criterion."""
+    """A quantity over the epochs of a run."""
 
     run: str
     quantity: str
     values: Sequence[float | None]
     chosen: int | None
+    """the epoch that it chose, if it is a criterion"""
 
 
 def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | None, *, as_json: bool) -> None:
@@ -55,11 +56,12 @@ def curves(runs: Sequence[str], results: Path, only: str | None, path: Path | No
         _print(out(), found)
     if path is None:
         return
-    panels: dict[str, list[EpochCurve]] = {}
-    for curve in found:
-        panels.setdefault(curve.quantity, []).append(curve)
+    panels: dict[str, list[DrawnCurve]] = {}
+    for one in found:
+        points = tuple((k, math.nan if value is None else value) for k, value in enumerate(one.values, 1))
+        panels.setdefault(one.quantity, []).append(DrawnCurve(one.run, points, one.chosen))
     with plain_style():
-        write_figure(draw_lines({name: list(map(_drawn, of)) for name, of in panels.items()}, "", "epoch"), path)
+        write_figure(draw_lines(panels, "", "epoch"), path)
     err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
@@ -70,17 +72,11 @@ def _curves(folder: Path) -> list[EpochCurve]:
         raise RequestError(f"{folder} has no trace; run it again with trace among its artifacts")
     name = f"{result.spec.method.key} on {result.spec.data.key}, seed {result.spec.seed} ({result.run_id[:8]})"
     known = [key for key, values in trace.items() if any(value is not None for value in values)]
-    quantities = [(key.removeprefix(CRITERION), trace[key]) for key in sorted(known, key=_is_loss)]
-    return [EpochCurve(name, key, values, chosen_epoch(result, key)) for key, values in quantities]
-
-
-def _is_loss(key: str) -> bool:
-    return not key.startswith(CRITERION)
-
-
-def _drawn(curve: EpochCurve) -> DrawnCurve:
-    points = tuple((k, math.nan if value is None else value) for k, value in enumerate(curve.values, 1))
-    return DrawnCurve(curve.run, points, curve.chosen)
+    known.sort(key=lambda key: not key.startswith(CRITERION))
+    return [
+        EpochCurve(name, key.removeprefix(CRITERION), trace[key], chosen_epoch(result, key.removeprefix(CRITERION)))
+        for key in known
+    ]
 
 
 # -------------------------------------------------------------------- on a terminal

@@ -1,75 +1,21 @@
-"""``pubench study report``: from its options to files and text."""
+"""The summary that ``pubench study report`` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from pubench_cli.console import err, out
-from pubench_cli.messages import said
-from pubench_cli.out_file import form_of
-from pubench_cli.visible import rows_out
 from pubench_core.errors import counted, visible
 
 from ..ranking import changes, headline, not_told_apart
-from ..rendering import print_sections
-from ..report.gather import gather
-from ..report.gathered import collection_off
 from ..report.model import Model
-from ..report.tables import sections, standing_rows, standing_table, upper
-from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
+from ..report.tables import standing_rows, standing_table, upper
 
 #: Methods that are shown; the others are counted.
 MOST_ROWS = 5
-
-
-def write_report(
-    given: str | None,
-    results: Path,
-    study: str | None,
-    only: Sequence[str],
-    measure: str,
-    criterion: str | None,
-    baseline: str | None,
-    form: str | None,
-    out_file: Path | None,
-    figures: Path | None,
-    *,
-    full: bool,
-) -> None:
-    """Prints or writes a report of the runs that :func:`pubench_report.report.gather.gather` finds.
-
-    ``form``: table, md, csv, latex or html; None: by the suffix of ``out_file``, or table. ``figures``: their folder.
-    ``full``: every table on the terminal, not the summary. Raises RequestError for what is not there or cannot be
-    written.
-    """
-    form = form_of(out_file, form, BY_SUFFIX)
-    gathered = gather(given, results, study, criterion, only)
-    for note in gathered.notes:
-        err().print(said(note), markup=False)
-    with collection_off():
-        model, tests = compared(gathered, measure, criterion, baseline)
-        written = write_figures_of(model, tests, figures)
-        if form == "html" and out_file is None:
-            out_file = Path(f"{gathered.title}-report.html")
-        if out_file is not None:
-            write_text(out_file, report_text(model, tests, form))
-            written.append(out_file)
-        elif form == "table" and not full:
-            print_summary(out(), title_lines(gathered), model)
-        elif form == "table":
-            print_sections(out(), title_lines(gathered), sections(model, tests))
-        else:
-            rows_out().write(report_text(model, tests, form))
-    for path in written:
-        err().print(f"written: {path}", markup=False, soft_wrap=True)
-
-
-# -------------------------------------------------------------------- the verdict in twelve lines
 
 
 def print_summary(console: Console, title: Sequence[str], model: Model) -> None:

@@ -1,6 +1,6 @@
 """``pubench scores``: a picture of the scores that a record keeps, apart for labeled positives, the others, negatives.
 
-Training scores are there where the run kept them (``--artifacts scores,trace,training-scores``).
+Training scores are there if the run kept them (``--artifacts scores,trace,training-scores``).
 """
 
 from __future__ import annotations
@@ -12,24 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pubench.field_names import in_words
-from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import SCORES, TRACE, TRAINING_SCORES, Arrays, read_scores
-from pubench_core.records.record import Record, read_record
+from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_name
 
-from ..drawing import ScorePanel, plain_style, print_picture, score_histograms, write_figure
+from ..drawing import ScorePanel, plain_style, score_histograms, write_figure
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from pubench import RunResult
-
-
-def print_scores(run: str, results: Path, criterion: str | None, out: Path | None, *, as_json: bool) -> None:
-    """Writes the picture (``RUN-scores.png`` by default) and prints its path."""
-    folder = folder_of_run(results, run)
-    print_picture(_drawn(folder, out or Path(f"{folder.name}-scores.png"), criterion), as_json=as_json)
 
 
 @in_words()
@@ -43,7 +36,7 @@ def draw_scores(run: RunResult, path: str | Path, criterion: str | None = None) 
     Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
     one that cannot be written.
     """
-    return _drawn(run.folder, Path(path), criterion)
+    return write_scores(run.folder, Path(path), criterion)
 
 
 def trace(run: RunResult) -> DataFrame:
@@ -56,7 +49,7 @@ def trace(run: RunResult) -> DataFrame:
     return pd.read_csv(path)
 
 
-def _drawn(folder: Path, path: Path, criterion: str | None = None) -> Path:
+def write_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
     """Draws the scores of a record at the epoch that a criterion chose; by default the one that names the result.
 
     Raises RequestError for a criterion that was not tracked or has no value, a record that kept no scores, a name that
@@ -64,9 +57,8 @@ def _drawn(folder: Path, path: Path, criterion: str | None = None) -> Path:
     """
     if path.suffix.lower() not in (".png", ".svg"):
         raise RequestError(f"{path}: a picture is a PNG or an SVG; give a name that ends in .png or .svg")
-    record = read_record(folder)
-    result = record.result
-    name = criterion or result.selected
+    result = read_record(folder).result
+    name, spec = criterion or result.selected, result.spec
     if name not in result.criteria:
         raise unknown("criterion", name, result.criteria)
     chosen = result.criteria[name]
@@ -76,10 +68,10 @@ def _drawn(folder: Path, path: Path, criterion: str | None = None) -> Path:
         raise RequestError(
             f"{folder} kept no scores; a run whose artifacts name scores, and training-scores, keeps them"
         )
-    panels = list(_panels(record, chosen.snapshot))
-    spec = result.spec
+    arrays = dict(read_scores(folder, TRAINING_SCORES)) if (folder / TRAINING_SCORES).exists() else {}
+    panels = list(panels_of_scores(arrays | read_scores(folder), chosen.snapshot))
     title = f"{spec.method.key}{' (oracle)' if result.oracle else ''} on {spec.data.key}, seed {spec.seed}"
-    labels = [spec.mechanism.key, f"c {spec.mechanism.c:g}"] if spec.mechanism.c is not None else [spec.mechanism.key]
+    labels = [spec.mechanism.key, *([f"c {spec.mechanism.c:g}"] if spec.mechanism.c is not None else [])]
     oracle = " (oracle)" if chosen.oracle else ""
     subtitle = f"{', '.join([spec.data.scheme, *labels])}; epoch {chosen.epoch}, chosen by {name}{oracle}"
     with plain_style():
@@ -87,42 +79,25 @@ def _drawn(folder: Path, path: Path, criterion: str | None = None) -> Path:
     return path
 
 
-def _panels(record: Record, state: str) -> Iterator[ScorePanel]:
-    """Training, validation and test part, a user's unlabeled rows, then what else the method gave on the test part."""
-    arrays = read_scores(record.folder)
-    if (record.folder / TRAINING_SCORES).exists():
-        training = read_scores(record.folder, TRAINING_SCORES)
-        yield _panel(training, "training", training[scores_name("training", state)])
-        yield from _outputs(training, "training", state)
-    yield _panel(arrays, "validation", arrays[scores_name("validation", state)])
-    if arrays.get("test_labels") is not None:
-        yield _panel(arrays, "test", arrays[scores_name("test", state)])
-    unlabeled = arrays.get(scores_name("unlabeled", state))
-    if unlabeled is not None and len(unlabeled):
-        yield ScorePanel("unlabeled rows of the table", {"unlabeled rows": unlabeled})
-    if arrays.get("test_labels") is not None:
-        yield from _outputs(arrays, "test", state)
-
-
-def _outputs(arrays: Arrays, part: str, state: str) -> Iterator[ScorePanel]:
-    """What else the method gave on a part: a propensity, a discriminator."""
-    begin, end = f"{part}_auxiliary_", f"_{state}"
-    for name, values in arrays.items():
-        if name.startswith(begin) and name.endswith(end):
-            yield _panel(arrays, part, values, name.removeprefix(begin).removesuffix(end))
-
-
-def _panel(arrays: Arrays, part: str, scores: np.ndarray, output: str = "") -> ScorePanel:
-    """Scores of a part apart for its kinds of rows. ``output``: another one than the scores."""
-    labeled, truth = arrays.get(f"{part}_labeled"), arrays.get(f"{part}_labels")
-    groups = {}
-    if part == "test" or labeled is None:
-        groups = {"positives": scores[truth == 1], "negatives": scores[truth == 0]}
-    else:
-        groups["labeled positives"] = scores[labeled]
-        if truth is None:
-            groups["unlabeled rows"] = scores[~labeled]
-        else:
-            groups |= {"unlabeled positives": scores[~labeled & (truth == 1)], "negatives": scores[truth == 0]}
-    title = f"{output}, {part} part" if output else f"{part} part"
-    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, not output)
+def panels_of_scores(arrays: Arrays, state: str) -> Iterator[ScorePanel]:
+    """A panel for each part's scores in a state, then for what else the method gave there (a propensity)."""
+    for part in ("training", "validation", "test", "unlabeled"):
+        truth, labeled = arrays.get(f"{part}_labels"), arrays.get(f"{part}_labeled") if part != "test" else None
+        if part == "test" and truth is None:
+            continue
+        begin, end = f"{part}_auxiliary_", f"_{state}"
+        outputs = [name for name in arrays if name.startswith(begin) and name.endswith(end)]
+        for name in (scores_name(part, state), *outputs):
+            if (scores := arrays.get(name)) is None:
+                continue
+            known = np.zeros(len(scores), dtype=bool) if labeled is None else labeled
+            groups = {"labeled positives": scores[known]}
+            if truth is None:
+                groups["unlabeled rows"] = scores[~known]
+            else:
+                groups["positives" if labeled is None else "unlabeled positives"] = scores[~known & (truth == 1)]
+                groups["negatives"] = scores[truth == 0]
+            output = name.removeprefix(begin).removesuffix(end) if name in outputs else ""
+            title = "unlabeled rows of the table" if part == "unlabeled" else f"{part} part"
+            if there := {group: values for group, values in groups.items() if len(values)}:
+                yield ScorePanel(f"{output}, {title}" if output else title, there, not output)

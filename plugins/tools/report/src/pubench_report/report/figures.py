@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pubench_core.errors import RequestError
 
 from ..cells import ShownMeasure
-from ..drawing import (
-    DrawnCurve,
-    Panel,
-    critical_difference,
-    curves,
-    dots,
-    plain_style,
-    write_figure,
-)
+from ..drawing import DrawnCurve, Panel, critical_difference, curves, dots, plain_style, write_figure
 from ..grouping import in_short, problem_of, telling
 from ..ranking import FEW_DATA_SETS
 from .model import Model, ProblemColumn, Setting
@@ -41,10 +30,8 @@ MOST_SETTINGS = 4
 AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
 ALWAYS = ("mechanism.key", *AMOUNTS)
 
-Values = dict[tuple[str, str], tuple[float, float | None]]
-#: What is shown of a cell: a measure at the epoch of a criterion; and where: (title of the panel, series).
-Shown = tuple[ShownMeasure, str]
-Place = Callable[[ProblemColumn, ShownMeasure, str], tuple[str, str]]
+#: What a panel of dots shows: a measure of the methods on a problem, under the titles of panel and series.
+Shown = tuple[ProblemColumn, ShownMeasure, str, str]
 
 
 @dataclass(frozen=True)
@@ -79,65 +66,33 @@ def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[
     columns = [column for column in with_runs(model) if column in setting.columns]
     if not columns:
         return
-    rows = [row for row in model.rows_of(setting) if any((row, c.label) in model.ids() for c in columns)]
-    first = (model.measure, model.criterion)
-    measures = [(one, model.criterion) for one in model.measures if one.key in RADAR]
-    yield NamedFigure(f"methods-{setting.key}", _dots(model, rows, columns, [first], lambda c, m, _: (c.name, m.name)))
+    measures = [one for one in model.measures if one.key in RADAR]
+    first = [(c, model.measure, c.name, model.measure.name) for c in columns]
+    yield NamedFigure(f"methods-{setting.key}", dots_of(model, first))
     if len(measures) > 1:
-        figure = _dots(model, rows, columns, measures, lambda c, m, _: (c.name, m.name))
+        figure = dots_of(model, [(c, one, c.name, one.name) for one in measures for c in columns])
         yield NamedFigure(f"measures-{setting.key}", figure)
     if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
         figure = critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA)
         yield NamedFigure(f"difference-{setting.key}", figure)
-    shared = [c for c in setting.columns if c.name in test.part.data]
-    if len(shared) > 1 and len(model.criteria) > 1:
-        cells = model.cells(*first)
-        there = [row for row in model.rows_of(setting) if all(cells[row, c.label].values for c in shared)]
-        of = [one for one in model.measures if one.key in RADAR or one == model.measure]
-        shown = [*product(of, model.criteria)]
-        figure = _dots(model, there, shared, shown, lambda _, m, k: (m.label, model.criterion_name(k)))
-        yield NamedFigure(f"means-{setting.key}", figure)
 
 
-def values_of(
-    model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], shown: Sequence[Shown], place: Place
-) -> dict[str, Values]:
-    """Panel -> (row, series) -> mean over the data sets that ``place`` puts there, each of which counts once.
-
-    A row that lacks one of these data sets has no value. The spread over seeds is that of a single cell of a single
-    measure, else None.
-    """
-    found: dict[str, dict[tuple[str, str], list[tuple[float, float | None]]]] = {}
-    sizes: Counter[tuple[str, str]] = Counter()
-    for measure, criterion in shown:
-        cells = model.cells(measure, criterion)
-        for column in columns:
-            panel, series = place(column, measure, criterion)
-            sizes[panel, series] += 1
-            for row in rows:
-                cell = cells[row, column.label]
-                if cell.mean is not None:
-                    spread = None if cell.std is None else cell.std * measure.scale
-                    entries = found.setdefault(panel, {}).setdefault((model.row_name(row), series), [])
-                    entries.append((cell.mean * measure.scale, spread))
-    return {
-        panel: {
-            (row, series): (statistics.fmean(v for v, _ in of), of[0][1] if len(of) == len(shown) == 1 else None)
-            for (row, series), of in values.items()
-            if len(of) == sizes[panel, series]
-        }
-        for panel, values in found.items()
-    }
-
-
-def _dots(
-    model: Model, rows: Sequence[str], columns: Sequence[ProblemColumn], shown: Sequence[Shown], place: Place
-) -> Figure:
-    """A panel for each place, a marker for each series."""
-    series = dict.fromkeys(place(c, measure, criterion)[1] for measure, criterion in shown for c in columns)
-    label = model.measure.label if len(shown) == 1 else "%"
-    panels = [Panel(title, label, v) for title, v in values_of(model, rows, columns, shown, place).items()]
-    return dots(panels, [model.row_name(row) for row in rows], list(series))
+def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
+    """A panel for each title, a marker for each series. The spread over seeds is there if one measure is shown."""
+    rows = [row for row in model.rows if any((row, column.label) in model.ids() for column, *_ in shown)]
+    several = len({measure.key for _, measure, *_ in shown}) > 1
+    panels: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
+    for column, measure, title, series in shown:
+        cells = model.cells(measure, model.criterion)
+        for row in rows:
+            cell = cells[row, column.label]
+            if cell.mean is not None:
+                spread = None if several or cell.std is None else cell.std * measure.scale
+                values = panels.setdefault(title, {})
+                values[model.row_name(row), series] = (cell.mean * measure.scale, spread)
+    label = "%" if several else model.measure.label
+    names, series_of = [model.row_name(row) for row in rows], list(dict.fromkeys(series for *_, series in shown))
+    return dots([Panel(title, label, values) for title, values in panels.items()], names, series_of)
 
 
 # -------------------------------------------------------------------- across settings
@@ -153,22 +108,11 @@ def _across_settings(model: Model) -> Iterator[NamedFigure]:
         if panels := _curves(model, groups):
             key = "frequency" if amount == "c" else "positive-rate"
             yield NamedFigure(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
-    columns, first = with_runs(model), [(model.measure, model.criterion)]
-    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
+    columns = with_runs(model)
     if len({column.mechanism for column in columns}) > 1:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        figure = _dots(model, rows, columns, first, lambda c, *_: (titles[c.label], c.mechanism))
+        figure = dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
         yield NamedFigure("mechanisms", figure)
-        labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
-        of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
-        shared = [amount for amount, named in of.items() if len(named) > 1]
-        if len(shared) > 1:  # the fewest and the most labels that several mechanisms have
-            labeled = [column for column in labeled if column.amount_text in (shared[0], shared[-1])]
-            places = titles_of(labeled, AMOUNTS)
-            labeled.sort(key=lambda c: places[c.label])
-            rows = [row for row in rows if any((row, c.label) in model.ids() for c in labeled)]
-            figure = _dots(model, rows, labeled, first, lambda c, *_: (places[c.label], c.amount_text))
-            yield NamedFigure("labels", figure)
 
 
 def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:
