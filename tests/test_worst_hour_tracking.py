@@ -21,8 +21,8 @@ from made_results import made_result, made_spec
 from mlflow.tracking import MlflowClient
 from pubench_mlflow import sink
 from pubench_mlflow.sink import MlflowSink
-from pubench_track.sending import Sent, send_missing
 
+from pubench_cli.track import Sent, send_missing
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan

@@ -21,7 +21,6 @@ _INSTALLS = {
     "pubench-testkit": "check, new, new-method",
     "pubench-evaluate": "advise, evaluate, audit, prior",
     "pubench-predict": "predict",
-    "pubench-track": "track",
     "pubench-study": "study, remove",
     "pubench-slurm": "study slurm",
     "pubench-report": "compare-methods, curves, scores, site, data show, study report, study compare",

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from made_results import made_result
 from pubench_jsonl.sink import JsonLines
-from pubench_track.sending import send_missing
 
+from pubench_cli.track import send_missing
 from pubench_core.records.files import RESULT, result_text
 from pubench_core.records.record import Record
 from pubench_core.sinks import SinkUnavailable

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow.sink import MlflowSink
-from pubench_track.sending import Sent, send_missing
 
+from pubench_cli.track import Sent, send_missing
 from pubench_core.plugins.events import Listeners, RunFinished
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record

@@ -16,6 +16,13 @@ COMMANDS = [
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(
+        path="track",
+        panel="Results",
+        load="pubench_cli.commands.runs:track",
+        help="Send to sinks every record that they lack, each exactly once.",
+        example="pubench track --results results",
+    ),
+    CommandInfo(
         path="list",
         panel="Plugins and data",
         load="pubench_cli.commands.plugins:list_",

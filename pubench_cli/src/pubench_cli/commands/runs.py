@@ -1,4 +1,4 @@
-"""The command ``run``. What it does is in the module of its name."""
+"""The commands ``run`` and ``track``. What they do is in the modules of their names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format
+from ..choices import Format, keys
 from ..options import MACHINE, RUN, Given, takes
+from .shared import PrintFormat, Results
 
 
 @takes()
@@ -67,3 +68,24 @@ def run(
     as_json = format is Format.json
     with shown_traceback() if traceback else nullcontext():
         run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
+
+
+def track(
+    results: Results = Path("results"),
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY[=ADDRESS]",
+            help="A sink (pubench list sinks) and its address. Repeatable. (default: those that get every run)",
+            autocompletion=keys("sink"),
+        ),
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, typer.Option("--tracking-uri", help="Address of the sinks that get every run.")
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Send to sinks every record that they lack, each exactly once."""
+    from ..track import track as send
+
+    send(results, to or [], tracking_uri, as_json=format is Format.json)

@@ -96,9 +96,10 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     for line in write_frame(folder.results / FRAME):
         say(said(line))
     if how.track:
-        from pubench_track.sending import track
+        from pubench_cli.track import send_everywhere
 
-        track(request.results, (), None, as_json=False)
+        for where, sent in send_everywhere(request.results):
+            say(f"{sent}: {where}")
     return code
 
 
