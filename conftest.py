@@ -210,6 +210,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _browser_ends() -> Iterator[None]:
+    """A browser that tests of a module opened pages in ends with the module."""
+    yield
+    if "browser" in sys.modules:
+        sys.modules["browser"].close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def pubench_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Prepared copies and downloads of the tests go to a folder of this session, never to the user's cache."""

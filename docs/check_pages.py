@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
-from browser import SCHEMES, absent, browser, faults
+from browser import SCHEMES, absent, browser, close, faults
 
 KINDS = ("index", "protocol-*", "method-*", "data-*", "contribute")
 
@@ -32,6 +32,7 @@ def main(site: Path) -> None:
                         f"{path.name}, {width} pixels, {scheme}: {one}"
                         for one in faults(page, path, width=width, scheme=scheme)
                     ]
+    close()
     if found or not pages:
         sys.exit("\n".join(found) or f"no page is in {site}")
     print(f"{len(pages)} kinds of pages have no fault in Chromium, at 1,280 and 390 pixels, light and dark")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page, Playwright
 
 Scheme = Literal["light", "dark"]
 
@@ -60,17 +60,33 @@ def absent() -> str:
 needs_browser = pytest.mark.skipif(bool(absent()), reason=absent())
 
 
+#: What :func:`browser` started: starting it takes longer than most tests look at a page.
+_started: list[tuple[Playwright, Browser]] = []
+
+
 @contextmanager
 def browser(width: int = 1280, height: int = 900) -> Iterator[Page]:
-    """An empty page of a Chromium of its own, which ends with the block."""
+    """An empty page with storage and settings of its own, which ends with the block. Chromium stays: :func:`close`."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS, timeout=LIMIT)
-        page = chromium.new_page(viewport={"width": width, "height": height})
-        page.set_default_timeout(LIMIT)
+    if not _started:
+        playwright = sync_playwright().start()
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS, timeout=LIMIT)
+        _started.append((playwright, launched))
+    page = _started[0][1].new_page(viewport={"width": width, "height": height})  # a context of its own
+    page.set_default_timeout(LIMIT)
+    try:
         yield page
-        chromium.close()
+    finally:
+        page.close()
+
+
+def close() -> None:
+    """Ends Chromium, and the event loop that Playwright leaves running in this thread, if any page was opened."""
+    while _started:
+        playwright, launched = _started.pop()
+        launched.close()
+        playwright.stop()
 
 
 #: The element with the focus: its place among the page's elements, what it is, whether a frame shows it.
