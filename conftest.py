@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 
 import pubench_cli
 import pubench_core
@@ -434,11 +435,33 @@ def with_plugin(make_distribution: Callable[..., Path], tmp_path: Path) -> Calla
 
 
 @pytest.fixture(scope="session")
-def tracking_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """``made_once(name, make)``: what ``make`` writes at a path, file or folder, once for all workers."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def once(name: str, make: Callable[[Path], object]) -> Path:
+        found, new = shared / "once" / name, shared / "unfinished" / name
+        with FileLock(shared / f"{name}.lock"):
+            if not found.exists():
+                found.parent.mkdir(exist_ok=True)
+                new.parent.mkdir(exist_ok=True)
+                make(new)
+                new.rename(found)
+        return found
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def tracking_database(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A database of MLflow's in which no run is: making its tables takes longer than what most tests look at."""
-    sink = pytest.importorskip("pubench_mlflow.sink")
-    file = tmp_path_factory.mktemp("tracking") / "mlflow.db"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MLflow's own
-        sink._create_or_check(file)
-    return file
+
+    def make(file: Path) -> None:
+        sink = pytest.importorskip("pubench_mlflow.sink")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MLflow's own
+            sink._create_or_check(file)
+
+    return made_once("mlflow.db", make)
