@@ -98,6 +98,7 @@ def test_a_saved_model_scores_with_the_same_bits_in_another_process(
         results=tmp_path / "results",
         save_model=True,
         artifacts=("scores", "training-scores"),
+        tracking=False,
     )
     done = pubench_in(tmp_path)("predict", made.folder, "t.csv")
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,6 +15,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def tracked(tmp_path: Path, tracking_database: Path) -> None:
+    """MLflow's tables are in the folder of results, where the first run would make them."""
+    (tmp_path / "results").mkdir()
+    shutil.copy(tracking_database, tmp_path / "results")
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def test_the_refusal_of_advise_is_a_command_that_works(command: Run, table: str,
     refused = command("advise", table, "--label-col", "made", *more)
     assert refused.returncode == 2
     _, _, typed = refused.stderr.splitlines()[-1].partition("rank without a check: pubench ")
-    done = command(*shlex.split(typed))
+    done = command(*shlex.split(typed), "--no-tracking")
     assert done.returncode == 0, done.stderr
     assert "predictions.csv" in done.stdout + done.stderr
 
@@ -62,7 +62,7 @@ def test_of_a_frame_it_is_a_call_that_works(tmp_path: Path) -> None:
         pubench.advise(table, out=tmp_path / "out")
     call = str(error.value).partition("rank without a check: pubench.run")[2]
     assert call == '("pu-bagging", table, validation=0, criterion="last")'
-    made = pubench.run("pu-bagging", table, validation=0, criterion="last", results=tmp_path)
+    made = pubench.run("pu-bagging", table, validation=0, criterion="last", results=tmp_path, tracking=False)
     assert len(pubench.predictions(made)) == 70
 
 

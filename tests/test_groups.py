@@ -41,7 +41,7 @@ def test_a_method_that_knows_patients_is_no_better_than_chance_on_others() -> No
 def test_a_run_holds_out_whole_groups(tmp_path: Path, texts: bool) -> None:
     x, labeled = visits()
     groups = np.array([f"patient {k}" for k in PATIENTS]) if texts else PATIENTS
-    made = pubench.run("naive", pubench.data(x, labeled, groups=groups), results=tmp_path)
+    made = pubench.run("naive", pubench.data(x, labeled, groups=groups), results=tmp_path, tracking=False)
     arrays = read_scores(made.folder)
     held_out = np.unique(PATIENTS[arrays["validation_rows"]])
     assert sorted(np.flatnonzero(np.isin(PATIENTS, held_out))) == sorted(arrays["validation_rows"])

@@ -40,6 +40,7 @@ def test_held_out_rows_have_their_share_of_the_highest(method: str, tmp_path: Pa
         config=QUICK[method],
         results=tmp_path,
         artifacts=("scores", "training-scores"),
+        tracking=False,
     )
     arrays, state = read_scores(made.folder), made.result.chosen.snapshot
     kept = read_scores(made.folder, "training-scores.npz")
@@ -62,8 +63,8 @@ def test_held_out_rows_have_their_share_of_the_highest(method: str, tmp_path: Pa
 def test_rows_that_were_trained_on_keep_their_order(method: str, tmp_path: Path) -> None:
     x, labeled = noise(1)
     table = pubench.data(x, labeled)
-    kept = ("scores", "training-scores")
-    made = pubench.run(method, table, prior=0.3, config=QUICK[method], results=tmp_path, artifacts=kept)
+    how = {"config": QUICK[method], "artifacts": ("scores", "training-scores"), "tracking": False}
+    made = pubench.run(method, table, prior=0.3, results=tmp_path, **how)
     stored = read_scores(made.folder, "training-scores.npz")
     rows = stored["training_rows"][~stored["training_labeled"].astype(bool)]
     scores = stored[scores_name("training", made.result.chosen.snapshot)][~stored["training_labeled"].astype(bool)]

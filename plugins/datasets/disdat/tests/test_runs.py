@@ -112,7 +112,7 @@ class TestAStudy:
 def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Path, pubench: Pubench) -> None:
     done = pubench(
         "run", "--method", "naive", "--data", "disdat/swi20", "--data-root", root.path, "--results", tmp_path / "r",
-        "--preset", "quick",
+        "--preset", "quick", "--no-tracking",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "r").glob("*/result.json")
@@ -168,8 +168,9 @@ def test_files_that_cannot_be_used_are_one_line_and_exit_code_2(
 ) -> None:
     spoil(root.path / "disdat", change)
     done = pubench(
-        "run", "--method", "naive", "--data", "disdat/sa02", "--data-root", root.path, "--results", tmp_path / "r"
-    )
+        "run", "--method", "naive", "--data", "disdat/sa02", "--data-root", root.path, "--results", tmp_path / "r",
+        "--no-tracking",
+    )  # fmt: skip
     assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert said in line
@@ -193,8 +194,8 @@ def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
 
 @pytest.mark.parametrize("prior", ["unknown", "test"])
 def test_a_record_is_verified_and_repeated(root: DataRoot, tmp_path: Path, pubench: Pubench, prior: str) -> None:
-    run = ("run", "--method", "naive", "--data", "disdat/swi20", "--set", "base=logistic", "--prior", prior)
-    pubench(*run, "--data-root", root.path, "--results", tmp_path / "r")
+    run = ["run", "--method", "naive", "--data", "disdat/swi20", "--set", "base=logistic", "--no-tracking", "--prior"]
+    pubench(*run, prior, "--data-root", root.path, "--results", tmp_path / "r")
     (path,) = (tmp_path / "r").glob("*/result.json")
     assert json.loads(path.read_text())["oracle"] == (prior == "test")
     verified = pubench("verify", tmp_path / "r", "--data-root", root.path)

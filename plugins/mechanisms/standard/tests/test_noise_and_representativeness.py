@@ -18,7 +18,13 @@ from pubench_core.plugins.registry import load, registry
 def _train(scheme: str, folder: Path) -> dict[str, int]:
     """Counts of the training part of a run on digits: 1,149 rows, 570 positive; c = .1 gives 57 labels."""
     values = {"mechanism.variant": "0.75"}
-    how = {"mechanism": "noisy-positives", "scheme": scheme, "c": 0.1, "config": {"base": "logistic"}}
+    how = {
+        "mechanism": "noisy-positives",
+        "scheme": scheme,
+        "c": 0.1,
+        "config": {"base": "logistic"},
+        "tracking": False,
+    }
     run = pubench.run("naive", "digits", **how, seed=2, results=folder, settings=values)
     return json.loads((run.folder / "result.json").read_text())["data"]["train"]
 

@@ -201,8 +201,10 @@ class TestRecordsThatCannotBeRead:
         (folder / "damaged" / RESULT).write_text("{")
         return folder
 
-    def test_the_readable_ones_are_sent_and_the_others_are_named(self, pubench: Run, mixed: Path) -> None:
-        uri = f"sqlite:///{mixed / 'mlflow.db'}"
+    def test_the_readable_ones_are_sent_and_the_others_are_named(
+        self, pubench: Run, mixed: Path, tracking_database: Path
+    ) -> None:
+        uri = f"sqlite:///{shutil.copy(tracking_database, mixed)}"
         for sent, there in ((1, 0), (0, 1)):
             done = pubench(mixed, "track")
             assert done.returncode == 0, done.stderr
