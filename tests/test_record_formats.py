@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from repository import ROOT, script
 
 from pubench_core.records import files
 from pubench_core.results import RECORD_VERSION
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "pages" / "record-formats.md").read_text(encoding="utf-8")
 SCHEMA = ROOT / "docs" / "pages" / "result.schema.json"
 QUICK = ("--method", "nnpu", "--threads", 1, "--no-tracking", "--set", "epochs=2")
@@ -50,10 +48,9 @@ def records(pubench_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPath
 
 
 def test_the_schema_is_that_of_the_models() -> None:
-    code = "import record_pages; print(record_pages.schema(), end='')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "docs", capture_output=True, text=True, check=True)
-    assert SCHEMA.read_text(encoding="utf-8") == done.stdout, "python docs/record_pages.py writes it again"
-    assert json.loads(done.stdout)["properties"]["record_version"]["const"] == RECORD_VERSION
+    schema = script("docs/record_pages.py").schema()
+    assert SCHEMA.read_text(encoding="utf-8") == schema, "python docs/record_pages.py writes it again"
+    assert json.loads(schema)["properties"]["record_version"]["const"] == RECORD_VERSION
 
 
 def test_results_fit_the_schema(records: list[Path]) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +46,7 @@ def test_there_is_a_page_for_every_kind() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_the_page_says_can_be_done_in_its_order(page: Path, pubench: Run, tmp_path: Path) -> None:
+def test_what_the_page_says_can_be_done_in_its_order(page: Path, pubench: Run, script_in: Run, tmp_path: Path) -> None:
     env, said, done = {"OMP_NUM_THREADS": "1"}, "", []
     for language, text in steps(page):
         words = shlex.split(text) if language == "" else [language]
@@ -68,10 +66,8 @@ def test_what_the_page_says_can_be_done_in_its_order(page: Path, pubench: Run, t
             case ["python"]:
                 short_text = text.replace('config={"epochs": 10}', 'config={"epochs": 2}, tracking=False')
                 assert short_text != text
-                code = [sys.executable, "-c", short_text]
-                made = subprocess.run(
-                    code, cwd=tmp_path, env=os.environ | env, capture_output=True, text=True, check=False
-                )
+                (tmp_path / "shown.py").write_text(short_text, encoding="utf-8")
+                made = script_in(tmp_path, tmp_path / "shown.py", env=env)
                 assert made.returncode == 0, made.stderr[-2000:]
                 assert ("my-method" if "my-method" in text else "{'nnpu': 1}") in made.stdout
             case _:

@@ -82,3 +82,19 @@ def child(gray: GrayData, site: Path) -> Iterator[Callable[..., subprocess.Popen
             return process
 
         yield start
+
+
+@pytest.fixture
+def printed(
+    gray: GrayData, site: Path, script_in: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> Callable[[str], str]:
+    """``printed(code)``: what a process of ``child`` printed, forked where all but the data set is imported."""
+
+    def run(code: str) -> str:
+        script, words = tmp_path / "child.py", [str(gray.root.path), str(gray.root.cache)]
+        script.write_text(f"import sys\nsys.argv[1:] = {words}\n{CHILD}{code}")
+        done = script_in(tmp_path, script, env={"PYTHONPATH": str(site)})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run

@@ -134,16 +134,14 @@ class TestCode:
     """A copy answers for the code that read the files, whatever was written about it. Each process hashes code once."""
 
     @pytest.fixture
-    def folder_with(self, site: Path, child: Callable[..., Any]) -> Iterator[Callable[[str], str]]:
+    def folder_with(self, site: Path, printed: Callable[[str], str]) -> Iterator[Callable[[str], str]]:
         """``folder_with(code)``: the copy that a new process opens where the plugin's module is this text."""
         module = site / "acme_gray.py"
         before = module.read_text()
 
         def folder(code: str) -> str:
             module.write_text(code)
-            process = child("print(store.open_dataset(source_of(INFO), root).folder)")
-            printed, _ = process.communicate(timeout=60)
-            return str(printed).strip()
+            return printed("print(store.open_dataset(source_of(INFO), root).folder)").strip()
 
         yield folder
         module.write_text(before)
