@@ -368,7 +368,7 @@ BUDGETS = {
     "plugins/datasets/tables/src": 2_280,
     "plugins/tools/evaluate/src": 5_470,
     "plugins/tools/report/src": 9_790,
-    "plugins/tools/study/src": 4_275,
+    "plugins/tools/study/src": 4_730,
     "plugins/tools/testkit/src": 2_850,
     "plugins/tools/tune/src": 1_470,
     "plugins/tools/verify/src": 3_440,

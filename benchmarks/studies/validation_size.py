@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pubench_crossfit.joint import Fold, fold_of
+from pubench_study.crossfit import Fold, fold_of
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.studies.case import Case

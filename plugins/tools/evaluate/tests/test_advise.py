@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_crossfit.plans import folds_of
 from pubench_evaluate.advice import advise as steps
 from pubench_evaluate.advice import fits
 from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Compared, OverBagging
 from pubench_evaluate.advice.page import Advice, Promise
 from pubench_evaluate.advice.prior import Scar
+from pubench_study.folds import folds_of
 
 import pubench
 from pubench_core.engine.plan import Plan

@@ -162,7 +162,7 @@ REGISTRATION = {
 }
 #: Hook of :class:`Parts` -> the distribution of this project that implements it.
 PARTS = {
-    "pubench_folds": "pubench-crossfit",
+    "pubench_folds": "pubench-study",
     "pubench_model_writer": "pubench-predict",
     "pubench_decisions": "pubench-datasets-tables",
     "pubench_frame": "pubench-report",

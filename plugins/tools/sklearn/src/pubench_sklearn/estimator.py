@@ -300,7 +300,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
         the scores of held-out rows, NaN elsewhere.
         """
-        from pubench_crossfit.joint import computed_folds
+        from pubench_study.crossfit import computed_folds
 
         from pubench.running import plan_of
         from pubench_core.data.dataset import data_root

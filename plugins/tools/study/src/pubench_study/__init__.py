@@ -2,7 +2,8 @@
 
 ``spec``, ``grid`` and ``files`` read a study; ``planning`` resolves every run once; ``plan`` is the frozen plan;
 ``state`` reads which runs are done; ``scheduler`` gives the others to the pool of an executor (``executors``), by
-default processes here (``local``, ``worker``); ``export`` packs plan and records.
+default processes here (``local``, ``worker``); ``export`` packs plan and records. ``crossfit`` joins
+the runs of a run with ``validation.folds`` (``folds``).
 """
 
 from __future__ import annotations
@@ -66,3 +67,8 @@ COMMANDS = [
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
     return COMMANDS
+
+
+@hookimpl
+def pubench_folds() -> str:
+    return "pubench_study.crossfit:JointWork"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from pubench_crossfit.plans import parts_of
 
 from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
@@ -22,6 +21,7 @@ from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.specs.fields import short_hash
 
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of
+from .folds import parts_of
 from .grid import EVERY_ESTIMATOR, GridCell, cells_of
 from .label_counts import held_out_labels
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pubench_crossfit.plans import folds_of, refit_of
+from pubench_study.folds import folds_of, refit_of
 
 from pubench_core.data.labeled import as_plain
 from pubench_core.data.table_reader import in_memory

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pubench_crossfit.measures import parts_of_folds, value_over_folds
+from pubench_study.folds import parts_of_folds, value_over_folds
 
 from pubench_core.errors import shortened
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pubench_crossfit.plans import folds_of
 from pubench_study.durations import duration
+from pubench_study.folds import folds_of
 
 from pubench import PUTable
 from pubench.running import plan_of

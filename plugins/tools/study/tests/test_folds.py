@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_crossfit.plans import folds_of, refit_of
 from pubench_predict.saved_model import models_in
+from pubench_study.folds import folds_of, refit_of
 from scipy.stats import spearmanr
 from sklearn.datasets import load_breast_cancer
 
@@ -430,6 +430,6 @@ def test_a_method_that_scores_out_of_bag_says_what_folds_add(ask: Ask) -> None:
 def test_without_it_the_request_is_refused_with_what_installs_it(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "tools", lambda: Registry([]))
     monkeypatch.setattr(registry, "version", lambda name: (_ for _ in ()).throw(PackageNotFoundError(name)))
-    with pytest.raises(RequestError, match=r"validation.folds is not installed: pip install pubench-crossfit"):
+    with pytest.raises(RequestError, match=r"validation.folds is not installed: pip install pubench-study"):
         ask()
     assert ask(folds=None).joined_by is None

@@ -20,13 +20,15 @@ import numpy as np
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
+from pubench_core.engine.execute import Failed, Work, execute
 from pubench_core.engine.finish import Finished, criteria_of
-from pubench_core.engine.open import OpenedData
+from pubench_core.engine.open import OpenedData, open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.publish import failure_of
 from pubench_core.engine.score import State, state_name
 from pubench_core.engine.select import HeldOut, SelectableState, Track
-from pubench_core.errors import RecordError
+from pubench_core.errors import RecordError, RunFailed
 from pubench_core.metric import FloatArray, Measurer
 from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
 from pubench_core.records.scores import (
@@ -39,8 +41,7 @@ from pubench_core.records.scores import (
 )
 from pubench_core.results import NEVER, RECORD_VERSION, Environment, Result, SavedModelFacts, Seconds
 
-from .measures import mean_over_folds, parts_of_folds, value_over_folds
-from .plans import folds_of, refit_of
+from .folds import folds_of, mean_over_folds, parts_of, parts_of_folds, refit_of, value_over_folds
 
 if TYPE_CHECKING:
     import torch
@@ -311,3 +312,35 @@ def _seconds(results: Sequence[Result], joining: float) -> Seconds:
         per_epoch=round(sum(one.seconds.per_epoch * one.epochs for one in results) / epochs, 4),
         per_epoch_training=round(training / epochs, 4),
     )
+
+
+class JointWork(Work):
+    """The folds of a plan, then the record that joins them."""
+
+    def prepare(self, plan: Plan, options: dict[str, Any]) -> list[Fold]:
+        """The folds of a plan, and the run on all rows if it refits.
+
+        Each is carried out unless it has a record. One that another process carries out is waited for. A failure is
+        recorded for the joint run too.
+        """
+        k, found = plan.spec.validation.folds or 0, []
+        if plan.method.info.out_of_sample:
+            key = plan.method.info.key
+            self.say(f"{key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
+        for number, one in enumerate(parts_of(plan), start=1):
+            which = f"fold {number} of {k}" if number <= k else "model of all rows"
+            self.say(f"{which}: run {one.run_id}")
+            try:
+                done = execute(one, **options)
+            except RunFailed as error:
+                why = RunFailed(f"{which}: {error}", cause=error.cause)
+                failed = Failed(failure_of(plan, plan.code, why, self.environment), error)
+                raise self.recorded(plan, failed) from error
+            found.append(fold_of(done.folder, done.result))
+        return found
+
+    def finish(self, plan: Plan, parts: list[Fold], ended: Callable[[], None], at_once: int | None) -> Finished:
+        """Result of all folds together."""
+        problem = build_problem(plan, opened=open_data(plan, self.root), root=self.root)
+        k = plan.spec.validation.folds or 0
+        return joined(plan, problem, parts[:k], self.environment, next(iter(parts[k:]), None))
