@@ -46,11 +46,6 @@ class InTurn:
         return 1
 
     @property
-    def room(self) -> int:
-        """How many more tasks can be taken now."""
-        return int(self.task is None)
-
-    @property
     def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
         return [] if self.task is None else [self.task]

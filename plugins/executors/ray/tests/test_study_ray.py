@@ -13,7 +13,7 @@ from pubench_ray.pool import RayPool
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import freeze
-from pubench_study.scheduler import Pool, Stop, Study, Summary, conduct
+from pubench_study.scheduler import Pool, Stop, Study, Summary
 from pubench_study.state import Digests, Expected, states_of
 from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Ended, Orders, Progressed
@@ -54,11 +54,11 @@ def carried_out(folder: Path, make: Callable[[Orders], Pool], listener: Listener
     file = folder.with_suffix(".yaml")
     file.write_text(STUDY)
     source, root = read_study(file), data_root(ExecutionSpec())
-    plan, code = freeze(source, registry(), root)
+    plan, cache = freeze(source, registry(), root)
     store, digests = RecordStore(StudyFolder(folder, plan.name).results), Digests(registry(), root)
     pool = make(Orders(results=folder))
-    study = Study(store, code, digests, Expected(), pool, listener)
-    return conduct(study, states_of(plan, code, store, digests), Stop())
+    study = Study(store, cache, digests, Expected(), pool, listener)
+    return study.conduct(states_of(plan.runs, cache, store, digests), Stop())
 
 
 def scores(folder: Path) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
@@ -81,8 +81,7 @@ def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path:
     there = carried_out(tmp_path / "ray", lambda orders: RayPool.connect(cluster.address, 2, orders), listener)
     here = carried_out(tmp_path / "local", lambda orders: LocalPool(["cpu"], orders, tmp_path / "logs"), Listener())
 
-    assert (len(there.finished), len(here.finished)) == (RUNS, RUNS)
-    assert there.failed == here.failed == []
+    assert len(there.of("finished")) == len(there.ended) == len(here.of("finished")) == len(here.ended) == RUNS
     on_ray, local = scores(tmp_path / "ray"), scores(tmp_path / "local")
     assert on_ray.keys() == local.keys()
     for run_id, arrays in local.items():

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pubench_study.code_cache import InstalledCode, installed_code, write_code
+from pubench_study.cache import StudyCache, cache_of
 from pubench_study.grid import cells_of
 from pubench_study.plan import FrozenPlan, check_unchanged, read_plan, write_plan
 from pubench_study.planning import freeze
@@ -379,24 +379,24 @@ def test_a_broken_plugin_that_the_study_names_is_refused(file: Callable[..., Pat
 
 
 @pytest.fixture
-def planned(file: Callable[..., Path], root: DataRoot, tmp_path: Path) -> tuple[StudyFolder, FrozenPlan, InstalledCode]:
+def planned(file: Callable[..., Path], root: DataRoot, tmp_path: Path) -> tuple[StudyFolder, FrozenPlan, StudyCache]:
     source = read_study(file())
-    plan, code = freeze(source, registry(), root)
+    plan, cache = freeze(source, registry(), root)
     folder = StudyFolder(tmp_path / "results", plan.name)
     write_plan(folder, source, plan)
-    write_code(folder, code)
-    return folder, plan, code
+    cache.write(folder)
+    return folder, plan, cache
 
 
-Planned = tuple[StudyFolder, FrozenPlan, InstalledCode]
+Planned = tuple[StudyFolder, FrozenPlan, StudyCache]
 
 
 def test_a_plan_is_read_as_it_was_written(planned: Planned) -> None:
-    folder, plan, code = planned
+    folder, plan, cache = planned
     assert read_plan(folder) == plan
-    assert installed_code(plan, folder, registry()) == code
-    folder.code.unlink()
-    assert installed_code(plan, folder, registry()) == code
+    assert cache_of(plan, folder, registry()) == cache
+    folder.cache.unlink()
+    assert cache_of(plan, folder, registry()) == cache
     assert folder_of(folder.results, None).path == folder.path == folder_of(folder.results, "x").path
 
 
@@ -443,7 +443,7 @@ def test_a_run_of_the_plan_that_is_no_longer_understood_is_named(planned: Planne
     older = first.model_copy(update={"resolved": resolved})
     message = r"refuses 'nnpu on digits, c 0.1, seed 2' of the plan \(.*surrogate.*gone"
     with pytest.raises(RequestError, match=message) as told:
-        installed_code(plan.model_copy(update={"runs": (older,)}), folder, registry())
+        cache_of(plan.model_copy(update={"runs": (older,)}), folder, registry())
     assert told.value.hint == Hint("plan again")
 
 
@@ -451,7 +451,7 @@ def test_a_run_of_the_plan_that_would_now_be_another_is_refused(planned: Planned
     folder, plan, _ = planned
     other = plan.runs[0].model_copy(update={"run_id": "0" * 16})
     with pytest.raises(RequestError, match=r"understands 'nnpu on digits, c 0.1, seed 2' of the plan as another run"):
-        installed_code(plan.model_copy(update={"runs": (other,)}), folder, registry())
+        cache_of(plan.model_copy(update={"runs": (other,)}), folder, registry())
 
 
 def test_states_are_read_without_torch(planned: Planned) -> None:
@@ -464,13 +464,13 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 from pubench_study.study_file import folder_of
-from pubench_study.code_cache import installed_code
+from pubench_study.cache import cache_of
 from pubench_study.plan import read_plan
 from pubench_study.state import Digests, states_of
 folder = folder_of(Path({str(folder.results)!r}), "x")
 plan = read_plan(folder)
-code = installed_code(plan, folder, registry())
-states = states_of(plan, code, RecordStore(folder.results), Digests(registry(), data_root(ExecutionSpec())))
+cache = cache_of(plan, folder, registry())
+states = states_of(plan.runs, cache, RecordStore(folder.results), Digests(registry(), data_root(ExecutionSpec())))
 print([state.status for state in states], "torch" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -481,8 +481,8 @@ print([state.status for state in states], "torch" in sys.modules)
 
 
 def test_the_longest_runs_go_first_and_unknown_ones_before_them(planned: Planned, root: DataRoot) -> None:
-    folder, plan, code = planned
-    states = states_of(plan, code, RecordStore(folder.results), Digests(registry(), root))
+    folder, plan, cache = planned
+    states = states_of(plan.runs, cache, RecordStore(folder.results), Digests(registry(), root))
     expected = Expected.of(states)
     assert expected.seconds(plan.runs[0]) is None
     expected.add(plan.runs[0], 10.0)

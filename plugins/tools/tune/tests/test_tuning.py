@@ -53,10 +53,6 @@ class Here:
         self.size, self.orders, self.in_work, self.ended = len(devices), orders, list[RunTask](), 0
         Here.made = self
 
-    @property
-    def room(self) -> int:
-        return self.size - len(self.in_work)
-
     def submit(self, task: RunTask) -> None:
         self.in_work.append(replace(task, execution=self.orders.execution("cpu")))
 

@@ -91,11 +91,6 @@ class RayPool:
         return cls(ray, size, orders, RecordStore(orders.results), gpus, here, function, _ours=not joined)
 
     @property
-    def room(self) -> int:
-        """How many more tasks can be taken now."""
-        return self.size - len(self._tasks)
-
-    @property
     def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
         return [task for task, _ in self._tasks.values()]

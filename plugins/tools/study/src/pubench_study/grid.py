@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic.fields import FieldInfo
@@ -39,17 +39,18 @@ EVERY_ESTIMATOR = f"estimated:{ALL}"
 
 @dataclass(frozen=True)
 class GridCell:
-    """One run that is asked for. ``row``: what its method is called; ``facts``: what ``exclude`` may name.
-
-    ``values``: the request, as a run file would have it. ``draw``: number of the hyper-parameter draw, from 0.
-    ``settings``: those of its block, which ``values`` win over.
-    """
+    """One run that is asked for."""
 
     row: str
+    """What its method is called."""
     facts: Mapping[str, Any]
+    """What ``exclude`` may name."""
     values: Mapping[str, Any]
+    """The request, as a run file would have it."""
     draw: int | None = None
+    """Number of the hyper-parameter draw, from 0."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those of its block, which ``values`` win over."""
 
     def __str__(self) -> str:
         left_out = ("method", "data")
@@ -132,25 +133,29 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
             priors.append(prior)
     usual_mechanism = MechanismEntry.model_construct(key=mechanism.get("key", "scar"), variant=mechanism.get("variant"))
     labelings = [
-        _Labeling(entry.key, entry.variant, scheme, name, amount)
+        {"data": {"scheme": scheme}, "mechanism": {**entry.model_dump(exclude_none=True), name: amount}}
         for scheme, entry in itertools.product(_schemes(block, study), axis("mechanisms", (usual_mechanism,)))
-        for name, amount in (
-            [("positive_rate", rate) for rate in axis("positive_rates", (usual["positive_rate"],))]
-            if scheme in DRAWN_SCHEMES
-            else [("c", c) for c in axis("c", (usual["c"],))]
-        )
+        for name, amounts in [("positive_rate", "positive_rates") if scheme in DRAWN_SCHEMES else ("c", "c")]
+        for amount in axis(amounts, (usual[name],))
     ]
     apart = _told_apart(methods)
     for data in each_task(axis("data", ()), registry, root):
         for labeling, prior, seed in itertools.product(
-            [None] if brings_labels(data, registry) else labelings,
+            [{}] if brings_labels(data, registry) else labelings,
             priors,
             axis("seeds", (settings.get("seed", 2),)),
         ):
             for entry, told in zip(methods, apart, strict=True):
-                for row, config, draw in _configurations(entry, told, axis("draws", None), study, registry):
-                    cell = _cell(study, entry, row, config, draw, data, labeling, prior, seed, registry)
-                    yield replace(cell, settings={} if block is study else block.settings)
+                for row, config, draw in _configurations(entry, told, axis("draws", None), registry):
+                    values = _request(study, entry, config, data, labeling, prior, seed, registry)
+                    facts = {
+                        "mechanism": GIVEN,
+                        **_facts(row, values),
+                        "prior": prior if entry.prior is None else entry.prior,
+                        "preset": values["method"].get("preset"),
+                    }
+                    own = {} if block is study else block.settings
+                    yield GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw, own)
 
 
 def _settings(block: Axes, study: StudySpec) -> dict[str, Any]:
@@ -164,75 +169,64 @@ def _schemes(block: Axes, study: StudySpec) -> Sequence[str]:
     return given or (_settings(block, study).get("data", {}).get("scheme", USUAL_SCHEME),)
 
 
-@dataclass(frozen=True)
-class _Labeling:
-    """``name``: of the field that says how many rows are labeled, ``c`` or ``positive_rate``."""
-
-    mechanism: str
-    variant: str | None
-    scheme: str
-    name: str
-    amount: float
-
-
-def _cell(
+def _request(
     study: StudySpec,
     entry: MethodEntry,
-    row: str,
     config: Mapping[str, Any],
-    draw: int | None,
     data: Mapping[str, Any],
-    labeling: _Labeling | None,
+    labeling: Mapping[str, Any],
     prior: float | str,
     seed: int,
     registry: Registry,
-) -> GridCell:
-    has = registry.find(MethodInfo, entry.key).presets
-    preset = entry.preset or next((name for name in study.presets if name in has), None)
-    prior = prior if entry.prior is None else entry.prior
-    of_all = study.config_where_known
-    known = method_class(registry.find(MethodInfo, entry.key)).Config.model_fields if of_all else {}
-    method: dict[str, Any] = {
+) -> dict[str, Any]:
+    """Request of one combination. ``labeling``: sections of its data and mechanism; empty for given labels."""
+    info = registry.find(MethodInfo, entry.key)
+    known = method_class(info).Config.model_fields if study.config_where_known else {}
+    of_all = {name: value for name, value in study.config_where_known.items() if name in known}
+    method = {
         "key": entry.key,
-        "config": {**{name: value for name, value in of_all.items() if name in known}, **config},
+        "config": {**of_all, **config},
+        "preset": entry.preset or next((name for name in study.presets if name in info.presets), None),
+        "calibrate": entry.calibrate,
     }
-    for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
-        if value is not None:
-            method[name] = value
+    prior = prior if entry.prior is None else entry.prior
     section = {name: value for name, value in data.items() if name != "key" or "own" not in data}
-    values: dict[str, Any] = {"method": method, "data": section, "seed": seed}
-    facts: dict[str, Any] = {"method": row, "data": data.get("key") or data["own"].get("path")}
-    if prior != "true" or labeling is not None:
-        values["prior"] = prior
-    if labeling is not None:
-        values["data"] = {**section, "scheme": labeling.scheme}
-        values["mechanism"] = {"key": labeling.mechanism, labeling.name: labeling.amount}
-        if labeling.variant is not None:
-            values["mechanism"]["variant"] = labeling.variant
-        facts |= {"mechanism": labeling.mechanism, labeling.name: labeling.amount, "scheme": labeling.scheme}
-    else:
-        facts["mechanism"] = GIVEN
-    if entry.backbone is not None:
-        values["backbone"] = entry.backbone
-    facts |= {"prior": prior, "seed": seed, "preset": preset}
-    return GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
+    found = {
+        "method": {name: value for name, value in method.items() if value is not None},
+        "data": {**section, **labeling.get("data", {})},
+        "mechanism": labeling.get("mechanism"),
+        "prior": prior if prior != "true" or labeling else None,
+        "backbone": entry.backbone,
+        "seed": seed,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _listed(values: Mapping[str, Any], study: StudySpec) -> GridCell:
     """A run that is written out, as a run file would be."""
-
     run = Layer.joined([Layer(dict(study.settings)), Layer(dict(values))]).values
-
-    def key(name: str) -> Any:
-        return run.get(name, {}).get("key")
-
-    facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": run.get("seed", 2)}
-    if not isinstance(facts["method"], str):
+    row = run.get("method", {}).get("key")
+    if not isinstance(row, str):
         raise RequestError(f"runs: each names its method, given {shown(values)}", field="runs")
-    own = run.get("data", {}).get("own")
-    if facts["data"] is None and isinstance(own, Mapping):
-        facts["data"] = own.get("path")
-    return GridCell(facts["method"], facts, values)
+    return GridCell(row, _facts(row, run), values)
+
+
+def _facts(row: str, run: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``exclude`` may name of a request."""
+    data = run.get("data", {})
+    own = data.get("own")
+    mechanism = run.get("mechanism", {})
+    found = {
+        "method": row,
+        "data": data.get("key") or (own.get("path") if isinstance(own, Mapping) else None),
+        "mechanism": mechanism.get("key"),
+        "c": mechanism.get("c"),
+        "positive_rate": mechanism.get("positive_rate"),
+        "scheme": data.get("scheme"),
+        "prior": run.get("prior"),
+        "seed": run.get("seed", 2),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _refuse_unknown_presets(wanted: tuple[str, ...], methods: set[str], registry: Registry) -> None:
@@ -251,34 +245,26 @@ _OWN_OF_ENTRY = ("preset", "backbone", "calibrate", "prior")
 
 
 def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
-    """For each entry, what it sets otherwise than another one of its name."""
+    """Settings of each entry that another one of its name lacks or sets otherwise."""
     given = [
         {name: v for name in _OWN_OF_ENTRY if (v := getattr(one, name)) is not None} | one.config for one in entries
     ]
-    return [
-        {
-            name: value
-            for name, value in mine.items()
-            if any(
-                name not in other or other[name] != value
-                for one, other in zip(entries, given, strict=True)
-                if one.row == entry.row
-            )
-        }
-        for entry, mine in zip(entries, given, strict=True)
-    ]
+    found = []
+    for entry, mine in zip(entries, given, strict=True):
+        alike = [other for one, other in zip(entries, given, strict=True) if one.row == entry.row]
+        found.append({k: value for k, value in mine.items() if any(other.get(k, ...) != value for other in alike)})
+    return found
 
 
 def _configurations(
-    entry: MethodEntry, told: Mapping[str, Any], draws: Draws | None, study: StudySpec, registry: Registry
+    entry: MethodEntry, told: Mapping[str, Any], draws: Draws | None, registry: Registry
 ) -> Iterator[tuple[str, dict[str, Any], int | None]]:
     """(row, hyper-parameters, number of the draw) of everything that a method is run with.
 
     ``told``: what tells it from other entries of its name.
     """
-    names = list(entry.grid)
     for values in itertools.product(*entry.grid.values()):
-        chosen = dict(zip(names, values, strict=True))
+        chosen = dict(zip(entry.grid, values, strict=True))
         said = ", ".join(f"{name}={value}" for name, value in {**told, **chosen}.items())
         row = f"{entry.row} [{said}]" if said else entry.row
         config = {**entry.config, **chosen}

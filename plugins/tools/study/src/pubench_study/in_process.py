@@ -21,9 +21,10 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Result
 
+from .cache import Say
 from .grid import cells_of
 from .lines import Lines
-from .planning import Say, resolved
+from .planning import resolved
 from .spec import StudySpec
 from .task import Ended, ended_by, ended_with
 

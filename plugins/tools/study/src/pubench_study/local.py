@@ -86,11 +86,6 @@ class LocalPool:
         return len(self._free) + sum(not worker.retiring for worker in self._workers)
 
     @property
-    def room(self) -> int:
-        """How many more tasks can be taken now."""
-        return self.size - len(self.in_work)
-
-    @property
     def in_work(self) -> list[RunTask]:
         """Tasks that were taken and have not ended."""
         return [worker.task for worker in self._workers if worker.task is not None] + self._waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,18 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.specs.fields import short_hash
 
-from .code_cache import InstalledCode, code_of_plans, fingerprint_of
+from .cache import Say, StudyCache, cache_of_plans, fingerprint_of
 from .folds import parts_of
 from .grid import EVERY_ESTIMATOR, GridCell, cells_of
 from .label_counts import held_out_labels
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
 from .study_file import StudyFile
 
-Say = Callable[[str], None]
-
 
 def freeze(
     file: StudyFile, registry: Registry, root: DataRoot, say: Say = lambda text: None
-) -> tuple[FrozenPlan, InstalledCode]:
-    """Every run of a study, resolved, and the code that would carry them out.
+) -> tuple[FrozenPlan, StudyCache]:
+    """Every run of a study, resolved, and the cache with the code that would carry them out.
 
     ``root``: where data lie; only studies with scaled priors or tasks look at them. ``say`` is called with warnings.
 
@@ -91,7 +89,7 @@ def freeze(
         runs=tuple(runs.values()),
         excluded=tuple(excluded),
     )
-    return frozen, code_of_plans(plans, fingerprint)
+    return frozen, cache_of_plans(plans, fingerprint)
 
 
 def resolved(cell: GridCell, of_all: Layer, registry: Registry, warn: Say) -> Plan:

@@ -14,10 +14,10 @@ from pubench_core.errors import RecordError
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Environment, Failure
 
-from .code_cache import InstalledCode
+from .cache import StudyCache
 from .plan import PlannedRun
 from .state import Digests, Expected, RunState, by_length, state_of
-from .task import Bar, Ended, Progressed, RunTask
+from .task import Bar, Ended, Progressed, RunTask, Status
 
 #: Seconds between two looks at a run that somebody else carries out.
 _POLL = 1.0
@@ -34,12 +34,8 @@ class Pool(Protocol):
         """How many runs can be in work at once."""
 
     @property
-    def room(self) -> int:
-        """How many more tasks can be taken now."""
-
-    @property
     def in_work(self) -> list[RunTask]:
-        """Tasks that were taken and have not ended."""
+        """Tasks that were taken and have not ended: at most ``size``."""
 
     def submit(self, task: RunTask) -> None:
         """Takes a task."""
@@ -88,15 +84,16 @@ class Stop:
 
 @dataclass
 class Summary:
-    """Outcome of the runs that a call had to carry out. ``left``: not started, or given up."""
+    """Outcome of the runs that a call had to carry out."""
 
-    finished: list[Ended] = field(default_factory=list)
-    found: list[Ended] = field(default_factory=list)
-    stopped: list[PlannedRun] = field(default_factory=list)
-    failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
-    unstored: list[tuple[PlannedRun, str]] = field(default_factory=list)
+    ended: list[tuple[PlannedRun, Ended]] = field(default_factory=list)
     left: list[PlannedRun] = field(default_factory=list)
+    """Not started, or given up."""
     why_left: str = ""
+
+    def of(self, *statuses: Status) -> list[tuple[PlannedRun, Ended]]:
+        """Runs that ended with any of these."""
+        return [(run, event) for run, event in self.ended if event.status in statuses]
 
 
 class StudyAudience(Protocol):
@@ -109,7 +106,7 @@ class StudyAudience(Protocol):
         """An epoch of it is over."""
 
     def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
-        """It is over; ``expected_left``: seconds until all are, where that can be said."""
+        """It is over; ``expected_left``: seconds until all are, if that can be said."""
 
     def waiting(self, runs: Sequence[PlannedRun]) -> None:
         """Nothing is left to start; others carry these out."""
@@ -123,7 +120,7 @@ class RunSource(Protocol):
         """Whether no more will come."""
 
     def following(self) -> PlannedRun | None:
-        """The next; None where none is to be started before something in work has ended."""
+        """The next; None if none is to be started before something in work has ended."""
 
     def bar(self, run: PlannedRun) -> Bar | None:
         """Below which it is to be given up."""
@@ -131,90 +128,87 @@ class RunSource(Protocol):
 
 @dataclass
 class Study:
-    """Study that :func:`conduct` carries out. ``max_seconds``: no run is started after them.
-
-    ``source``: where runs come from when those that are known have been started.
-    """
+    """Runs to be carried out, each once."""
 
     store: RecordStore
-    code: InstalledCode
+    cache: StudyCache
     digests: Digests
     expected: Expected
     pool: Pool
     audience: StudyAudience
     max_seconds: float | None = None
+    """No run is started after them."""
     source: RunSource | None = None
+    """Where runs come from when those that are known have been started."""
+    _runs: dict[str, PlannedRun] = field(default_factory=dict)
+    _queue: list[PlannedRun] = field(default_factory=list)
+    _elsewhere: dict[str, float] = field(default_factory=dict)
+    """Run id of what others carry out -> when that was last looked at."""
+    _retried: set[str] = field(default_factory=set)
+    _summary: Summary = field(default_factory=Summary)
+    _started: float = field(default_factory=time.monotonic)
 
+    def conduct(self, states: Sequence[RunState], stop: Stop) -> Summary:
+        """Carries out the runs of these states and records what died. Whatever happens, workers are ended.
 
-def conduct(study: Study, states: Sequence[RunState], stop: Stop) -> Summary:
-    """Carries out the runs of these states, each once, and records what died. Whatever happens, workers are ended.
-
-    A record that cannot be read is put aside, and its run carried out. Raises RecordError if that cannot be done, and
-    if workers cannot be started.
-    """
-    try:
-        for state in states:
-            if state.unreadable:
-                study.store.set_aside(state.run.run_id)
-        return _Conductor(study, states, stop).conduct()
-    finally:
-        study.pool.close(abandon=bool(study.pool.in_work))
-
-
-class _Conductor:
-    def __init__(self, study: Study, states: Sequence[RunState], stop: Stop) -> None:
-        self._study, self._stop = study, stop
+        A record that cannot be read is put aside, and its run carried out. Raises RecordError if that cannot be done,
+        and if workers cannot be started.
+        """
         self._runs = {state.run.run_id: state.run for state in states}
-        self._queue = by_length([state.run for state in states], study.expected)
-        self._elsewhere: dict[str, float] = {}
-        self._retried: set[str] = set()
-        self._summary = Summary()
-        self._started = time.monotonic()
-
-    def conduct(self) -> Summary:
-        study, pool = self._study, self._study.pool
-        while self._queue or pool.in_work or self._elsewhere or self._more():
-            if self._stop.everything or (self._stop.starting and not pool.in_work):
-                self._give_up("interrupted")
-                break
-            if self._summary.unstored and not pool.in_work:
-                self._give_up("a record could not be written")
-                break
-            if not (self._stop.starting or self._summary.unstored):
-                self._submit()
-                if self._out_of_time():
-                    self._give_up("the time is over")
+        self._queue = by_length(list(self._runs.values()), self.expected)
+        try:
+            for state in states:
+                if state.unreadable:
+                    self.store.set_aside(state.run.run_id)
+            while self._queue or self.pool.in_work or self._elsewhere or self._more:
+                if why := self._why_over(stop):
+                    ids = [*(task.run_id for task in self.pool.in_work), *self._elsewhere]
+                    self._summary.left = [*self._queue, *(self._runs[run_id] for run_id in ids)]
+                    self._summary.why_left = why
                     break
-            if self._elsewhere:
+                if not (stop.starting or self._summary.of("unstored")):
+                    self._submit()
                 self._look_elsewhere()
-            for event in pool.events(0.2):
-                run = self._runs[event.run_id]
-                if isinstance(event, Progressed):
-                    study.audience.progressed(run, event)
-                else:
-                    self._ended(run, event)
-        return self._summary
+                for event in self.pool.events(0.2):
+                    run = self._runs[event.run_id]
+                    if isinstance(event, Progressed):
+                        self.audience.progressed(run, event)
+                    else:
+                        self._ended(run, event)
+            return self._summary
+        finally:
+            self.pool.close(abandon=bool(self.pool.in_work))
 
+    @property
     def _more(self) -> bool:
-        return self._study.source is not None and not self._study.source.over
+        return self.source is not None and not self.source.over
 
-    def _drawn(self) -> None:
-        """A run from the source, where none is left to start."""
-        source = self._study.source
-        if source is None or self._queue or not self._in_time(None):
-            return
-        run = source.following()
-        if run is not None:
-            self._runs[run.run_id] = run
-            self._queue.append(run)
+    def _why_over(self, stop: Stop) -> str:
+        """Why nothing goes on, though runs are left; empty while something does."""
+        if stop.everything or (stop.starting and not self.pool.in_work):
+            return "interrupted"
+        if self.pool.in_work:
+            return ""
+        if self._summary.of("unstored"):
+            return "a record could not be written"
+        waiting: Sequence[PlannedRun | None] = self._queue or ([None] if self._more else [])
+        return "the time is over" if waiting and not any(map(self._in_time, waiting)) else ""
+
+    def _in_time(self, run: PlannedRun | None) -> bool:
+        """Whether it may still be started; None: one of which nothing is known yet."""
+        if self.max_seconds is None:
+            return True
+        left = self.max_seconds - (time.monotonic() - self._started)
+        expected = self.expected.seconds(run) if run is not None else None
+        return left > 0 and (expected or 0) <= left
 
     def _submit(self) -> None:
         """Longest first; as many as there is room for and time left."""
-        pool, source = self._study.pool, self._study.source
-        while pool.room > 0:
-            self._drawn()
-            if not self._queue:
-                return
+        pool, source = self.pool, self.source
+        while len(pool.in_work) < pool.size:
+            if source is not None and not self._queue and self._in_time(None) and (drawn := source.following()):
+                self._runs[drawn.run_id] = drawn
+                self._queue.append(drawn)
             place = next((k for k, run in enumerate(self._queue) if self._in_time(run)), None)
             if place is None:
                 return
@@ -222,94 +216,60 @@ class _Conductor:
             at_once = pool.size if source is not None else min(pool.size, len(pool.in_work) + 1 + len(self._queue))
             bar = source.bar(run) if source is not None else None
             pool.submit(RunTask(run.run_id, run.resolved, {}, at_once, bar))
-            self._study.audience.started(run)
-
-    def _in_time(self, run: PlannedRun | None) -> bool:
-        """Whether it may still be started; None: one of which nothing is known yet."""
-        if self._study.max_seconds is None:
-            return True
-        left = self._study.max_seconds - (time.monotonic() - self._started)
-        expected = self._study.expected.seconds(run) if run is not None else None
-        return left > 0 and (expected or 0) <= left
-
-    def _out_of_time(self) -> bool:
-        """Whether runs are left and none of them may be started any more."""
-        if self._study.pool.in_work or not (self._queue or self._more()):
-            return False
-        left: Sequence[PlannedRun | None] = self._queue or [None]
-        return not any(self._in_time(run) for run in left)
-
-    def _give_up(self, why: str) -> None:
-        in_work = [self._runs[task.run_id] for task in self._study.pool.in_work]
-        self._summary.left = [*in_work, *self._queue, *(self._runs[run_id] for run_id in self._elsewhere)]
-        self._summary.why_left = why
+            self.audience.started(run)
 
     # ---------------------------------------------------------------- what comes back
 
     def _ended(self, run: PlannedRun, event: Ended) -> None:
         if event.status == "taken":
             self._elsewhere[run.run_id] = time.monotonic()
-            if not self._queue and not self._study.pool.in_work:
-                self._study.audience.waiting([self._runs[run_id] for run_id in self._elsewhere])
+            if not self._queue and not self.pool.in_work:
+                self.audience.waiting([self._runs[run_id] for run_id in self._elsewhere])
             return
-        if event.cause == "out-of-memory" and run.run_id not in self._retried and self._study.pool.fewer(run.run_id):
+        if event.cause == "out-of-memory" and run.run_id not in self._retried and self.pool.fewer(run.run_id):
             self._retried.add(run.run_id)
             self._queue.insert(0, run)
             return
         if event.status == "died":
             event = replace(event, text=self._recorded(run, event))
         if event.status == "finished":
-            self._summary.finished.append(event)
-            self._study.expected.add(run, event.seconds or 0.0)
-        elif event.status == "found":
-            self._summary.found.append(event)
-        elif event.status == "stopped":
-            self._summary.stopped.append(run)
-        elif event.status == "unstored":
-            self._summary.unstored.append((run, event.text))
-        else:
-            self._summary.failed.append((run, event.text))
-        self._study.audience.ended(run, event, self._expected_left())
+            self.expected.add(run, event.seconds or 0.0)
+        self._summary.ended.append((run, event))
+        left = [*self._queue, *(self._runs[task.run_id] for task in self.pool.in_work)]
+        seconds = self.expected.total(left)
+        self.audience.ended(run, event, None if seconds is None else seconds / max(1, self.pool.size))
 
     def _recorded(self, run: PlannedRun, event: Ended) -> str:
-        """Records that a worker died of a run, and says so."""
-        environment = self._study.pool.environment
-        assert environment is not None  # a run is given to workers that have said it
-        digest = self._study.digests.of(run, {})
+        """Records that a worker died of a run; the reason, with the record."""
+        assert self.pool.environment is not None  # a run is given to workers that have said it
         failure = Failure(
             failure_version=1,
             run_id=run.run_id,
             cause=event.cause or "worker-died",
             reason=event.text,
-            code=self._study.code.code(run, digest),
+            code=self.cache.code(run, self.digests.of(run, {})),
             spec=run.spec,
             traceback="",
-            environment=environment,
+            environment=self.pool.environment,
             failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         )
         try:
-            return f"{event.text}; failure record {self._study.store.write_failure(failure)}"
+            return f"{event.text}; failure record {self.store.write_failure(failure)}"
         except RecordError as error:
             return f"{event.text}; {error}"
 
     def _look_elsewhere(self) -> None:
         """What became of runs that others carry out; one that nobody does any more is to be run."""
         for run_id, last in list(self._elsewhere.items()):
-            if time.monotonic() - last < _POLL or self._study.store.taken(run_id):
+            if time.monotonic() - last < _POLL or self.store.taken(run_id):
                 continue
             del self._elsewhere[run_id]
             run = self._runs[run_id]
-            failures = failures_in(self._study.store.root).get(run_id, ())
-            state = state_of(run, self._study.code, self._study.store, self._study.digests, failures)
+            failures = failures_in(self.store.root).get(run_id, ())
+            state = state_of(run, self.cache, self.store, self.digests, failures)
             if state.status == "done":
                 self._ended(run, Ended(run_id, "found", "by another process", seconds=state.seconds))
             elif state.status == "failed" and state.failure is not None:
                 self._ended(run, Ended(run_id, "failed", state.why, state.failure.cause))
             else:
                 self._queue.insert(0, run)
-
-    def _expected_left(self) -> float | None:
-        """Seconds until all runs are over, as far as recorded ones tell."""
-        left = [*self._queue, *(self._runs[task.run_id] for task in self._study.pool.in_work)]
-        seconds = self._study.expected.total(left)
-        return None if seconds is None else seconds / max(1, self._study.pool.size)

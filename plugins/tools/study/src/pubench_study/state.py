@@ -22,9 +22,9 @@ from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
 from pubench_core.specs.fields import short_hash
 
-from .code_cache import InstalledCode
-from .coverage_cache import Answering, stamp_of
-from .plan import FrozenPlan, PlannedRun
+from .cache import StudyCache, stamp_of
+from .plan import PlannedRun
+from .study_file import StudyFolder
 
 #: ``done``: a record answers for it. ``to measure``: one does except for measures that its scores give. ``failed``: it
 #: failed or was refused by the code that would run now.
@@ -77,69 +77,70 @@ class Digests:
         return stored.get(f"data {run.data}", "") if found is None else found
 
     def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
-        """Data set or table -> why its files are not here, of all that these runs read."""
-        found = _absent_tables(runs, self.registry)
-        for key in dict.fromkeys(run.data for run in runs if not run.own_table):
+        """Data set or table -> why its files are not here as they were planned, of all that these runs read."""
+        found: dict[str, str] = {}
+        seen: set[tuple[Any, ...]] = set()
+        for run in runs:
+            own = run.resolved["data"].get("own") or {}
+            name = str(run.facts.get("data", run.data)) if own else run.data
+            tables = ((own.get("path"), own.get("sha256")), (own.get("test"), own.get("test_sha256")))
+            if name in found or (name, tables) in seen:
+                continue
+            seen.add((name, tables))
             try:
-                located(source_of(self.registry.find(DatasetInfo, key)), self.root)
+                if not own:
+                    located(source_of(self.registry.find(DatasetInfo, run.data)), self.root)
+                for path, sha256 in tables:
+                    if path is not None:
+                        self._refuse_changed(path, sha256)
             except (RequestError, PluginError) as error:
-                found[key] = str(error)
+                found[name] = str(error)
         return found
 
-
-def _absent_tables(runs: Sequence[PlannedRun], registry: Registry) -> dict[str, str]:
-    """User table, as the runs name it -> why it is not here as it was planned."""
-    found: dict[str, str] = {}
-    looked_at: set[tuple[Any, ...]] = set()
-    for run in runs:
-        own = run.resolved["data"].get("own") or {}
-        for path, sha256 in ((own.get("path"), own.get("sha256")), (own.get("test"), own.get("test_sha256"))):
-            name = str(run.facts.get("data", run.data))
-            if path is None or (name, path, sha256) in looked_at:
-                continue
-            looked_at.add((name, path, sha256))
-            try:
-                now = table_reader(registry).checksum(Path(path))
-            except RequestError as error:
-                found.setdefault(name, str(error))
-                continue
-            if now != sha256:
-                planned = f"sha256 {now[:16]}, planned {str(sha256)[:16]}"
-                said = f"{path} changed since the plan was frozen ({planned})"
-                found.setdefault(name, f"{said}; restore it, or freeze the plan again")
-    return found
+    def _refuse_changed(self, path: str, sha256: Any) -> None:
+        now = table_reader(self.registry).checksum(Path(path))
+        if now != sha256:
+            planned = f"sha256 {now[:16]}, planned {str(sha256)[:16]}"
+            raise RequestError(
+                f"{path} changed since the plan was frozen ({planned}); restore it, or freeze the plan again"
+            )
 
 
 def states_of(
-    plan: FrozenPlan, code: InstalledCode, store: RecordStore, digests: Digests, known: Path | None = None
+    runs: Sequence[PlannedRun],
+    cache: StudyCache,
+    store: RecordStore,
+    digests: Digests,
+    keep: StudyFolder | None = None,
 ) -> list[RunState]:
-    """The state of every run of a plan, in its order.
+    """The state of every run, in this order.
 
-    ``known``: file that keeps which records were found to answer; one whose files are as they were then is not read
-    again while code and data are the same.
+    ``keep``: folder of the whole plan, whose cache keeps which records were found to answer; one whose files are as
+    they were then is not read again while code and data are the same.
     """
     failures = failures_in(store.root)
-    stamps = {run.run_id: stamp_of(store.folder(run.run_id)) for run in plan.runs}
-    here = {(r.data, r.preprocess): digests.of(r, {}) for r in plan.runs if stamps[r.run_id] and not r.own_table}
-    before = Answering.read(known, short_hash([code.fingerprint, code.plan, sorted(here.items())]))
-    now = before.model_copy(update={"runs": {}})
+    stamps = {run.run_id: stamp_of(str(store.folder(run.run_id))) for run in runs}
+    here = {(r.data, r.preprocess, digests.of(r, {})) for r in runs if stamps[r.run_id] and not r.own_table}
+    data = short_hash(sorted(here))
+    before = cache.answering if keep is not None and cache.data == data else {}
+    answering: dict[str, tuple[str, float]] = {}
     states = []
-    for run in plan.runs:
-        stamp = stamps[run.run_id]
-        if stamp and (found := before.runs.get(run.run_id)) is not None and found[0] == stamp:
-            state = RunState(run, "done", seconds=found[1])
+    for run in runs:
+        stamp, known = stamps[run.run_id], before.get(run.run_id)
+        if known is not None and known[0] == stamp:
+            state = RunState(run, "done", seconds=known[1])
         else:
-            state = state_of(run, code, store, digests, failures.get(run.run_id, ()))
+            state = state_of(run, cache, store, digests, failures.get(run.run_id, ()))
         if state.status == "done" and state.seconds is not None and stamp:
-            now.runs[run.run_id] = (stamp, state.seconds)
+            answering[run.run_id] = (stamp, state.seconds)
         states.append(state)
-    if known is not None and now != before:
-        now.write(known)
+    if keep is not None and answering != before:
+        cache.model_copy(update={"data": data, "answering": answering}).write(keep)
     return states
 
 
 def state_of(
-    run: PlannedRun, code: InstalledCode, store: RecordStore, digests: Digests, failures: Sequence[Path]
+    run: PlannedRun, cache: StudyCache, store: RecordStore, digests: Digests, failures: Sequence[Path]
 ) -> RunState:
     """The state of one run. ``failures``: folders of its failures, oldest first."""
     why, record, unreadable = "", None, False
@@ -149,8 +150,8 @@ def state_of(
         why, unreadable = str(error), True
     if record is not None:
         stored = record.result.code
-        now = code.code(run, digests.of(run, stored.parts))
-        asked = code.requirements(run)
+        now = cache.code(run, digests.of(run, stored.parts))
+        asked = cache.requirements(run)
         if stored.hash != now.hash:
             why = f"the stored result is of other code (changed: {', '.join(now.changed_since(stored))})"
         elif missing := list(lacks(asked, record)):
@@ -159,7 +160,7 @@ def state_of(
             todo = unmeasured(asked, record.result) or lacks_thresholds(record)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     same = [
-        failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)
+        failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, cache)
     ]
     if same and not _again(same):
         return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
@@ -167,9 +168,9 @@ def state_of(
     return RunState(run, "missing", why, failure=same[-1] if same else None, unreadable=unreadable)
 
 
-def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:
+def _same_code(failure: Failure, run: PlannedRun, cache: StudyCache) -> bool:
     """Whether what failed is what would run now; the data count as they were when it failed."""
-    return code.code(run, failure.code.parts.get(f"data {run.data}", "")).hash == failure.code.hash
+    return cache.code(run, failure.code.parts.get(f"data {run.data}", "")).hash == failure.code.hash
 
 
 def _again(failures: Sequence[Failure]) -> bool:

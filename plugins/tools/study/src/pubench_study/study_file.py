@@ -1,8 +1,8 @@
 """A study's folder and its files: ``<results>/studies/<name>/``, next to the records that it shares with others.
 
-``study.yaml`` is the file as it was given, ``plan.json`` the frozen plan, ``code.json`` what the installed code is
-(made again whenever it changed), ``logs/`` what workers printed. ``<results>/results.parquet`` has all records as a
-frame.
+``study.yaml`` is the file as it was given, ``plan.json`` the frozen plan, ``cache.json`` what the installed code is and
+which records answer (it may be deleted), ``logs/`` what workers printed. ``<results>/results.parquet`` is the frame of
+all records.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from pubench_core.errors import RequestError, nearest, shortened
 
 from .spec import StudySpec
 
-STUDIES, STUDY, PLAN, LOGS = "studies", "study.yaml", "plan.json", "logs"
-#: Caches, which may be deleted.
-CODE, ANSWERING = "code.json", "answering.json"
+STUDIES, STUDY, PLAN, CACHE, LOGS = "studies", "study.yaml", "plan.json", "cache.json", "logs"
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -66,14 +64,9 @@ class StudyFolder:
         return self.path / PLAN
 
     @property
-    def code(self) -> Path:
-        """The codes of the plan's runs, as they are installed."""
-        return self.path / CODE
-
-    @property
-    def answering(self) -> Path:
-        """Which records were found to answer."""
-        return self.path / ANSWERING
+    def cache(self) -> Path:
+        """The codes of the plan's runs as they are installed, and the records that answer."""
+        return self.path / CACHE
 
     @property
     def logs(self) -> Path:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
 #: ``stopped``: given up at the bar of its task, with nothing recorded.
 Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died", "stopped"]
+#: Those of runs whose failure was recorded.
+NO_RESULT: tuple[Status, ...] = ("failed", "refused", "died")
 #: Seconds between two reports of one run's progress.
 _OFTEN = 0.5
 

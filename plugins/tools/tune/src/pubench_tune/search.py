@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import filelock
 from optuna.trial import FrozenTrial
 from pubench_report.pages.learning import CRITERION, read_trace
-from pubench_study.code_cache import code_of_plans
+from pubench_study.cache import cache_of_plans
 from pubench_study.label_counts import held_out_labels
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import plain, planned_run
-from pubench_study.scheduler import Stop, Study, conduct
+from pubench_study.scheduler import Stop, Study
 from pubench_study.state import OF_THE_MACHINE, Digests, Expected
 from pubench_study.task import Bar, Ended, Orders, Progressed
 
@@ -99,7 +99,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
     first = planned_run(plan, plan.spec.method.key)
     if absent := digests.check([first]):
         raise RequestError(next(iter(absent.values())), field="data.key")
-    code = code_of_plans([plan], "")
+    cache = cache_of_plans([plan], "")
     measured = [plan.code_reading(digests.of(first, {})).hash, plan.criterion_code(aim.criterion)]
     folder = how.results / TUNING / _name(plan, aim, asked, measured)
     oracle = "truth" in plan.method.requires or aim.oracle
@@ -127,13 +127,13 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
             stop = Stop(say)
             orders = Orders(how.results, how.data_root, how.encoder, offline=how.offline, threads=how.threads or 1)
             pool = LocalPool([how.device] * asked.jobs, orders, folder / LOGS)
-            runs.study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
+            runs.study = Study(store, cache, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
             main = threading.current_thread() is threading.main_thread()
             with stop.listening() if main else nullcontext():
-                summary = conduct(runs.study, [], stop)
+                summary = runs.study.conduct([], stop)
             why_left, ended_by = summary.why_left, stop.signal
-            for _, reason in summary.unstored:
-                say(f"not stored: {reason}")
+            for _, event in summary.of("unstored"):
+                say(f"not stored: {event.text}")
         if runs.refused:
             raise RequestError(runs.refused.replace(_BY_LAST, ""))
         trials = tuple(Trial.of(number, kept, how.results) for number, kept in enumerate(proposals.begun()))
@@ -365,8 +365,8 @@ class Search:
             self._open[trial.name] = trial
             self._pending.extend((trial, seed) for seed in trial.runs)
             assert self.study is not None
-            code = self.study.code  # of every run of the search: hyper-parameters do not change it
-            self.study.code = code.model_copy(update={"of": {**code.of, **dict.fromkeys(facts["runs"], 0)}})
+            cache = self.study.cache  # of every run of the search: hyper-parameters do not change it
+            self.study.cache = cache.model_copy(update={"of": {**cache.of, **dict.fromkeys(facts["runs"], 0)}})
 
     # ---------------------------------------------------------------- what the conductor says
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -27,10 +26,10 @@ from pubench_core.specs import ExecutionSpec
 from ..durations import duration, seconds_of
 from ..executors import Wanted
 from ..export import FRAME, write_frame
-from ..lines import Lines, PrintableRun, what
-from ..scheduler import Pool, Stop, Study, Summary, conduct
+from ..lines import Lines, PrintableRun
+from ..scheduler import Pool, Stop, Study, Summary
 from ..state import Expected, states_of
-from ..task import Ended, Orders, Progressed
+from ..task import NO_RESULT, Ended, Orders, Progressed
 from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prepared
 
 
@@ -85,73 +84,55 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     if todo:
         pool: Pool = load(executor)(_wanted(request, how, devices, found))
         with display(len(todo)) as audience, stop.listening():
-            study = Study(
-                store, found.code, found.digests, Expected.of(found.states), pool, audience, max_seconds=max_seconds
-            )
-            summary = conduct(study, todo, stop)
-    chosen = plan.model_copy(update={"runs": tuple(state.run for state in found.states)})
-    there = states_of(chosen, found.code, store, found.digests) if todo else found.states
+            study = Study(store, found.cache, found.digests, Expected.of(found.states), pool, audience, max_seconds)
+            summary = study.conduct(todo, stop)
+    there = states_of(found.runs(), found.cache, store, found.digests) if todo else found.states
     done = sum(state.status == "done" for state in there)
-    code = _told(found, done, summary, stop, time.monotonic() - started, request, how, as_json=as_json)
-    for line in write_frame(folder.results / FRAME):
-        say(said(line))
-    if how.track:
-        from pubench_cli.track import send_everywhere
-
-        for where, sent in send_everywhere(request.results):
-            say(f"{sent}: {where}")
-    return code
-
-
-def _told(
-    found: Looked,
-    done: int,
-    summary: Summary,
-    stop: Stop,
-    seconds: float,
-    request: StudyRequest,
-    how: RunOptions,
-    *,
-    as_json: bool,
-) -> int:
-    """Says how it ended; the exit code. ``done``: runs whose records are in the folder now."""
-    before = 0 if how.retry_failed else found.count("failed")
-    failed, frame = len(summary.failed) + before, found.folder.results / FRAME
-    gone = max(0, found.count("done") + len(summary.finished) + len(summary.found) - done)
+    frame, trained = folder.results / FRAME, len(summary.of("finished"))
+    unstored, left = summary.of("unstored"), len(summary.left)
+    failures = len(summary.of(*NO_RESULT)) + (0 if how.retry_failed else number["failed"])
+    gone = max(0, found.count("done") + trained + len(summary.of("found")) - done)
+    seconds = time.monotonic() - started
     if as_json:
         print_json(
             {
-                "name": found.plan.name,
+                "name": plan.name,
                 "runs": len(found.states),
                 "done": done,
-                "trained": len(summary.finished),
-                "found": len(summary.found),
-                "failed": failed,
-                "left": len(summary.left) + len(summary.unstored),
+                "trained": trained,
+                "found": len(summary.of("found")),
+                "failed": failures,
+                "left": left + len(unstored),
                 "why_left": summary.why_left,
                 "seconds": round(seconds, 1),
                 "frame": str(frame),
             }
         )
     else:
-        lost = f", {len(summary.unstored)} not stored" if summary.unstored else ""
-        lost += f", {gone} no longer in {found.folder.results}" if gone else ""
-        left = f", {len(summary.left)} left ({summary.why_left})" if summary.left else ""
-        out().print(
-            f"{found.plan.name}: {done} of {counted(len(found.states), 'run')} done "
-            f"({len(summary.finished)} trained now), {failed} failed{lost}{left}; {duration(seconds)}; {frame}",
-            markup=False,
-            soft_wrap=True,
-        )
-    for run, reason in summary.unstored:
-        say(f"not stored: {run}: {reason}")
-    if failed:
-        say(f"'pubench study failures {found.plan.name} --results {request.results}' lists what failed")
-    if summary.left or summary.unstored or gone:
+        parts = [
+            f"{plan.name}: {done} of {counted(len(found.states), 'run')} done ({trained} trained now)",
+            f"{failures} failed",
+            *([f"{len(unstored)} not stored"] if unstored else []),
+            *([f"{gone} no longer in {folder.results}"] if gone else []),
+            *([f"{left} left ({summary.why_left})"] if left else []),
+        ]
+        out().print(f"{', '.join(parts)}; {duration(seconds)}; {frame}", markup=False, soft_wrap=True)
+    for run, event in unstored:
+        say(f"not stored: {run}: {event.text}")
+    if failures:
+        say(f"'pubench study failures {plan.name} --results {request.results}' lists what failed")
+    if goes_on := bool(left or unstored or gone):
         say("the same command again goes on with what is left")
-    if stop.starting and summary.left:
+    for line in write_frame(frame):
+        say(said(line))
+    if how.track:
+        from pubench_cli.track import send_everywhere
+
+        for where, sent in send_everywhere(request.results):
+            say(f"{sent}: {where}")
+    if stop.starting and left:
         return 128 + (stop.signal or signal.SIGINT)
-    return 1 if failed or summary.left or summary.unstored or gone else 0
+    return 1 if failures or goes_on else 0
 
 
 # -------------------------------------------------------------------- options
@@ -212,56 +193,39 @@ def _wanted(request: StudyRequest, how: RunOptions, devices: Sequence[str], foun
 
 @dataclass
 class Bars(Lines):
-    """A bar over all runs, and a line for each that is in work."""
+    """The same lines, above a bar over all runs and one for each that is in work."""
 
     progress: Progress = field(default_factory=Progress)
-    _overall: TaskID | None = None
-    _lines: dict[str, TaskID] = field(default_factory=dict)
+    _bars: dict[str, TaskID] = field(default_factory=dict)
 
-    def begin(self, name: str) -> None:
-        """Shows the bar over all runs."""
-        self._overall = self.progress.add_task(name, total=self.total, said="")
+    def __post_init__(self) -> None:
+        self._all = self.progress.add_task("all runs", total=self.total)
 
     def started(self, run: PrintableRun) -> None:
-        """A line for it."""
-        self._lines[run.run_id] = self.progress.add_task(f"  {run}", total=None, said="")
+        """A bar for it."""
+        self._bars[run.run_id] = self.progress.add_task(f"  {run}", total=None)
 
     def progressed(self, run: PrintableRun, event: Progressed) -> None:
         """How far it is."""
-        if run.run_id in self._lines:
-            self.progress.update(self._lines[run.run_id], total=event.of, completed=event.epoch, said=event.stage)
+        if run.run_id in self._bars:
+            words = f"  {run}: {event.stage}"
+            self.progress.update(self._bars[run.run_id], description=words, total=event.of, completed=event.epoch)
 
     def ended(self, run: PrintableRun, event: Ended, expected_left: float | None) -> None:
-        """The bar moves; what has no result stays to be read."""
-        self.done += 1
-        if run.run_id in self._lines:
-            self.progress.remove_task(self._lines.pop(run.run_id))
-        if event.status not in ("finished", "found"):
-            self.failed += 1
-            self.progress.console.print(f"{run}: {said(what(event))}", markup=False)
-        left = f"about {duration(expected_left)} left" if expected_left else ""
-        failed = f"{self.failed} failed" if self.failed else ""
-        assert self._overall is not None
-        self.progress.update(
-            self._overall, completed=self.done, said=", ".join(text for text in (left, failed) if text)
-        )
+        """Its line; the bar over all runs moves."""
+        if run.run_id in self._bars:
+            self.progress.remove_task(self._bars.pop(run.run_id))
+        super().ended(run, event, expected_left)
+        words = f"all runs, {self.failed} failed" if self.failed else "all runs"
+        self.progress.update(self._all, description=words, completed=self.done)
 
 
 @contextmanager
-def display(total: int) -> Iterator[Any]:
+def display(total: int) -> Iterator[Lines]:
     """The display that fits where stderr goes."""
     if not sys.stderr.isatty():
         yield Lines(total, words=said)
         return
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}", markup=False),
-        TimeElapsedColumn(),
-        console=err(),
-        transient=True,
-    ) as progress:
-        bars = Bars(total, words=said, progress=progress)
-        bars.begin("all runs")
-        yield bars
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=err(), transient=True) as progress:
+        yield Bars(total, say, said, progress=progress)

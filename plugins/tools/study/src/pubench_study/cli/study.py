@@ -27,12 +27,12 @@ from pubench_core.records.store import RecordStore
 from pubench_core.results import Failure
 from pubench_core.specs import ExecutionSpec
 
-from ..code_cache import InstalledCode, installed_code, write_code
+from ..cache import StudyCache, cache_of
 from ..durations import duration
 from ..export import FRAME, export, write_frame
 from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
 from ..spec import CONDITIONS
-from ..state import Digests, Expected, RunState, states_of
+from ..state import Digests, Expected, RunState, Status, states_of
 from ..study_file import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
 
 
@@ -52,13 +52,17 @@ class Looked:
 
     folder: StudyFolder
     plan: FrozenPlan
-    code: InstalledCode
+    cache: StudyCache
     states: list[RunState]
     digests: Digests
 
-    def count(self, *statuses: str) -> int:
-        """Runs in any of these states."""
-        return sum(state.status in statuses for state in self.states)
+    def runs(self, *statuses: Status) -> list[PlannedRun]:
+        """Those in any of these states; all of them if none is named."""
+        return [state.run for state in self.states if not statuses or state.status in statuses]
+
+    def count(self, *statuses: Status) -> int:
+        """How many are in any of these states."""
+        return len(self.runs(*statuses))
 
 
 # -------------------------------------------------------------------- finding, freezing, looking
@@ -95,34 +99,29 @@ def prepared(request: StudyRequest, *, replan: bool) -> tuple[StudyFolder, Froze
     from ..planning import freeze
 
     RecordStore(request.results).check_writable()
-    plan, code = freeze(file, registry(), data_root(_execution(request), say), say)
+    plan, cache = freeze(file, registry(), data_root(ExecutionSpec(data_root=request.data_root), say), say)
     write_plan(folder, file, plan)
-    write_code(folder, code, say)
+    cache.write(folder, say)
     return folder, plan, True
 
 
 def looked(request: StudyRequest, folder: StudyFolder, plan: FrozenPlan) -> Looked:
     """Status of the requested runs."""
-    chosen = plan.model_copy(update={"runs": tuple(chosen_runs(plan, request.only))})
-    code = installed_code(plan, folder, registry(), say)
-    digests = Digests(registry(), data_root(_execution(request)))
-    known = folder.answering if not request.only else None  # what is kept is of whole plans
-    states = states_of(chosen, code, RecordStore(folder.results), digests, known)
+    cache = cache_of(plan, folder, registry(), say)
+    digests = Digests(registry(), data_root(ExecutionSpec(data_root=request.data_root)))
+    keep = folder if not request.only else None  # what is kept is of whole plans
+    states = states_of(chosen_runs(plan, request.only), cache, RecordStore(folder.results), digests, keep)
     for text in filter(of_failed, request.only):
         causes = text.partition("=")[2].split(",") if "=" in text else get_args(Cause)
         if strange := [cause for cause in causes if cause not in get_args(Cause)]:
             raise unknown("cause", strange[0], get_args(Cause))
         states = [state for state in states if state.failure is not None and state.failure.cause in causes]
-    return Looked(folder, plan, code, states, digests)
+    return Looked(folder, plan, cache, states, digests)
 
 
 def of_failed(text: str) -> bool:
     """Whether a text of ``--only`` means runs that failed: ``failed``, or ``failed=CAUSES``."""
     return text.partition("=")[0] == "failed"
-
-
-def _execution(request: StudyRequest) -> ExecutionSpec:
-    return ExecutionSpec(data_root=request.data_root)
 
 
 def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
@@ -198,7 +197,7 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
         *_preset_lines(found.states),
         status_line(found),
         f"expected: {expected_line(found, jobs)}",
-        *_few_held_out([state.run for state in found.states]),
+        *_few_held_out(found.runs()),
         *(f"left out: {counted(count, 'combination')}: {reason}" for reason, count in excluded.items()),
         *(f"not here: {said(reason)}" for reason in absent(found).values()),
     ):
@@ -213,7 +212,7 @@ def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
         "name": found.plan.name,
         "runs": len(found.states),
         **counts(found),
-        "few_held_out": len(_noisy([state.run for state in found.states])),
+        "few_held_out": len(_noisy(found.runs())),
         "excluded": [cell.model_dump() for cell in found.plan.excluded],
         "not_here": absent(found),
         "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
@@ -267,7 +266,7 @@ def status_line(found: Looked) -> str:
 
 def absent(found: Looked) -> dict[str, str]:
     """Data set -> why it is not here, of those that missing runs need."""
-    return found.digests.check([state.run for state in found.states if state.status == "missing"])
+    return found.digests.check(found.runs("missing"))
 
 
 def expected_seconds(found: Looked) -> tuple[float | None, int]:
@@ -275,7 +274,7 @@ def expected_seconds(found: Looked) -> tuple[float | None, int]:
 
     The others count as other methods on the same data, the same method on other data, or the mean of all.
     """
-    expected, missing = Expected.of(found.states), [state.run for state in found.states if state.status == "missing"]
+    expected, missing = Expected.of(found.states), found.runs("missing")
     return expected.total(missing), sum(map(expected.is_measured, missing))
 
 
