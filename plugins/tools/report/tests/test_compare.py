@@ -16,7 +16,7 @@ from made_results import made_result
 from pubench_report.cli import compare as command
 from pubench_report.comparison import beside_published, beside_results, compare_with
 from pubench_report.published import source
-from pubench_report.results import Results
+from pubench_report.results import Results, load_results
 
 from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
@@ -321,7 +321,7 @@ def test_results_are_compared_from_python() -> None:
     others = [run(value, seed, method=LBE) for value, seed in ((0.87, 52), (0.91, 99))]
     with_other = compare_with(mine, Results(others))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
-    with pytest.raises(InvalidRequest, match=r"other must be a publication .*, got 'pubench2025'"):
+    with pytest.raises(InvalidRequest, match=r"other must be a publication .*, got pubench2025; did you mean"):
         compare_with(mine, "pubench2025")
     with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'; known: accuracy, f1"):
         compare_with(mine, "pubench2026", measure="auc")
@@ -335,8 +335,9 @@ Command = Callable[..., tuple[str, str]]
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
     """What the command prints of three runs of the protocol and one of another, by format."""
+    made = Results([*three(method=LBE), run(0.5, prior=0.4)])
     monkeypatch.setattr(
-        command, "load_results", lambda folder, study: Results([*three(method=LBE), run(0.5, prior=0.4)])
+        command, "load_results", lambda path, study: load_results(path) if Path(path).is_file() else made
     )
     monkeypatch.setattr(machine, "_printed", False)
 

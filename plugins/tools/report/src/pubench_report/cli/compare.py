@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Sequence
-from os.path import isdir, isfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os.path import isfile
 from pathlib import Path
 
 from rich.console import Console
@@ -18,16 +19,13 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
-from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
+from pubench_core.errors import RequestError, counted, shortened, visible
 
-from ..comparison import SideBySide, beside_board, beside_published, beside_results
-from ..published import names
+from ..comparison import SideBySide, side_by_side
 from ..rendering import csv_of, md_escaped, md_table
 from ..report.gather import folder_and_study, why_none
 from ..report.write import write_text
 from ..results import Results, load_results
-from ..rows import is_board, read_board
-from ..rows.runs import WHOLE_RUNS, read_runs
 from ..site.sources import files_of_rows
 
 #: Format by the end of the file's name, where none is named.
@@ -54,20 +52,9 @@ def compare(
     form = form_of(out_file, form, BY_SUFFIX)
     if out_file is not None:
         refuse_unwritable(out_file)
-    ours = _together([_loaded(given, results, study) for given in sources])
-    found: SideBySide
-    if other in names():
-        found = beside_published(ours, other, criterion=criterion, measure=measure)
-    elif is_board(other):
-        found = beside_board(ours, read_board(other), criterion=criterion, measure=measure)
-    elif isdir(other) or isfile(other):
-        others = _loaded(other, results, None)
-        found = beside_results(ours, others, other, criterion=criterion, measure=measure)
-    else:
-        raise RequestError(
-            f"--with must be a publication ({', '.join(names())}), a board (board@NAME), a folder of records or "
-            f"a file of rows, got {shortened(other)}; {nearest(other, names())}"
-        )
+    with _warnings_printed():
+        ours = _together([_loaded(given, results, study) for given in sources])
+        found = side_by_side(ours, other, criterion, measure, "--with")
     if out_file is None and form == "table":
         _print(found, out())
     elif out_file is None and form == "json":
@@ -83,17 +70,22 @@ def compare(
         err().print(f"written: {out_file}", markup=False, soft_wrap=True)
 
 
+@contextmanager
+def _warnings_printed() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    for one in heard:
+        if issubclass(one.category, PubenchWarning):
+            err().print(said(str(one.message)), markup=False, soft_wrap=True)
+
+
 def _loaded(given: str | None, results: Path, study: str | None) -> Results:
     """Finished runs of a source. Raises RequestError if there are none."""
     if given is not None and isfile(given):
-        return _rows(Path(given), study)
+        return load_results(given, study=study)
     folder, named = folder_and_study(given, results, study)
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        found = load_results(folder, study=named or None)
-    for one in heard:
-        if issubclass(one.category, PubenchWarning):
-            err().print(said(str(one.message)), markup=False)
+    found = load_results(folder, study=named or None)
     if not len(found):
         what = f"study {named}" if named else shortened(str(folder))
         raise RequestError(
@@ -116,16 +108,6 @@ def _together(sources: Sequence[Results]) -> Results:
     return Results(first.values())
 
 
-def _rows(path: Path, study: str | None) -> Results:
-    read = read_runs(path)
-    if study is not None and study not in read.names:
-        raise unknown("study", study, read.names)
-    for note in read.notes:
-        if note != WHOLE_RUNS:  # no seconds are shown
-            err().print(f"note: {note}", markup=False, soft_wrap=True)
-    return Results([run for run in read.runs if study is None or study in read.studies.get(run.run_id, ())])
-
-
 def _text(found: SideBySide, form: str) -> str:
     """The content of a file."""
     if form == "csv":
@@ -139,13 +121,11 @@ def _text(found: SideBySide, form: str) -> str:
     return as_plain_text(lambda console: _print(found, console))
 
 
-# -------------------------------------------------------------------- for people
-
-
 def _print(found: SideBySide, console: Console) -> None:
-    console.print(found.title(), style="bold", markup=False)
-    for line in found.heading():
+    (title, *above), table, below = found.shown()
+    console.print(title, style="bold", markup=False)
+    for line in above:
         console.print(line, markup=False)
-    found.table().print_to(console)
-    for line in found.remarks():
+    table.print_to(console)
+    for line in below:
         console.print(line, markup=False)

@@ -96,18 +96,18 @@ class SideBySide(Printed):
 
     theirs: str
     """what ours is compared with"""
-    citation: str
     alike: str
     """what all compared runs have in common, in words"""
     measure: str
     criterion: str
-    percent: bool
-    """whether figures are in percent"""
     cells: tuple[ComparedCell, ...]
     left_out: tuple[LeftOut, ...]
-    missing: tuple[tuple[str, str], ...] = ()
+    missing: tuple[tuple[str, str], ...]
     """(method, data) of theirs that nothing of ours is compared with"""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    citation: str = ""
+    percent: bool = True
+    """whether figures are in percent"""
     board: bool = False
     """whether theirs is a board, among whose methods ours are ranked"""
 
@@ -137,11 +137,16 @@ class SideBySide(Printed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row per compared cell, as plain data."""
-        rows = [self._row(cell) for cell in self.cells]
-        return [
-            {name: round(row[name], 6) if isinstance(row[name], float) else row[name] for name in self.fields}
-            for row in rows
-        ]
+        rows = []
+        for cell in self.cells:
+            sides = {"ours": cell.ours, "theirs": cell.theirs}
+            row = {name: getattr(cell, name) for name in self.fields if hasattr(cell, name)}
+            row |= {f"{side}_{name}": value for side, figure in sides.items() for name, value in vars(figure).items()}
+            row |= {name: getattr(self, name) for name in ("theirs", "measure", "criterion")}
+            row |= {name: getattr(cell.reason, name, None) for name in ("reason", "evidence")}
+            row |= {"rank": None if cell.oracle else cell.rank}
+            rows.append({n: round(row[n], 6) if isinstance(row[n], float) else row[n] for n in self.fields})
+        return rows
 
     def to_frame(self) -> DataFrame:
         """:meth:`to_rows` as a frame."""
@@ -193,24 +198,3 @@ class SideBySide(Printed):
         if any(cell.ours.alike or cell.theirs.alike for cell in self.cells):
             lines.append("alike: runs that decide every test row alike")
         return [*lines, *(f"note: {note}" for note in self.notes)]
-
-    def _row(self, cell: ComparedCell) -> dict[str, Any]:
-        sides = {"ours": cell.ours, "theirs": cell.theirs}
-        return {
-            "theirs": self.theirs,
-            "method": cell.method,
-            "data": cell.data,
-            "oracle": cell.oracle,
-            "measure": self.measure,
-            "criterion": self.criterion,
-            **{f"{side}_{name}": value for side, figure in sides.items() for name, value in vars(figure).items()},
-            "difference": cell.difference,
-            "standard_error": cell.standard_error,
-            "verdict": cell.verdict,
-            "standing": cell.standing,
-            "reason": cell.reason.reason if cell.reason else None,
-            "evidence": cell.reason.evidence if cell.reason else None,
-            "rank": None if cell.oracle else cell.rank,
-            "of": cell.of,
-            "best_method": cell.best_method,
-        }

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from os.path import isdir
 from pathlib import Path
 
-from pubench_study.plan import read_plan, shown_row
-from pubench_study.study_file import STUDIES, StudyFolder, folder_of, studies_in
+from pubench_study.study_file import STUDIES, StudyFolder, studies_in
 
 from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
@@ -18,9 +17,10 @@ from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import FAILED, FAILURE
 
 from ..draws import NamedRun, best_of_draws, left_out
-from ..grouping import MISSING, FailedRun, grid_of, spec_of
+from ..grouping import FailedRun, grid_of, spec_of
 from ..results import load_results
 from ..results.frames import known_of
+from ..results.loading import study_runs
 from ..rows import FRAME, names
 from ..suspicion import lines_on
 from .gathered import Gathered, collection_off
@@ -44,39 +44,28 @@ def gather(
     folder, named = folder_and_study(given, results, study)
     with warnings.catch_warnings(record=True) as heard, collection_off():
         warnings.simplefilter("always")
-        loaded = load_results(folder, study=named or None)
-        plan = read_plan(folder_of(folder, named)) if named else None
-        looked_at = [(run, why_misnamed(run)) for run in loaded]
-        misnamed = [why for _, why in looked_at if why]
-        done = [run for run, why in looked_at if not why]
-        if plan is not None:
-            known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in loaded.failures}
-            known |= {run.run_id: run for run in done}
-            runs = []
-            for planned in (run for run in plan.runs if not run.is_fold):
-                lacking = FailedRun(planned.row, planned.run_id, planned.spec, MISSING, "it was not carried out yet")
-                run = known.get(planned.run_id) or lacking
-                runs.append((shown_row(planned.row, spec_of(run)), run))
-        else:  # in an order that does not depend on when they were carried out
-            every: list[RunResult | FailedRun] = [*done, *loaded.failures]
-            runs = [(spec_of(run).method.key, run) for run in sorted(every, key=place_of)]
-        runs = fitting(runs, only)
-        drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
+        every, drawn = study_runs(folder, named) if named else (load_results(folder).named, False)
+        misnamed = {run.run_id: why for _, run in every if isinstance(run, RunResult) and (why := why_misnamed(run))}
+        runs = [(name, run) for name, run in every if run.run_id not in misnamed]
+        if not named:  # in an order that does not depend on when they were carried out
+            runs.sort(key=lambda one: place_of(one[1]))
+        runs, note = fitting(runs, only), ""
         unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
             drawn_from, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
             unchosen = left_out(drawn_from, runs)
         grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
+        done = [run.result for _, run in every if isinstance(run, RunResult) and run.run_id not in misnamed]
         gc.freeze()  # thousands of records are millions of objects that stay: no later collection looks at them
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    notes += [*misnamed, *grid.notes, *([note] if note else []), *lines_on(run.result for run in done)]
+    notes += [*misnamed.values(), *grid.notes, *([note] if note else []), *lines_on(done)]
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
         why = (
             f"{len(found.failed)} failed, {found.missing} are to be run"
             if named
-            else "; ".join(misnamed) or why_none(folder)
+            else "; ".join(misnamed.values()) or why_none(folder)
         )
         raise RequestError(f"{what} has no finished run to report: {why}")
     return found

@@ -1,0 +1,225 @@
+"""Results next to those of others: a published table, other records, or a board."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pubench.running import RunResult
+from pubench_core.errors import RequestError, counted, unknown
+
+from ..cells import cell_of, mean_and_std
+from ..draws import but_for_config
+from ..grouping import Grid, RunGroup, but_for_seed, grid_of
+from ..published import Figure, PublishedCell, read_as, source, verdict_of
+from ..results import Results
+from ..rows import Board, problem_of
+from .protocol import fitting, why_not
+from .result import ComparedCell, LeftOut, SideBySide
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: What a cell of a grid is compared with, or why it is left out.
+Look = Callable[[str, str, RunGroup], ComparedCell | str]
+
+
+def beside_published(
+    results: Results, name: str, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """Results and the tables of a publication, cell by cell, in percent.
+
+    ``criterion``, ``measure``: of which the publication has figures; None means its main one.
+
+    Raises RequestError for an unknown publication, and a criterion or measure of which it has no figures.
+    """
+    theirs = source(name)
+    criterion = _one_of(f"criterion of {theirs.name}", criterion, theirs.criteria)
+    measure = _one_of(f"measure of {theirs.name}", measure, theirs.measures)
+    theirs = read_as(theirs, criterion, measure)
+    wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
+    drawn, met = theirs.protocol.draws > 1, set[PublishedCell]()
+    chosen = results.best_of_draws(criterion) if drawn and criterion in results.criteria else results
+    draws = Counter(map(but_for_config, results))
+    grid = _grid_of(chosen, drawn=drawn)
+
+    def look(row: str, column: str, cell: RunGroup) -> ComparedCell | str:
+        spec = _first_of(cell).result.spec
+        found = [one for one in wanted if (one.method, one.data) == (spec.method.key, spec.data.key)]
+        if why := why_not(_first_of(cell), theirs.protocol, found, theirs.name):
+            return why
+        if (figure := _figure_of(cell, criterion, measure, 100.0)) is None:
+            return f"no run has a value of {measure} by {criterion}"
+        printed = fitting(spec, found)[0]
+        met.add(printed)
+        fewest = min(draws[but_for_config(run)] for run in cell.runs.values())
+        reason = theirs.reason_of(printed.method, printed.data, verdict_of(figure, printed.figure), fewest)
+        return ComparedCell(*_name_of(printed), row in grid.oracles, figure, printed.figure, reason)
+
+    return _beside(
+        grid,
+        look,
+        theirs=theirs.name,
+        citation=theirs.citation,
+        alike=f"{theirs.protocol}, epoch chosen by {criterion}",
+        measure=measure,
+        criterion=criterion,
+        missing=lambda: dict.fromkeys(_name_of(one) for one in wanted if one not in met),
+        notes=lambda: (*chosen.notes, *([theirs.note] if theirs.note else [])),
+    )
+
+
+def beside_results(
+    results: Results, others: Results, title: str, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """Results and those of another folder. Cells are compared whose runs have the same spec except for their seeds.
+
+    ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
+
+    Raises RequestError (InvalidRequest) where :meth:`Results.table` does.
+    """
+    mine = results.table(measure or "accuracy", criterion)  # says what is wrong with a measure or a criterion
+    criterion, measure = mine.criterion.removesuffix(" (oracle)"), mine.metric
+    grid, shared, runs = _grid_of(results), list[int](), list[int]()
+    theirs = {
+        but_for_seed(_first_of(cell).result.spec): (row, column, cell)
+        for row, column, cell in _cells_of(_grid_of(others))
+    }
+    missing = {key: (row, column) for key, (row, column, _) in theirs.items()}
+
+    def look(row: str, column: str, cell: RunGroup) -> ComparedCell | str:
+        key = but_for_seed(_first_of(cell).result.spec)
+        if key not in theirs:
+            return f"{title} has no run of the same spec"
+        missing.pop(key, None)
+        other, scale = theirs[key][2], 100.0 if mine.percent else 1.0
+        first, second = (_figure_of(one, criterion, measure, scale) for one in (cell, other))
+        if first is None or second is None:
+            return f"no run has a value of {measure} by {criterion}"
+        shared.append(len(cell.runs.keys() & other.runs.keys()))
+        runs.append(len(cell.runs))
+        return ComparedCell(row, column, row in grid.oracles, first, second)
+
+    both = "{} of {} compared have the same seed and spec on both sides"
+    return _beside(
+        grid,
+        look,
+        theirs=title,
+        alike=f"the same spec except for seeds, epoch chosen by {mine.criterion}",
+        measure=measure,
+        criterion=criterion,
+        percent=mine.percent,
+        missing=missing.values,
+        notes=lambda: [both.format(sum(shared), counted(sum(runs), "run"))] if any(shared) else [],
+    )
+
+
+def beside_board(
+    results: Results, board: Board, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """The rank of each method of the results on each problem, among the methods of a board with runs on it.
+
+    A problem is all that decides a run but method, network and seed. Oracle methods are not ranked. The board's own
+    runs of a method of the results do not count against it.
+
+    ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
+
+    Raises RequestError for a measure or criterion that the board does not have.
+    """
+    measure = _one_of(f"measure of {board}", measure or "accuracy", board.measures)
+    mine = results.table(measure, criterion)  # says what is wrong with a measure or a criterion
+    criterion = mine.criterion.removesuffix(" (oracle)")
+    _one_of(f"criterion of {board}", criterion, sorted(set(board.rows["criterion"])))
+    rows = board.rows[(board.rows["criterion"] == criterion) & ~board.rows["oracle"]].dropna(subset=[f"test_{measure}"])
+    grid, older = _grid_of(results), set[str]()
+
+    def look(row: str, column: str, cell: RunGroup) -> ComparedCell | str:
+        there = rows[rows["problem"] == problem_of(_first_of(cell).result.spec)]
+        own = set(there[there["run_id"].isin([run.run_id for run in cell.runs.values()])]["name"]) | {row}
+        figures = {str(name): _figure(of, measure) for name, of in there[~there["name"].isin(own)].groupby("name")}
+        if not figures:
+            return f"{board} has no other method on the same problem"
+        if (figure := _figure_of(cell, criterion, measure, 100.0)) is None:
+            return f"no run has a value of {measure} by {criterion}"
+        older.update(there[there["revision"] != str(board.facts.get("engine_revision"))]["run_id"])
+        best = max(figures, key=lambda name: figures[name].mean)
+        rank = 1 + sum(one.mean > figure.mean for one in figures.values())
+        return ComparedCell(row, column, row in grid.oracles, figure, figures[best], None, rank, 1 + len(figures), best)
+
+    said = "{} of the board: another engine revision than its own, or unknown"
+    return _beside(
+        grid,
+        look,
+        theirs=str(board),
+        alike=f"the same data, labeling, prior and validation part, epoch chosen by {mine.criterion}",
+        measure=measure,
+        criterion=criterion,
+        board=True,
+        notes=lambda: [said.format(counted(len(older), "run"))] if older else [],
+    )
+
+
+def _beside(
+    grid: Grid,
+    look: Look,
+    *,
+    notes: Callable[[], Sequence[str]],
+    missing: Callable[[], Any] = tuple,
+    **facts: Any,
+) -> SideBySide:
+    """Every cell of a grid as it is looked up; what depends on that is asked for afterwards."""
+    found = [(row, column, look(row, column, cell)) for row, column, cell in _cells_of(grid)]
+    return SideBySide(
+        cells=tuple(one for _, _, one in found if isinstance(one, ComparedCell)),
+        left_out=tuple(LeftOut(row, column, why) for row, column, why in found if isinstance(why, str)),
+        missing=tuple(missing()),
+        notes=(*grid.notes, *notes()),
+        **facts,
+    )
+
+
+def _one_of(what: str, given: str | None, known: Sequence[str]) -> str:
+    """The first if none is named. Raises RequestError for one that is not known."""
+    if given is not None and given not in known:
+        raise unknown(what, given, known)
+    return known[0] if given is None else given
+
+
+def _grid_of(results: Results, *, drawn: bool = False) -> Grid:
+    if not len(results):
+        raise RequestError("there are no finished runs to compare")
+    named = [(run.result.spec.method.key, run) for run in results]
+    return grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
+
+
+def _cells_of(grid: Grid) -> Iterator[tuple[str, str, RunGroup]]:
+    """Row, column and runs of every cell that has a run, by column."""
+    for column in grid.columns:
+        for row in grid.rows:
+            if (cell := grid.cell(row, column)).runs:
+                yield row, column, cell
+
+
+def _first_of(cell: RunGroup) -> RunResult:
+    return next(iter(cell.runs.values()))
+
+
+def _figure_of(cell: RunGroup, criterion: str, measure: str, scale: float) -> Figure | None:
+    """Mean and deviation of the runs that have a value; None without any."""
+    values: Mapping[int, float] = cell_of(cell, measure, criterion).values
+    alike = sum(run.result.criteria[criterion].decided_alike for seed, run in cell.runs.items() if seed in values)
+    mean, std = mean_and_std(scale * value for value in values.values())
+    return None if mean is None else Figure(mean, std, len(values), alike)
+
+
+def _figure(runs: DataFrame, measure: str) -> Figure:
+    mean, std = mean_and_std(100 * float(value) for value in runs[f"test_{measure}"])
+    assert mean is not None  # groups are not empty
+    return Figure(mean, std, len(runs), int(runs["alike"].sum()))
+
+
+def _name_of(printed: PublishedCell) -> tuple[str, str]:
+    """Method and data set by their keys, with what the publication says of calibration and case."""
+    method = f"{printed.method}-c" if printed.calibrate == "on" else printed.method
+    return method, f"{printed.data} {printed.binarization}".strip()
