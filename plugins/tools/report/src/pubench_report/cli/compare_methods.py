@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
@@ -93,58 +94,33 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     preset = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
     compared = list(_compared(results, asked, baseline, preset))
     if as_json:
-        print_json(_plain(results, compared))
+        first, *more = [_plain(table, tests) for table, tests in compared] or [{}]
+        carried = [
+            {**row, "record": str(run.folder), "reused": run.reused}
+            for run in results
+            for row in rows_of(RowSource(run.result), _OF_A_RUN, [run.result.selected])
+        ]
+        print_json({**first, "more": more, "runs": carried, "failures": [str(failure) for failure in results.failures]})
     else:
-        for k, measured in enumerate(compared):
-            for text in ([""] if k else []) + measured.texts():
+        for k, (table, tests) in enumerate(compared):
+            shown = replace(tests, notes=tuple(note for note in tests.notes if note not in table.notes))
+            for text in [*([""] if k else []), str(table), "", str(shown)]:
                 out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
         if few := few_in_all([run.result for run in results]):
             err().print(f"warning: {few}", markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
-        against = compared[0].tests.reference
+        against = compared[0][1].reference
         measure = asked.measure or _MEASURE
         for file in results.report(asked.out, measure=measure, baseline=against, figures=asked.figures):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """One measure of the runs on some of the data sets: its table and its tests."""
-
-    table: MeasureTable
-    tests: Significance
-
-    def texts(self) -> list[str]:
-        """The table, and below it the tests without the notes that the table has."""
-        lines = [f"note: {note}" for note in self.table.notes]
-        return [str(self.table), "", "\n".join(line for line in str(self.tests).splitlines() if line not in lines)]
-
-    def plain(self) -> dict[str, Any]:
-        """What is printed, as plain data."""
-        ranks = self.tests.ranks
-        return {
-            "measure": self.table.metric,
-            "part": self.table.part,
-            "criterion": self.table.criterion,
-            "cells": _records(self.table.to_frame()),
-            "tests": {
-                "against": self.tests.reference,
-                "test": self.tests.test,
-                "level": self.tests.alpha,
-                "pairs": _records(self.tests.to_frame()),
-            },
-            "ranks": None if ranks is None else dict(zip(ranks.methods, ranks.average_ranks, strict=True)),
-            "no_ranks": self.tests.no_ranks,
-            "notes": list(self.tests.notes),
-        }
-
-
 def _compared(
     results: Results, asked: CompareMethodsOptions, baseline: str | None, notes: tuple[str, ...]
-) -> Iterator[_Compared]:
+) -> Iterator[tuple[MeasureTable, Significance]]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
@@ -158,9 +134,27 @@ def _compared(
             part: Literal["test", "validation"] = "test" if measure in on.metrics("test") else "validation"
             if asked.measure is None and all(run.result.decision == "prior" for run in on):
                 measure = shown_first(measure, on.metrics(part), "prior")
-            table = on.table(measure, part=part)
-            table = replace(table, notes=(*notes, *table.notes, *([_assumed(measure)] if data is untrue else [])))
-            yield _Compared(table, on.significance(measure, reference=baseline, test=asked.test, part=part))
+            table, tests = (
+                on.table(measure, part=part),
+                on.significance(measure, reference=baseline, test=asked.test, part=part),
+            )
+            yield replace(table, notes=(*notes, *table.notes, *([_assumed(measure)] if data is untrue else []))), tests
+
+
+def _plain(table: MeasureTable, tests: Significance) -> dict[str, Any]:
+    """What is printed, as plain data; what JSON cannot hold is null."""
+    frames = [one.to_frame().replace([math.inf, -math.inf], math.nan).astype("object") for one in (table, tests)]
+    cells, pairs = (frame.where(frame.notna(), None).to_dict("records") for frame in frames)
+    return {
+        "measure": table.metric,
+        "part": table.part,
+        "criterion": table.criterion,
+        "cells": cells,
+        "tests": {"against": tests.reference, "test": tests.test, "level": tests.alpha, "pairs": pairs},
+        "ranks": dict(tests.average.ranks) or None,
+        "no_ranks": tests.no_ranks,
+        "notes": list(tests.notes),
+    }
 
 
 def _assumed(measure: str) -> str:
@@ -224,31 +218,6 @@ def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
 
 
 # -------------------------------------------------------------------- what is said
-
-
-def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
-    plain = [one.plain() for one in compared]
-    return {
-        **(plain[0] if plain else {}),
-        "more": plain[1:],
-        "runs": [
-            {**row, "record": str(run.folder), "reused": run.reused}
-            for run in results
-            for row in rows_of(RowSource(run.result), _OF_A_RUN, [run.result.selected])
-        ],
-        "failures": [str(failure) for failure in results.failures],
-    }
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """Rows of a frame; what JSON cannot hold is null."""
-    return [
-        {
-            name: None if isinstance(value, float) and not abs(value) < float("inf") else value
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
 
 
 def few_in_all(results: Sequence[Result]) -> str:

@@ -104,7 +104,9 @@ def measured_frame(
     if measures not in _PARTS:
         raise unknown("choice of measures", measures, _PARTS)
     runs = [run for _, run in named]
-    wanted, columns = _criteria(criteria, runs), _config_columns(config, runs)
+    known = list(dict.fromkeys(field for run in runs for field in run.result.spec.method.config))
+    columns = [f"config.{name}" for name in _named("hyper-parameter", config, known)]
+    wanted = None if criteria == "selected" else _named("criterion", criteria, criteria_of(runs))
     measured = [f"{part}_{metric}" for part in _PARTS[measures] for metric in metrics_of(runs, part)]
     rows = []
     for name, run in named:
@@ -118,26 +120,12 @@ def measured_frame(
     return frame.astype(dict.fromkeys([*numbers, *measured], "float64"))
 
 
-def _criteria(given: str | Collection[str], runs: Sequence[RunResult]) -> list[str] | None:
-    """Criteria by name; None for the one that names each result."""
-    if given == "selected":
-        return None
-    known = criteria_of(runs)
-    if given == "all":
-        return list(known)
+def _named(what: str, given: bool | str | Collection[str], known: Sequence[str]) -> list[str]:
+    """Names that are asked for: all, none, or these. Raises RequestError for one that is not known."""
+    if isinstance(given, bool) or given == "all":
+        return list(known) if given else []
     names = [given] if isinstance(given, str) else list(given)
     for name in names:
         if name not in known:
-            raise unknown("criterion", str(name), known)
+            raise unknown(what, str(name), known)
     return names
-
-
-def _config_columns(given: bool | Collection[str], runs: Sequence[RunResult]) -> list[str]:
-    known = list(dict.fromkeys(field for run in runs for field in config_of(run.result.spec)))
-    if isinstance(given, bool):
-        return known if given else []
-    names = [given] if isinstance(given, str) else list(given)
-    for name in names:
-        if f"config.{name}" not in known:
-            raise unknown("hyper-parameter", name, (field.removeprefix("config.") for field in known))
-    return [f"config.{name}" for name in names]

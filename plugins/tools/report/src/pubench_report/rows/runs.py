@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pubench.running import RunResult
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import PluginError, RequestError
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (
     Code,
@@ -32,6 +34,8 @@ from .files import read_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from pubench_core.engine.plan import Plan
 
 Row = Mapping[str, Any]
 #: Columns that say which spec a run had, except for its seed.
@@ -88,17 +92,28 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
     """
     frame = read_rows(path)
     shares, by_run = _shares(frame), frame.groupby("run_id", sort=False).indices
-    older, read, specs = 0, 0, _Specs()
-    rows = [_plain(row) for row in frame.to_dict("records")]
+    older, read, other = 0, 0, set[tuple[Any, ...]]()
+    specs: dict[tuple[Any, ...], tuple[RunSpec, bool]] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
+    rows = [
+        {str(name): None if value != value or str(value) == "<NA>" else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
     for run_id, places in by_run.items():
         mine = [rows[place] for place in places]
         older += mine[0].get("revision") != str(ENGINE_REVISION)
+        key = tuple(mine[0].get(name) for name in _OF_A_SPEC)
         try:
-            spec, oracle = specs.of(mine[0])
+            if key not in specs:  # resolved once for all seeds
+                plan, oracle = _planned(mine[0])
+                specs[key] = plan.spec, oracle
+                other |= {key} if plan.run_id != run_id else set()
         except (RequestError, PluginError) as error:
             notes.append(f"{path.name}: run {run_id} is left out: {error}")
             continue
-        read += 1
+        read, (spec, oracle) = read + 1, specs[key]
+        counts[key] += 1
+        spec = spec.model_copy(update={"seed": mine[0]["seed"]})
         result = _result(str(run_id), mine, spec, shares.get(_test_part(mine[0])), oracle=oracle)
         yield RunResult(result, path, reused=True), mine
     notes.append(WHOLE_RUNS)
@@ -107,64 +122,39 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
             f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
             "an unknown one"
         )
-    if specs.other:
+    if other:
         notes.append(
-            f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
-            "commands shown for them are of the installed version"
+            f"{path.name}: what is installed reads {sum(counts[key] for key in other)} of {len(by_run)} runs under "
+            "another id; the commands shown for them are of the installed version"
         )
     if not read:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
 
 
-def _plain(row: Mapping[Any, Any]) -> Row:
-    """A row with None for what is not there."""
-    return {str(name): None if value != value or str(value) == "<NA>" else value for name, value in row.items()}
+def _planned(row: Row) -> tuple[Plan, bool]:
+    """The run that what is installed makes of a row, and whether its method is granted true labels.
 
-
-@dataclass
-class _Specs:
-    """Specs of rows, resolved once for all seeds. ``other``: run ids that what is installed does not give."""
-
-    other: set[str] = field(default_factory=set)
-    _known: dict[tuple[Any, ...], tuple[RunSpec, bool, bool]] = field(default_factory=dict)
-
-    def of(self, row: Row) -> tuple[RunSpec, bool]:
-        """The spec, and whether the method is granted true labels. Raises RequestError, PluginError."""
-        key = tuple(row.get(name) for name in _OF_A_SPEC)
-        if key not in self._known:
-            self._known[key] = self._resolved(row)
-        spec, other, oracle = self._known[key]
-        if other:
-            self.other.add(row["run_id"])
-        return spec.model_copy(update={"seed": row["seed"]}), oracle
-
-    def _resolved(self, row: Row) -> tuple[RunSpec, bool, bool]:
-        """The spec, whether it is that of another run than the row names, and whether the method is an oracle."""
-        from pubench_cli.yaml_layers import assigned
-        from pubench_core.engine.resolve import resolve  # torch, which records do not need
-
-        plain = {
-            "method.key": row["method"],
-            "method.preset": row["preset"] or None,
-            "data.key": row["data"],
-            "data.scheme": row["scheme"],
-            "mechanism.key": row["mechanism"],
-            "mechanism.c": row["c"],
-            "mechanism.positive_rate": row.get("positive_rate"),
-            "prior": row["prior_from"],
-            "seed": row["seed"],
-        }
-        layer = assigned(*(f"{name}={value}" for name, value in plain.items() if value is not None))
-        plan = resolve([layer, assigned(*assignments(row["settings"]))], registry())
-        return plan.spec, plan.run_id != row["run_id"], _is_oracle(plan.spec)
-
-
-def _is_oracle(spec: RunSpec) -> bool:
+    Raises RequestError, PluginError.
+    """
+    from pubench_cli.yaml_layers import assigned
+    from pubench_core.engine.resolve import resolve  # torch, which records do not need
     from pubench_core.engine.resolve_method import method_class
-    from pubench_core.plugins.info import MethodInfo
 
-    implementation = method_class(registry().find(MethodInfo, spec.method.key))
-    return "truth" in implementation.requires(implementation.Config.model_validate(spec.method.config))
+    plain = {
+        "method.key": row["method"],
+        "method.preset": row["preset"] or None,
+        "data.key": row["data"],
+        "data.scheme": row["scheme"],
+        "mechanism.key": row["mechanism"],
+        "mechanism.c": row["c"],
+        "mechanism.positive_rate": row.get("positive_rate"),
+        "prior": row["prior_from"],
+        "seed": row["seed"],
+    }
+    layer = assigned(*(f"{name}={value}" for name, value in plain.items() if value is not None))
+    plan = resolve([layer, assigned(*assignments(row["settings"]))], registry())
+    method = method_class(registry().find(MethodInfo, plan.spec.method.key))
+    return plan, "truth" in method.requires(method.Config.model_validate(plan.spec.method.config))
 
 
 def _set(settings: str) -> Iterator[tuple[str, str]]:
@@ -210,11 +200,11 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
     first = rows[0]
     selected = next((row["criterion"] for row in rows if row["criterion_selected"]), first["criterion"])
     criteria = {row["criterion"]: _criterion(row, share) for row in rows}
-    seconds = first["seconds"]
+    seconds, revision = first["seconds"], first.get("revision")  # older files name none
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     fields: dict[str, Any] = {
         "run_id": run_id,
-        "code": Code(hash=first["code"], parts=_parts(first), versions={}),
+        "code": Code(hash=first["code"], parts={"engine": f"revision {revision}"} if revision else {}, versions={}),
         "spec": spec.model_copy(update={"selection": selection}),
         "oracle": oracle,
         "selected": selected,
@@ -230,11 +220,6 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "finished_at": "",
     }
     return _partial(Result, **fields)
-
-
-def _parts(row: Row) -> dict[str, str]:
-    """The part of a run's code that rows name: the engine; files from before ``revision`` name none."""
-    return {"engine": f"revision {row['revision']}"} if row.get("revision") else {}
 
 
 def _partial(kind: type[Stored], **known: Any) -> Any:
