@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from made_studies import stored
+from pubench_report.measure_table import Significance
 from pubench_report.report.figures import NamedFigure, all_figures
 from pubench_report.report.gather import gather
-from pubench_report.report.model import Model, model_of
-from pubench_report.report.statistics import SettingTests, comparisons_of
+from pubench_report.report.model import Model, comparisons_of, model_of
 
 from pubench_core.results import Result
 
@@ -19,7 +19,7 @@ def made_model(folder: Path, results: Iterable[Result]) -> Model:
     return model_of(gather(str(stored(folder, results)), Path("r"), None), "accuracy", None)
 
 
-def compared_in(folder: Path, results: Iterable[Result], baseline: str) -> SettingTests:
+def compared_in(folder: Path, results: Iterable[Result], baseline: str) -> Significance:
     """Tests of these results, which are of one setting."""
     (found,) = comparisons_of(made_model(folder, results), baseline)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pubench_report.agreement import agreement_of
+from pubench_report.cli.seeds import agreement_of
 
 #: Ten unlabeled rows, four of them above 0.
 UNLABELED = np.array([5.0, 4.0, 3.0, 2.0, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0])

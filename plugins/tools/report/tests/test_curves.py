@@ -16,8 +16,7 @@ from pubench_report.pages.learning import learning, read_trace
 from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
 from pubench_report.report.gather import gather
-from pubench_report.report.model import model_of
-from pubench_report.report.statistics import comparisons_of
+from pubench_report.report.model import comparisons_of, model_of
 
 from pubench_core.errors import RequestError
 

@@ -319,7 +319,11 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     [
         ([run(0.6), run(0.5, "vpu")], "accuracy", ""),  # one seed
         ([run(), run(method="vpu")], "auc", "metric auc is not installed"),
-        ([*by_seed("nnpu", [0.6, 0.7]), *by_seed("vpu", [0.7])], "accuracy", "different seeds: nnpu 0,1, vpu 0"),
+        (
+            [*by_seed("nnpu", [0.6, 0.7]), *by_seed("vpu", [0.7])],
+            "accuracy",
+            "digits: not compared for best and second, as seeds are missing: vpu",
+        ),
     ],
 )
 def test_nothing_is_marked_where_methods_cannot_be_compared(runs: list[RunResult], metric: str, note: str) -> None:
@@ -682,7 +686,7 @@ def test_a_data_set_where_a_method_has_no_value_is_left_out_of_the_ranks_and_sai
     found = (compared(("one", "two"), a=[0.5], b=[0.6], c=[0.7]) + compared(["three"], a=[0.5], c=[0.7])).significance()
     assert found.ranks is not None
     assert found.ranks.data == ("one", "two")
-    assert "no ranks on three: b has no value there" in found.notes
+    assert "left out, so that every cell has values: three (33 % of its cells lack values)" in str(found)
 
 
 def test_ranks_are_of_means_over_the_seeds_that_all_ran() -> None:
@@ -696,7 +700,7 @@ def test_settings_of_one_data_set_are_not_ranked_as_several_data_sets() -> None:
     runs = [run(value, method, mechanism__c=c) for method, value in methods.items() for c in (0.1, 0.2, 0.3)]
     found = Results(runs).significance("accuracy")
     assert found.ranks is None
-    assert found.no_ranks.startswith("several columns are of one data set (digits)")
+    assert found.no_ranks == "there are values of all methods on 1 data set, and 2 data sets are needed"
 
 
 # ---------------------------------------------------------------- the tests themselves, against reference vectors

@@ -17,15 +17,15 @@ from made_studies import CRITERIA, made_run, made_study, stored, varied
 from pubench_report.cells import MeasuredCell, ShownMeasure, signed
 from pubench_report.draws import NamedRun
 from pubench_report.grouping import FailedRun
+from pubench_report.measure_table import Significance
 from pubench_report.pages.report import page
 from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
-from pubench_report.report.model import Model, model_of
-from pubench_report.report.statistics import SettingTests, check_baseline, comparisons_of
+from pubench_report.report.model import Model, check_baseline, comparisons_of, model_of
 from pubench_report.report.tables import csv_text, sections
 from pubench_report.report.write import title_lines
-from pubench_report.significance import holm
+from pubench_report.significance import Pair, holm
 from rich.console import Console
 from scipy import stats
 
@@ -55,14 +55,19 @@ def model(gathered: Gathered) -> Model:
 
 
 @pytest.fixture(scope="module")
-def compared(model: Model) -> SettingTests:
+def compared(model: Model) -> Significance:
     (found,) = comparisons_of(model, "nnpu")
     return found
 
 
 @pytest.fixture(scope="module")
-def tables(model: Model, compared: SettingTests) -> dict[str, RenderedTable]:
+def tables(model: Model, compared: Significance) -> dict[str, RenderedTable]:
     return tables_of(sections(model, [compared]))
+
+
+def pair_of(tests: Significance, data: str, method: str) -> Pair:
+    (found,) = [pair for pair in tests.pairs if (pair.data, pair.method) == (data, method)]
+    return found
 
 
 def tables_of(parts: Iterable[Section]) -> dict[str, RenderedTable]:
@@ -111,10 +116,13 @@ def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(
     found = replace(found, measure=replace(found.measure, higher_is_better=False))
     assert {row: cell(found, row, "imdb").mark for row in found.rows} == {"low": "best", "nnpu": "second", "high": ""}
     (test,) = comparisons_of(found, "nnpu")
-    assert {row: test.pairs["imdb", row].decision for row in ("low", "high")} == {"low": "better", "high": "worse"}
-    assert [(one.method, one.rank) for one in test.ranks] == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
-    assert test.friedman is not None
-    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["low"] == 1.0
+    assert {pair.method: pair.decision for pair in test.pairs if pair.data == "imdb"} == {
+        "low": "better",
+        "high": "worse",
+    }
+    assert test.average.ranks == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
+    assert test.ranks is not None
+    assert dict(zip(test.ranks.methods, test.ranks.average_ranks, strict=True))["low"] == 1.0
 
 
 def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
@@ -157,7 +165,9 @@ def test_a_criterion_that_a_method_lacks_is_said_and_not_missing(gathered: Gathe
     results = [run.result for run in gathered.done if run.result.spec.method.key != "vpu"]
     values = {name: 0.5 for name in CRITERIA if name != "last"}
     results += [made_run("vpu", data, seed, values) for data in DATA for seed in (2, 25, 42, 52)]
-    table = tables_of(sections(made_model(tmp_path, results), []))["criteria-s1-1"]
+    table = tables_of(sections(made_model(tmp_path, results), comparisons_of(made_model(tmp_path, results), "nnpu")))[
+        "criteria-s1-1"
+    ]
     shown = {row[0].text: row[table.head.index("last")].text for row in table.rows}
     assert shown["vpu"] == "not tracked"
     assert all("±" in text for row, text in shown.items() if row != "vpu")
@@ -194,25 +204,25 @@ def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[fl
 # ---------------------------------------------------------------- tests
 
 
-def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: SettingTests) -> None:
+def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: Significance) -> None:
     others = ["cvir", "upu", "vpu"]
     raw = []
     for row in others:
         x, y = cell(model, row, "spambase").values, cell(model, "nnpu", "spambase").values
         raw.append(float(stats.ttest_rel([x[s] for s in sorted(x)], [y[s] for s in sorted(x)]).pvalue))
-    assert [compared.pairs["spambase", row].p for row in others] == pytest.approx(raw, rel=1e-10)
-    assert [compared.pairs["spambase", row].adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
+    assert [pair_of(compared, "spambase", row).p for row in others] == pytest.approx(raw, rel=1e-10)
+    assert [pair_of(compared, "spambase", row).adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
     assert ("spambase", "pn") not in compared.pairs
-    assert compared.pairs["imdb", "upu"].n == 2
+    assert pair_of(compared, "imdb", "upu").n == 2
 
 
 def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
-    model: Model, compared: SettingTests, tables: dict[str, RenderedTable]
+    model: Model, compared: Significance, tables: dict[str, RenderedTable]
 ) -> None:
     rows = [[entry.text for entry in row] for row in tables["tests-s1"].rows]
     shown = {row[1]: row for row in rows if row[0] == "spambase"}
     for row in ("cvir", "upu", "vpu"):
-        pair = compared.pairs["spambase", row]
+        pair = pair_of(compared, "spambase", row)
         means = [cell(model, name, "spambase").mean or 0.0 for name in (row, "nnpu")]
         assert float(shown[row][3]) == pytest.approx(100 * (means[0] - means[1]), abs=0.01)
         assert [float(text) for text in shown[row][4:6]] == pytest.approx([pair.p, pair.adjusted], abs=0.001, rel=0.1)
@@ -221,9 +231,9 @@ def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
 
 def test_an_oracle_as_the_baseline_has_no_rank(model: Model) -> None:
     (test,) = comparisons_of(model, "pn")
-    assert ("spambase", "nnpu") in test.pairs
-    assert "pn" not in test.part.methods
-    assert "pn" not in [one.method for one in test.ranks]
+    assert ("spambase", "nnpu") in [(pair.data, pair.method) for pair in test.pairs]
+    assert "pn" not in test.average.part.methods
+    assert "pn" not in [method for method, _ in test.average.ranks]
 
 
 def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_path: Path) -> None:
@@ -236,12 +246,12 @@ def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_
     parts = sections(model, tests)
     tables = tables_of(parts)
     assert tables["tests-s2"].notes == ("no tests: no method has a value here",)
-    assert tables["ranks-s2"].notes == ("no ranks: no method has a value here",)
+    assert tables["ranks-s2"].notes == ("no ranks over data sets: no method has a value here",)
     words = model.settings[1].words
     assert "c 0.001" in words
     printed = io.StringIO()
     print_sections(Console(file=printed, width=200), [], parts)
-    for note in ("no tests: no method", "no ranks: no method"):
+    for note in ("no tests: no method", "no ranks over data sets: no method"):
         assert f"{words}\nnote: {note}" in printed.getvalue()
         assert f"**{words}**\n\n- {note}" in markdown(["x"], parts)
         assert f"% {words}\n% {note}" in latex(["x"], parts)
@@ -258,19 +268,19 @@ def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) 
     ]
     alone = made_run("first", "imdb", 42, {"f1": 0.1})
     test = compared_in(tmp_path, [*made, alone], "third")
-    assert test.friedman is not None
-    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["first"] == 1.0
+    assert test.ranks is not None
+    assert dict(zip(test.ranks.methods, test.ranks.average_ranks, strict=True))["first"] == 1.0
 
 
-def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: SettingTests) -> None:
-    assert compared.friedman is not None
+def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: Significance) -> None:
+    assert compared.ranks is not None
     shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
     columns = [
-        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in compared.friedman.data]
-        for row in compared.friedman.methods
+        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in compared.ranks.data]
+        for row in compared.ranks.methods
     ]
     expected = stats.friedmanchisquare(*columns)
-    assert (compared.friedman.chi2, compared.friedman.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (compared.ranks.chi2, compared.ranks.p) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:
@@ -281,12 +291,12 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
         for d in range(6)
     ]
     test = compared_in(tmp_path, results, "m0")
-    assert test.friedman is not None
-    for group in test.groups:
-        assert not test.friedman.differ(group[0], group[-1])
-    assert not any(set(one) < set(other) for one in test.groups for other in test.groups)
-    together = {frozenset((a, b)) for group in test.groups for a in group for b in group if a != b}
-    apart = {frozenset((a, b)) for a in methods for b in methods if a != b and test.friedman.differ(a, b)}
+    assert test.ranks is not None
+    for group in test.average.groups:
+        assert not test.ranks.differ(group[0], group[-1])
+    assert not any(set(one) < set(other) for one in test.average.groups for other in test.average.groups)
+    together = {frozenset((a, b)) for group in test.average.groups for a in group for b in group if a != b}
+    apart = {frozenset((a, b)) for a in methods for b in methods if a != b and test.ranks.differ(a, b)}
     assert not together & apart
     assert len(together | apart) == 10
     assert apart
@@ -314,7 +324,7 @@ def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Pat
 # ---------------------------------------------------------------- formats
 
 
-def test_text_formats_mark_best_and_second(model: Model, compared: SettingTests) -> None:
+def test_text_formats_mark_best_and_second(model: Model, compared: Significance) -> None:
     parts, title = sections(model, [compared]), title_lines(model.gathered)
     best = next(row for row in METHODS if cell(model, row, "spambase").mark == "best")
     value = model.measure.text(cell(model, best, "spambase").mean or 0.0)
@@ -324,21 +334,21 @@ def test_text_formats_mark_best_and_second(model: Model, compared: SettingTests)
     assert "pn (oracle)" in markdown(title, parts)
 
 
-def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: SettingTests) -> None:
+def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: Significance) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_text(model, [compared]))))
     assert len(rows) == len(METHODS) * len(DATA) * len(model.criteria)
     one = next(r for r in rows if (r["method"], r["data"], r["criterion"]) == ("vpu", "spambase", "f1"))
     assert float(one["mean"]) == cell(model, "vpu", "spambase").mean
     assert len(one["run_ids"].split()) == 4
     assert one["baseline"] == "nnpu"
-    assert float(one["adjusted_p"]) == compared.pairs["spambase", "vpu"].adjusted
+    assert float(one["adjusted_p"]) == pair_of(compared, "spambase", "vpu").adjusted
 
 
 # ---------------------------------------------------------------- the page
 
 
 def test_the_page_needs_nothing_but_itself_and_every_number_leads_to_its_runs(
-    model: Model, compared: SettingTests
+    model: Model, compared: Significance
 ) -> None:
     html = page(model, [compared], title_lines(model.gathered))
     places = re.findall(r'\bid="?([\w.-]+)', html)

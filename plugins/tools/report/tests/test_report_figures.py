@@ -13,7 +13,7 @@ from made_studies import made_run, made_study, varied
 from pubench_report.drawing import Panel, dots, looks, plain_style
 from pubench_report.pages.report import page
 from pubench_report.report.figures import NamedFigure, dots_of, write_figures
-from pubench_report.report.statistics import comparisons_of
+from pubench_report.report.model import comparisons_of
 
 from pubench_core.specs import MechanismSpec, ValidationSpec
 

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from pubench_core.errors import RequestError
 from pubench_core.records.files import replace_bytes
 
-from .ranking import RankInterval
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -205,14 +203,14 @@ def _log_ticks(axes: Axes, ticks: Sequence[float]) -> None:
 
 
 def critical_difference(
-    ranks: Sequence[RankInterval], difference: float, groups: Sequence[tuple[str, ...]], alpha: float
+    ranks: Sequence[tuple[str, float]], difference: float, groups: Sequence[tuple[str, ...]], alpha: float
 ) -> Figure:
     """Diagram of Demsar (2006): average ranks on a line, bars over methods that are not told apart.
 
-    ``ranks``: best first. The better half is named at the left, the other at the right; ``groups``: the bars.
+    ``ranks``: of methods, best first. The better half is named at the left; ``groups``: the bars.
     """
     k, half = len(ranks), -(-len(ranks) // 2)
-    side = CHARACTER * (max(len(one.method) for one in ranks) + 7)
+    side = CHARACTER * (max(len(method) for method, _ in ranks) + 7)
     below = 0.3 + 0.1 * len(groups) + ROW * half
     figure, (axes,) = panels_of([""], 5.2 + 2 * side, below + 0.4)
     axes.axis("off")
@@ -227,16 +225,16 @@ def critical_difference(
     axes.hlines(0.42, 1, 1 + shown, color=INK, linewidth=1.6)
     more = "" if shown == difference else " (longer than the axis)"
     axes.text(1, 0.5, f"critical difference {difference:.2f}, level {alpha:g}{more}", va="bottom")
-    places = {one.method: one.rank for one in ranks}
+    places = dict(ranks)
     for number, group in enumerate(groups):
         axes.hlines(-0.12 - 0.1 * number, places[group[0]], places[group[-1]], color=INK, linewidth=3.2)
-    for n, one in enumerate(ranks):
+    for n, (method, rank) in enumerate(ranks):
         at_left = n < half
         y = -(0.25 + 0.1 * len(groups) + ROW * (n if at_left else k - 1 - n))
         edge = 1.0 if at_left else float(k)
-        axes.plot([one.rank, one.rank, edge], [0, y, y], color=SOFT, linewidth=0.7)
-        axes.plot([one.rank], [0], marker="o", markersize=3.5, color=INK)
-        text = f"{one.method}  {one.rank:.2f} " if at_left else f" {one.method}  {one.rank:.2f}"
+        axes.plot([rank, rank, edge], [0, y, y], color=SOFT, linewidth=0.7)
+        axes.plot([rank], [0], marker="o", markersize=3.5, color=INK)
+        text = f"{method}  {rank:.2f} " if at_left else f" {method}  {rank:.2f}"
         axes.text(edge, y, text, ha="right" if at_left else "left", va="center", fontsize=SMALL)
     return figure
 

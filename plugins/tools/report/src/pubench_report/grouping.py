@@ -100,16 +100,6 @@ class Grid:
         """The runs of a cell, which may be none."""
         return self.cells.get((row, column), RunGroup({}))
 
-    @property
-    def repeated(self) -> tuple[str, ...]:
-        """Data sets that several columns are of, in other settings."""
-        found: dict[str, tuple[str, str]] = {}
-        for (_, column), cell in self.cells.items():
-            runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
-            data = spec_of(runs[0]).data
-            found[column] = data.key, data.own.sha256 if data.own is not None else ""
-        return tuple(key for (key, _), n in Counter(found.values()).items() if n > 1)
-
 
 #: Digits that a name has of a number, where they tell the names apart.
 _DIGITS = 4

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 from pubench_core.errors import counted
 
-from .cells import MeasuredCell, ShownMeasure, cell_of, marked_cells, printed, signed
+from .cells import MeasuredCell, ShownMeasure, grid_cells, not_compared, printed, signed
 from .grouping import Grid, marked
+from .ranking import AverageRanks, Complete, average_ranks
 from .rendering import Printed, RenderedTable, TableEntry
-from .significance import Friedman, Pair, Test, p_text
+from .significance import ALPHA, Friedman, Pair, Test, Values, p_text, pairs_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,8 +27,7 @@ class MeasureTable(Printed):
     A cell says ``mean ± sample standard deviation (n)`` over the n seeds that have a value, ``(n of N)`` where fewer
     than were tried have one, and ``-`` where none has; ``!n`` where n of its runs decide every row alike. ``*`` (bold
     in a notebook) marks the best mean of a column, several where they are printed alike: not of oracle methods or
-    baselines, and only where the methods that have values have them for the same seeds. ``repeated``: data sets that
-    several columns are of, in other settings.
+    baselines, and not of methods that lack a seed which others have.
     """
 
     metric: str
@@ -40,7 +40,6 @@ class MeasureTable(Printed):
     oracles: frozenset[str]
     cells: Mapping[tuple[str, str], MeasuredCell]
     notes: tuple[str, ...]
-    repeated: tuple[str, ...] = ()
     baselines: frozenset[str] = frozenset()
 
     @property
@@ -95,37 +94,40 @@ def _entry(cell: MeasuredCell, percent: bool) -> TableEntry:
     if cell.mean is None:
         return TableEntry(f"- {n}", alike=cell.alike)
     numbers = [printed(value, percent=percent) for value in (cell.mean, cell.std) if value is not None]
-    return TableEntry(f"{' ± '.join(numbers)} {n}", cell.mark, cell.alike)
+    return TableEntry(f"{' ± '.join(numbers)} {n}", "best" if cell.best else "", cell.alike)
 
 
-def measured_cells(
-    grid: Grid, measure: ShownMeasure, part: str, criterion: str | None
-) -> tuple[dict[tuple[str, str], MeasuredCell], list[str]]:
-    """Every cell with the best of each column marked, and what a reader must know of them.
-
-    ``criterion``: None means the one that names each result.
-    """
-    cells, notes = {}, []
-    for row in grid.rows:
-        for column in grid.columns:
-            runs = grid.cell(row, column)
-            cell = cells[row, column] = cell_of(runs, measure.key, criterion, part)
-            for reason in dict.fromkeys(cell.missing.values()):
-                seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
-                notes.append(f"{row} on {column}, seed {seeds}: no {measure.key}: {reason}")
-            notes += [f"{failure}" for failure in runs.failures]
+def measure_table(
+    grid: Grid, measure: ShownMeasure, part: str, criterion: str, notes: Iterable[str] = ()
+) -> MeasureTable:
+    """Table of a grid. ``notes``: follow those of its cells."""
+    cells = grid_cells(grid, measure, criterion, part)
+    runs = [run.result for cell in grid.cells.values() for run in cell.runs.values()]
+    oracle = any(run.criteria[criterion].oracle for run in runs if criterion in run.criteria)
+    found = list(grid.notes)
+    for (row, column), cell in cells.items():
+        for reason in dict.fromkeys(cell.missing.values()):
+            seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
+            found.append(f"{row} on {column}, seed {seeds}: no {measure.key}: {reason}")
+        found += [f"{failure}" for failure in grid.cell(row, column).failures]
     if measure.higher_is_better is None:
-        notes.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
-        return cells, notes
-    for column in grid.columns:
-        competing = {row: cell for row in grid.rows if row not in grid.apart and (cell := cells[row, column]).values}
-        if len({frozenset(cell.values) for cell in competing.values()}) > 1:
-            counts = ", ".join(f"{row} {','.join(map(str, sorted(cell.values)))}" for row, cell in competing.items())
-            notes.append(f"{column}: nothing is marked best, because the methods have different seeds: {counts}")
-            continue
-        for row, mark in marked_cells(competing, measure, second=False).items():
-            cells[row, column] = replace(competing[row], mark=mark)
-    return cells, notes
+        found.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
+    for column in grid.columns if measure.higher_is_better is not None else ():
+        out = not_compared({row: cells[row, column] for row in grid.rows}, grid.apart)
+        found += [f"{column}: {out}"] if out else []
+    return MeasureTable(
+        metric=measure.key,
+        part=part,
+        criterion=f"{criterion} (oracle)" if oracle else criterion,
+        percent=measure.percent,
+        common=grid.common,
+        rows=grid.rows,
+        columns=grid.columns,
+        oracles=grid.oracles,
+        baselines=grid.baselines,
+        cells=cells,
+        notes=(*found, *notes),
+    )
 
 
 # -------------------------------------------------------------------- tests
@@ -133,11 +135,7 @@ def measured_cells(
 
 @dataclass(frozen=True)
 class Significance(Printed):
-    """Tests of a comparison. Prints as text; in a notebook as tables.
-
-    ``pairs``: per data set and method, against ``reference``. ``ranks``: over data sets; None where ``no_ranks`` says
-    why there are none. ``notes``: what was left out.
-    """
+    """Tests of a comparison. Prints as text; in a notebook as tables."""
 
     metric: str
     criterion: str
@@ -145,9 +143,23 @@ class Significance(Printed):
     test: Test
     alpha: float
     pairs: tuple[Pair, ...]
-    ranks: Friedman | None
-    no_ranks: str
-    notes: tuple[str, ...]
+    """per data set and method, against the reference"""
+    no_pairs: str
+    """why there are none"""
+    average: AverageRanks
+    """over data sets"""
+    notes: tuple[str, ...] = ()
+    """what was left out"""
+
+    @property
+    def ranks(self) -> Friedman | None:
+        """Friedman's test over data sets; None if ``no_ranks`` says why there is none."""
+        return self.average.friedman
+
+    @property
+    def no_ranks(self) -> str:
+        """Why there is no test over data sets."""
+        return self.average.why
 
     def to_frame(self) -> DataFrame:
         """The pairs as a frame, one row each."""
@@ -166,31 +178,81 @@ class Significance(Printed):
             "differences from chance"
         )
 
-    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+    def table(self, ids: Mapping[tuple[str, str], str] | None = None) -> RenderedTable:
+        """The pairs. ``ids``: (data, method) -> identifier of the cell's runs."""
         rows, measure = [], ShownMeasure.of(self.metric)
         for pair in self.pairs:
-            difference = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
+            text = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
+            difference = TableEntry(text, link=(ids or {}).get((pair.data, pair.method), ""))
             decision: str = pair.decision
             if decision == "too few pairs" and not math.isnan(pair.smallest_p):
                 decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
             rows.append(
                 (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
             )
-        head = ("data", "method", "pairs", "difference", "p", "adjusted p", "decision")
-        below = [] if self.pairs else ["no pairs to test"]
+        head = ("data", "method", "pairs", f"difference to {self.reference}", "p", "adjusted p", "decision")
+        return RenderedTable.of(head, rows, left=2, texts=(6,))
+
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        below = [] if self.pairs else [f"no pairs to test: {self.no_pairs}"]
         below += [*([self.advice] if self.advice else []), ""]
-        if self.ranks is None:
-            below.append(f"no ranks over data sets: {self.no_ranks}")
-        else:
-            order = sorted(zip(self.ranks.average_ranks, self.ranks.methods, strict=True))
-            listed = ", ".join(f"{method} {rank:.2f}" for rank, method in order)
-            below.append(f"average ranks over {len(self.ranks.data)} data sets (1 is best): {listed}")
-            below += self.ranks.lines()
+        listed = ", ".join(f"{method} {rank:.2f}" for method, rank in self.average.ranks)
+        below += [f"average ranks (1 is best): {listed}"] if listed else []
+        below += self.average.lines()
         below += [f"note: {note}" for note in self.notes]
         kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
-        unit = ", points" if measure.percent else ""
+        unit = ", points" if ShownMeasure.of(self.metric).percent else ""
         title = (
             f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; {kind}, "
             f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
         )
-        return [title], RenderedTable.of(head, rows, left=2, texts=(6,)), below
+        return [title], self.table(), below
+
+
+def significance_of(
+    values: Values,
+    competing: Sequence[str],
+    reference: str,
+    measure: ShownMeasure,
+    criterion: str,
+    *,
+    test: Test = "t",
+    alpha: float = ALPHA,
+    notes: Iterable[str] = (),
+) -> Significance:
+    """Tests of a comparison: pairs against the reference on every data set, and ranks of the competing methods.
+
+    ``values``: of all methods; ``reference``: a method that may compete or not, empty if there is none.
+    """
+    mine = {*competing, reference}
+    there = {
+        data: {row: by_seed for row, by_seed in of.items() if row in mine and by_seed} for data, of in values.items()
+    }
+    without, no_pairs, higher = (
+        [data for data, of in there.items() if reference not in of],
+        "",
+        measure.higher_is_better,
+    )
+    if not any(there.values()):
+        no_pairs = "no method has a value here"
+    elif len(without) == len(there):
+        no_pairs = f"{reference} has no value here" if reference else "nnpu was not run"
+        no_pairs += "; --baseline names another method"
+    elif higher is None:
+        no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
+    said = [f"no tests on {data}: {reference} has no value there" for data in without] if not no_pairs else []
+    pairs = [] if no_pairs else pairs_of(there, reference, test=test, alpha=alpha, higher_is_better=bool(higher))
+    average = AverageRanks(Complete((), (), ()), why=no_pairs)
+    if higher is not None:
+        average = average_ranks(there, competing, higher_is_better=higher, alpha=alpha)
+    return Significance(
+        metric=measure.key,
+        criterion=criterion,
+        reference=reference,
+        test=test,
+        alpha=alpha,
+        pairs=tuple(pairs),
+        no_pairs=no_pairs or "no other method has a value here" * (not pairs),
+        average=average,
+        notes=(*notes, *said),
+    )

@@ -1,12 +1,13 @@
 """Ranking of methods: points below the best of each data set, how sure the order is, and what cannot be told apart.
 
 Data sets are the sample: a resample draws them with replacement, grouped by their source, then their seeds, the same
-for all methods. Average ranks have intervals over seeds alone. Pages, reports and scripts show what is computed here.
+for all methods. Average ranks are of the same cells. Pages, reports and scripts show what is computed here.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,15 +22,13 @@ import numpy.typing as npt
 from pubench_core.errors import counted
 
 from .numbers import EQUAL, percent, points
-from .significance import Values, paired_t, shared_seeds, without_rounding
+from .significance import ALPHA, Friedman, Values, friedman, paired_t
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
-#: Resamples of seeds, and the level of intervals of average ranks.
-RANK_RESAMPLES, RANK_LEVEL = 2000, 0.95
 #: More shared seeds than this are not worth leaving a method out for.
 ENOUGH_SEEDS = 3
 #: Fewer data sets say little about others.
@@ -175,25 +174,58 @@ def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
+class Complete:
+    """Methods and data sets of which every cell has values; ``dropped``: what was left out, in words."""
+
+    methods: tuple[str, ...]
+    data: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Counted:
-    """``columns``: labels of data sets that can count by default; ``seeds``: label -> shared seeds of every column."""
+    """What methods are ranked by: the largest part of a comparison that has no gap."""
 
-    columns: tuple[str, ...]
+    part: Complete
     seeds: Mapping[str, tuple[int, ...]]
+    """label -> shared seeds of every column"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Labels of data sets that count by default."""
+        return self.part.data
 
 
-def counted_in(values: Values, rows: Sequence[str]) -> Counted:
-    """Which data sets and seeds methods are ranked by: the largest part of a comparison that has no gap.
-
-    ``rows``: methods that compete.
-    """
+def counted_in(values: Values, rows: Sequence[str], least: int = LEAST_SEEDS) -> Counted:
+    """What methods are ranked by. ``rows``: those that compete; ``least``: seeds that a data set needs to count."""
     seeds = {c: compared_seeds([{*of[row]} for row in rows if of.get(row)]) for c, of in values.items()}
     complete = {
         c: {row: of[row] for row in rows if row in of and {*of[row]} >= {*seeds[c]}}
         for c, of in values.items()
-        if len(seeds[c]) >= LEAST_SEEDS
+        if len(seeds[c]) >= least
     }
-    return Counted(complete_part(complete, rows).data, seeds)
+    return Counted(complete_part(complete, rows), seeds)
+
+
+def complete_part(values: Values, methods: Sequence[str]) -> Complete:
+    """The largest part of a comparison that has no gap, found greedily.
+
+    ``values``: data set -> method -> seed -> value. Whatever lacks the largest share of its cells is left out first, a
+    data set before a method where the shares are equal.
+
+    >>> complete_part({"a": {"x": {2: 1.0}, "y": {2: 2.0}}, "b": {"x": {2: 1.0}}}, ["x", "y"]).data
+    ('a',)
+    """
+    rows, columns = list(methods), list(values)
+    dropped: list[str] = []
+    while True:
+        gaps = [(sum(not values[column].get(row) for row in rows) / len(rows), 1, column) for column in columns if rows]
+        gaps += [(sum(not values[c].get(row) for c in columns) / len(columns), 0, row) for row in rows if columns]
+        worst = max(gaps, default=(0.0, 0, ""), key=lambda gap: gap[:2])
+        if not worst[0]:
+            return Complete(tuple(rows), tuple(columns), tuple(dropped))
+        (columns if worst[1] else rows).remove(worst[2])
+        dropped.append(f"{worst[2]} ({100 * worst[0]:.0f} % of its cells lack values)")
 
 
 def ranking_of(
@@ -313,86 +345,86 @@ def resampling(groups: tuple[str, ...], seeds: tuple[int, ...]) -> npt.NDArray[n
     return weights
 
 
-# -------------------------------------------------------------------- average ranks over complete parts
+# -------------------------------------------------------------------- average ranks
 
 
 @dataclass(frozen=True)
-class Complete:
-    """Methods and data sets of which every cell has values; ``dropped``: what was left out, in words."""
+class AverageRanks:
+    """Average ranks over data sets with Friedman's test, of the cells that methods are ranked by."""
 
-    methods: tuple[str, ...]
-    data: tuple[str, ...]
-    dropped: tuple[str, ...]
+    part: Complete
+    friedman: Friedman | None = None
+    why: str = ""
+    """why there is none"""
+    tasks: tuple[str, ...] = ()
+    """sources whose tasks count as one data set, in words"""
+
+    @property
+    def ranks(self) -> list[tuple[str, float]]:
+        """(method, average rank), best first."""
+        found = self.friedman
+        pairs = zip(found.methods, found.average_ranks, strict=True) if found is not None else ()
+        return sorted(pairs, key=lambda pair: pair[1])
+
+    @property
+    def groups(self) -> list[tuple[str, ...]]:
+        """Largest groups of methods that Nemenyi's test does not tell apart, each from best to worst."""
+        order, found, last = self.ranks, list[tuple[str, ...]](), -1
+        for first, (_, rank) in enumerate(order):
+            distance = self.friedman.critical_difference if self.friedman is not None else 0.0
+            end = max(k for k, (_, other) in enumerate(order) if other - rank < distance)
+            if end > max(last, first):
+                found.append(tuple(method for method, _ in order[first : end + 1]))
+            last = max(last, end)
+        return found
+
+    def lines(self) -> list[str]:
+        """What the ranks are of, and what the tests say."""
+        if self.friedman is None:
+            return [f"no ranks over data sets: {self.why}"]
+        found = [f"over {counted(len(self.part.data), 'data set')}: {', '.join(self.part.data)}", *self.tasks]
+        if self.part.dropped:
+            found.append(f"left out, so that every cell has values: {', '.join(self.part.dropped)}")
+        return [*found, *self.friedman.lines(), *(f"not told apart: {', '.join(group)}" for group in self.groups)]
 
 
-@dataclass(frozen=True)
-class RankInterval:
-    """Average rank over data sets (1 is best), with the ends of its interval; None where seeds cannot be resampled."""
+def sources_of(data: Sequence[str]) -> dict[str, str]:
+    """Name of a column -> what counts as one data set: ``digits`` of ``digits [c=0.1]``, ``disdat`` of
+    ``disdat/nsw14``; its tasks count each if there is no other source.
 
-    method: str
-    rank: float
-    interval: tuple[float, float] | None
+    Tasks of a source share rows, sites or observers: a source of 164 tasks must not outvote the others.
 
-
-def complete_part(values: Values, methods: Sequence[str]) -> Complete:
-    """The largest part of a comparison that has no gap, found greedily.
-
-    ``values``: data set -> method -> seed -> value. Whatever lacks the largest share of its cells is left out first, a
-    data set before a method where the shares are equal. A cell counts as there where the method shares a seed with all
-    others that are there, once the gaps are out.
-
-    >>> complete_part({"a": {"x": {2: 1.0}, "y": {2: 2.0}}, "b": {"x": {2: 1.0}}}, ["x", "y"]).data
-    ('a',)
+    >>> sources_of(["disdat/sa01", "disdat/sa02", "digits [c=0.1]"])
+    {'disdat/sa01': 'disdat', 'disdat/sa02': 'disdat', 'digits [c=0.1]': 'digits'}
     """
-    rows, columns = list(methods), list(values)
-    dropped: list[str] = []
-    while True:
-        gaps = [(sum(not values[column].get(row) for row in rows) / len(rows), 1, column) for column in columns if rows]
-        gaps += [(sum(not values[c].get(row) for c in columns) / len(columns), 0, row) for row in rows if columns]
-        worst = max(gaps, default=(0.0, 0, ""), key=lambda gap: gap[:2])
-        if not worst[0]:
-            break
-        (columns if worst[1] else rows).remove(worst[2])
-        dropped.append(f"{worst[2]} ({100 * worst[0]:.0f} % of its cells have no value)")
-    for column in [column for column in columns if rows and not shared_seeds(values, rows, column)]:
-        columns.remove(column)
-        dropped.append(f"{column} (no seed was run by all methods)")
-    return Complete(tuple(rows), tuple(columns), tuple(dropped))
+    names = {one: one.partition(" [")[0] for one in data}
+    sources = {one: re.sub(r"^([a-z0-9-]+)[/:].*", r"\1", name) for one, name in names.items()}
+    return names if len(set(sources.values())) == 1 else sources
 
 
-def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool) -> list[RankInterval]:
-    """Average ranks over the data sets of a part, best first, with percentile bootstrap intervals over seeds.
+def average_ranks(
+    values: Values, methods: Sequence[str], *, higher_is_better: bool, alpha: float = ALPHA
+) -> AverageRanks:
+    """Average ranks of methods by their means over the seeds that count; every source counts once."""
+    counts = counted_in(values, methods, least=1)
+    part, sources = counts.part, sources_of(counts.columns)
+    several = Counter(sources.values())
+    if not any(values.values()):
+        return AverageRanks(part, why="no method has a value here")
+    if (k := len(part.methods)) < 3:
+        are = "is" if k == 1 else "are"
+        return AverageRanks(part, why=f"{counted(k, 'method')} {are} ranked, and 3 are needed")
+    if len(several) < 2:
+        there = f"there are values of all methods on {counted(len(several), 'data set')}"
+        return AverageRanks(part, why=f"{there}, and 2 data sets are needed")
 
-    A method's value on a data set is its mean over the seeds that all methods ran there; equal means share the mean of
-    their ranks. A resample draws, on every data set, as many of these seeds with replacement, the same for all methods.
-    No interval where no data set has two seeds.
-    """
-    from scipy.stats import rankdata
+    def mean(method: str, source: str) -> float:  # fmean adds exactly: ties stay ties
+        of = [column for column in part.data if sources[column] == source]
+        return fmean(fmean(values[column][method][seed] for seed in counts.seeds[column]) for column in of)
 
-    rng = np.random.default_rng(0)
-    sign = -1.0 if higher_is_better else 1.0
-    average = np.zeros(len(part.methods))
-    resampled = np.zeros((len(part.methods), RANK_RESAMPLES))
-    several = False
-    for data in part.data:
-        seeds = shared_seeds(values, part.methods, data)
-        scores = sign * np.array([[values[data][method][s] for s in seeds] for method in part.methods])
-        drawn = rng.integers(len(seeds), size=(RANK_RESAMPLES, len(seeds)))
-        several |= len(seeds) > 1
-        average += rankdata(_means(scores))
-        resampled += rankdata(_means(scores[:, drawn]), axis=0)
-    average, resampled = average / len(part.data), resampled / len(part.data)
-    low, high = np.quantile(resampled, [(1 - RANK_LEVEL) / 2, (1 + RANK_LEVEL) / 2], axis=1)
-    found = [
-        RankInterval(method, float(average[k]), (float(low[k]), float(high[k])) if several else None)
-        for k, method in enumerate(part.methods)
-    ]
-    return sorted(found, key=lambda one: one.rank)
-
-
-def _means(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Over the last axis; numbers in another order, or others with the same mean, have the same to the last bit."""
-    return without_rounding(np.asarray(scores.mean(axis=-1)))
+    table = {method: {source: mean(method, source) for source in several} for method in part.methods}
+    tasks = (f"{n} tasks of {name} count as one data set, by their mean" for name, n in several.items() if n > 1)
+    return AverageRanks(part, friedman(table, higher_is_better=higher_is_better, alpha=alpha), "", tuple(tasks))
 
 
 # -------------------------------------------------------------------- in words

@@ -11,21 +11,20 @@ of these draws, not that it would show on other data; that is what the ranks ove
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.errors import counted
-
 Floats = npt.NDArray[np.float64]
 Test = Literal["t", "wilcoxon"]
 Decision = Literal["better", "worse", "not decided", "too few pairs"]
+
+#: Level of tests, if none is named.
+ALPHA = 0.05
 
 #: Differences below this share of the largest value count as zero: they are rounding.
 ROUNDING = 1e-12
@@ -164,7 +163,7 @@ class Friedman:
         return found
 
 
-def critical_difference(methods: int, data: int, alpha: float = 0.05) -> float:
+def critical_difference(methods: int, data: int, alpha: float = ALPHA) -> float:
     """Nemenyi's q sqrt(K (K + 1) / (6 D)); q: quantile of the studentized range of K groups over sqrt 2.
 
     >>> round(critical_difference(methods=8, data=12), 3)
@@ -177,7 +176,7 @@ def critical_difference(methods: int, data: int, alpha: float = 0.05) -> float:
 
 
 def friedman(
-    values: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, alpha: float = 0.05
+    values: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, alpha: float = ALPHA
 ) -> Friedman:
     """Friedman's, Iman and Davenport's and Nemenyi's tests.
 
@@ -261,8 +260,6 @@ def p_text(value: float) -> str:
 
 #: data set -> method -> seed -> value
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
-#: method -> task or data set -> value
-Means = Mapping[str, Mapping[str, float]]
 
 
 def pairs_of(values: Values, reference: str, *, test: Test, alpha: float, higher_is_better: bool) -> list[Pair]:
@@ -292,66 +289,3 @@ def pairs_of(values: Values, reference: str, *, test: Test, alpha: float, higher
                 decision = "better" if (difference > 0) == higher_is_better else "worse"
             found.append(Pair(data, method, reference, n, difference, statistic, p, of_family, smallest, decision))
     return found
-
-
-def shared_seeds(values: Values, methods: Sequence[str], data: str) -> list[int]:
-    """Seeds that all methods have a value for on a data set, ascending."""
-    return sorted(set.intersection(*(set(values[data].get(method, ())) for method in methods)))
-
-
-def means_of(values: Values, methods: Sequence[str], data: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Method -> data set -> mean over the seeds that all of these methods ran there."""
-    seeds = {name: shared_seeds(values, methods, name) for name in data}
-    # fmean adds exactly: ties stay ties
-    return {method: {name: fmean(values[name][method][s] for s in seeds[name]) for name in data} for method in methods}
-
-
-def once_per_source(values: Means) -> dict[str, dict[str, float]]:
-    """The values, with the mean of its tasks for each source (``disdat`` of ``disdat/nsw14``); unchanged if all are of
-    one source.
-
-    Tasks of a source share rows, sites or observers: a source of 164 tasks must not outvote the others.
-
-    >>> once_per_source({"a": {"disdat/sa01": 0.5, "disdat/sa02": 0.75, "digits": 1.0}})
-    {'a': {'disdat': 0.625, 'digits': 1.0}}
-    """
-    sources = {data: re.sub(r"^([a-z0-9-]+)[/:].*", r"\1", data) for found in values.values() for data in found}
-    if len(set(sources.values())) == 1:
-        return {method: dict(found) for method, found in values.items()}
-    return {
-        method: {
-            source: fmean(value for data, value in found.items() if sources[data] == source)
-            for source in dict.fromkeys(sources[data] for data in found)
-        }
-        for method, found in values.items()
-    }
-
-
-def ranks_of(
-    values: Values, methods: Sequence[str], *, alpha: float, higher_is_better: bool
-) -> tuple[Friedman | None, str, list[str]]:
-    """Ranks over the data sets that all methods have a value on; why there are none; what was left out.
-
-    A method's value on a data set is its mean over the seeds that all of them ran there.
-    """
-    if len(methods) < 3:
-        are = "is" if len(methods) == 1 else "are"
-        return None, f"{counted(len(methods), 'method')} {are} ranked, and 3 are needed", []
-    kept, notes = [], []
-    for data, found in values.items():
-        if lacking := [method for method in methods if not found.get(method)]:
-            notes.append(f"no ranks on {data}: {', '.join(lacking)} has no value there")
-        elif not shared_seeds(values, methods, data):
-            notes.append(f"no ranks on {data}: no seed was run by all methods")
-        else:
-            kept.append(data)
-    means = once_per_source(means_of(values, methods, kept))
-    sources = means[methods[0]]
-    for source in sources:
-        if source not in kept:
-            several = sum(data.startswith((f"{source}/", f"{source}:")) for data in kept)
-            notes.append(f"{counted(several, 'task')} of {source} count as one data set, by their mean")
-    if len(sources) < 2:
-        there = f"there are values of all methods on {counted(len(sources), 'data set')}"
-        return None, f"{there}, and 2 data sets are needed", notes
-    return friedman(means, higher_is_better=higher_is_better, alpha=alpha), "", notes

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 from pubench_datasets_tables.decisions import Decisions
 from pubench_study.in_process import Done, carried_out, plans_of, study_of
 from pubench_study.seeds import seeds_of
@@ -21,13 +23,13 @@ from pubench_cli.progress import data_progress, display
 from pubench_cli.run import layers_of, saying_once
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError
+from pubench_core.metric import FloatArray
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
 
-from ..agreement import agreement_of
 from ..cells import mean_and_std
 from ..rendering import RenderedTable
 
@@ -138,3 +140,36 @@ def _measures(found: Sequence[Result], decisions: Sequence[Decisions | None]) ->
             pairs = zip(of, known, strict=True)
             rows[name] = [None if n is None or not d.held_out else percent(n / d.held_out) for n, d in pairs]
     return {name: values for name, values in rows.items() if any(value is not None for value in values)}
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """How alike several runs rank the same rows, means over all pairs of runs.
+
+    ``rank_correlation``: Spearman's; None where a run gives every row one score. ``overlap``: share of the ``top``
+    highest rows that both have there; None if there are none.
+    """
+
+    rank_correlation: float | None
+    overlap: float | None
+    top: int
+
+
+def agreement_of(scores: Sequence[FloatArray], top: int) -> RankAgreement:
+    """``scores``: (n,) of the same rows, for each of at least two runs. ``top``: how many of the highest count as such.
+
+    Rows of equal scores share the mean of their ranks; at the edge of the top, all rows of the lowest score are in it.
+    """
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) for values in scores]
+    constant = any(values.min() == values.max() for values in ranks)
+    pairs = list(combinations(range(len(scores)), 2))
+    correlations = [] if constant else [float(np.corrcoef(ranks[a], ranks[b])[0, 1]) for a, b in pairs]
+    highest = [set(np.flatnonzero(v >= np.partition(v, len(v) - top)[len(v) - top]).tolist()) for v in scores if top]
+    overlaps = [len(highest[a] & highest[b]) / max(len(highest[a]), len(highest[b])) for a, b in pairs if top]
+    return RankAgreement(
+        rank_correlation=float(np.mean(correlations)) if correlations else None,
+        overlap=float(np.mean(overlaps)) if overlaps else None,
+        top=top,
+    )

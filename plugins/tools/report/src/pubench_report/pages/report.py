@@ -11,9 +11,9 @@ from markupsafe import Markup, escape
 from pubench.running import RunResult
 from pubench_core.errors import visible
 
+from ..measure_table import Significance
 from ..rendering import GAPS, LEGEND
-from ..report.model import Model
-from ..report.statistics import ALPHA, SettingTests
+from ..report.model import Model, Setting
 from ..report.tables import sections
 from .learning import learning
 from .recipe import SEED, Known, recipe
@@ -28,7 +28,7 @@ Links = Mapping[str, str]
 
 def page(
     model: Model,
-    tests: Sequence[SettingTests],
+    tests: Sequence[Significance],
     title: Sequence[str],
     *,
     table: str = "",
@@ -42,7 +42,7 @@ def page(
     views = views_of(model, table)
     names = {row: name for view in views for row, name in view.names.items()}
     parts = {section.key: section for section in sections(model, tests)}
-    curves = learning(views, CURVES)
+    curves, settings = learning(views, CURVES), zip(model.settings, tests, strict=True)
     return rendered(
         "report.html.j2",
         title[0],
@@ -54,7 +54,9 @@ def page(
         tests=parts["tests"].tables,
         tests_text=parts["tests"].text,
         ranks=parts["ranks"],
-        forests=script_json({"tests": [_forest(model, test, names) for test in tests if test.pairs]}),
+        forests=script_json(
+            {"tests": [_forest(model, setting, test, names) for setting, test in settings if test.pairs]}
+        ),
         labels=script_json({"panels": list(_amounts(model, names))}),
         learning=script_json(curves),
         has_curves=bool(curves),
@@ -70,20 +72,20 @@ def page(
 # -------------------------------------------------------------------- figures
 
 
-def _forest(model: Model, test: SettingTests, names: Mapping[str, str]) -> dict[str, Any]:
+def _forest(model: Model, setting: Setting, test: Significance, names: Mapping[str, str]) -> dict[str, Any]:
     """Differences to the baseline with 95 % intervals, in the unit that is shown."""
     scale = model.measure.scale
     rows = []
-    for pair in test.pairs.values():
-        low, high = pair.interval(ALPHA)
+    for pair in test.pairs:
+        low, high = pair.interval(test.alpha)
         if pair.difference == pair.difference:
             bounds = [round(scale * end, 3) if end == end else None for end in (low, high)]
             rows.append(
                 [pair.data, names[pair.method], round(scale * pair.difference, 3), *bounds, pair.decision, pair.n]
             )
     return {
-        "title": test.setting.words,
-        "baseline": names.get(test.baseline, test.baseline),
+        "title": setting.words,
+        "baseline": names.get(test.reference, test.reference),
         "unit": model.measure.label,
         "rows": rows,
     }

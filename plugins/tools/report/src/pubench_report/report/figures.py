@@ -12,9 +12,9 @@ from pubench_core.errors import RequestError
 from ..cells import ShownMeasure
 from ..drawing import DrawnCurve, Panel, critical_difference, curves, dots, plain_style, write_figure
 from ..grouping import in_short, problem_of, telling
+from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
 from .model import Model, ProblemColumn, Setting
-from .statistics import ALPHA, SettingTests
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ class NamedFigure:
     figure: Figure
 
 
-def all_figures(model: Model, tests: Sequence[SettingTests]) -> list[NamedFigure]:
+def all_figures(model: Model, tests: Sequence[Significance]) -> list[NamedFigure]:
     """Every figure for which there are values; of many settings, only those that show all of them."""
     with plain_style():
         pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
@@ -62,7 +62,7 @@ def write_figures(figures: Sequence[NamedFigure], folder: Path) -> list[Path]:
     return list(written)
 
 
-def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[NamedFigure]:
+def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[NamedFigure]:
     columns = [column for column in with_runs(model) if column in setting.columns]
     if not columns:
         return
@@ -72,8 +72,10 @@ def _of_setting(model: Model, setting: Setting, test: SettingTests) -> Iterator[
     if len(measures) > 1:
         figure = dots_of(model, [(c, one, c.name, one.name) for one in measures for c in columns])
         yield NamedFigure(f"measures-{setting.key}", figure)
-    if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
-        figure = critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA)
+    average = test.average
+    if average.friedman is not None and len(average.friedman.data) >= FEW_DATA_SETS:
+        distance = average.friedman.critical_difference
+        figure = critical_difference(average.ranks, distance, average.groups, test.alpha)
         yield NamedFigure(f"difference-{setting.key}", figure)
 
 

@@ -1,4 +1,4 @@
-"""Cells of a report: a measure of a method on a data set under one setting, over seeds."""
+"""Cells and tests of a report: a measure of a method on a data set under one setting, over seeds."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from pubench_core.errors import unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import MeasuredCell, ShownMeasure, cell_of, marked_cells
+from ..cells import MeasuredCell, ShownMeasure, complete_rows, grid_cells
 from ..grouping import RunGroup, marked
+from ..measure_table import Significance, significance_of
 from ..ranking import Counted, Ranking, counted_in, ranking_of
 from ..results.frames import compared_by, criteria_of, metrics_of
 from .gathered import Gathered
@@ -32,11 +34,6 @@ class ProblemColumn:
     amount: tuple[str, float] | None
     mechanism: str
     spec: RunSpec
-
-    @property
-    def amount_text(self) -> str:
-        """``c 0.1``; empty where labels are given."""
-        return f"{self.amount[0].replace('_', ' ')} {self.amount[1]:g}" if self.amount is not None else ""
 
 
 @dataclass(frozen=True)
@@ -127,18 +124,7 @@ class Model:
         """(row, column) -> cell, with best and second of each column marked."""
         key = (measure.key, criterion)
         if key not in self._cells:
-            grid = self.gathered.grid
-            places = [(row, column.label) for column in self.columns for row in self.rows]
-            found = {
-                place: cell_of(grid.cell(*place), measure.key, criterion, name=self._ids.get(place, ""))
-                for place in places
-            }
-            for column in self.columns:
-                if measure.higher_is_better is not None:
-                    of = {row: found[row, column.label] for row in self.competing(found, column)}
-                    for row, mark in marked_cells(of, measure).items():
-                        found[row, column.label] = replace(of[row], mark=mark)
-            self._cells[key] = found
+            self._cells[key] = grid_cells(self.gathered.grid, measure, criterion, ids=self._ids)
         return self._cells[key]
 
     def counts(self, setting: Setting) -> Counted:
@@ -178,9 +164,7 @@ class Model:
 
     def complete(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
         """Rows with a value for every seed that any method has on a column."""
-        methods = [row for row in self.rows if row not in self.apart]
-        needed = {seed for row in methods for seed in cells[row, column.label].values}
-        return [row for row in self.rows if needed and needed <= cells[row, column.label].values.keys()]
+        return complete_rows({row: cells[row, column.label] for row in self.rows}, self.apart)
 
 
 # -------------------------------------------------------------------- from runs to a model
@@ -266,3 +250,44 @@ def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
         facts.append((name.replace("_", " "), f"{value:g}"))
     folds = spec.validation.folds
     return (*facts, ("validation", f"{spec.validation.fraction:g}" if folds is None else f"{folds} folds"))
+
+
+# -------------------------------------------------------------------- tests
+
+
+def check_baseline(model: Model, given: str | None, default: str) -> str:
+    """The row that others are tested against; empty where none was asked for and the default is not there.
+
+    Of a method that was run with several settings, the row that has runs on the most data sets.
+
+    Raises RequestError for one that is not there.
+    """
+    found = row_called(model, default if given is None else given)
+    if given is not None and not found:
+        raise unknown("baseline", given, model.rows)
+    return found
+
+
+def row_called(model: Model, name: str) -> str:
+    """The row of this name, or the fullest one of this method in one of several settings; empty if there is none."""
+    if name in model.rows:
+        return name
+    rows = [row for row in model.rows if row.startswith(f"{name} [")]
+    runs = model.gathered.grid.cell
+    return max(rows, key=lambda row: sum(bool(runs(row, c.label).runs) for c in model.columns), default="")
+
+
+def comparisons_of(model: Model, baseline: str) -> list[Significance]:
+    """Paired tests against the baseline and ranks, one for each setting, in order."""
+    return [_tests(model, setting, baseline) for setting in model.settings]
+
+
+def _tests(model: Model, setting: Setting, baseline: str) -> Significance:
+    cells, rows = model.cells(model.measure, model.criterion), model.rows_of(setting)
+    return significance_of(
+        {c.name: {row: cells[row, c.label].values for row in rows} for c in setting.columns},
+        [row for row in rows if row not in model.apart],
+        baseline,
+        model.measure,
+        model.criterion,
+    )

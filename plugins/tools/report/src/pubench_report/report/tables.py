@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from pubench_core.errors import counted
 
-from ..cells import MeasuredCell, ShownMeasure, signed
+from ..cells import MeasuredCell, ShownMeasure, not_compared
+from ..measure_table import Significance
 from ..numbers import percent, points
-from ..ranking import RANK_LEVEL, RANK_RESAMPLES
 from ..rendering import RenderedTable, Section, TableEntry, csv_of
-from ..significance import p_text
+from ..significance import ALPHA
 from .model import Model, ProblemColumn, Setting
-from .statistics import ALPHA, SettingTests
 
 NO_CELL, NO_VALUE = "·", "-"
 
 
-def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
+def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
     """All of a report, in order."""
     measure, criterion = model.measure, model.criterion_name(model.criterion)
     by_criterion = [(model.criterion_name(one), measure, one) for one in model.criteria]
@@ -52,15 +51,13 @@ def sections(model: Model, tests: Sequence[SettingTests]) -> list[Section]:
             f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; references are not tested. "
             "Seeds split, label and train the same rows again: a small p does not say that a difference shows on other "
             "data.",
-            tuple(_pairs(model, test) for test in tests),
+            tuple(_pairs(model, *each) for each in zip(model.settings, tests, strict=True)),
         ),
         Section(
             "ranks",
             "Ranks over data sets",
-            f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * RANK_LEVEL:.0f} %, "
-            f"percentile bootstrap over seeds ({RANK_RESAMPLES} resamples): what other seeds would do, not what other "
-            "data sets would.",
-            tuple(map(_ranks, tests)),
+            f"Average rank (1 is best) by {measure.label}, references left out.",
+            tuple(map(_ranks, model.settings, tests)),
         ),
     ]
     return [section for section in found if section.tables]
@@ -98,10 +95,9 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
     for column in setting.columns:
-        there = [row for row in rows if row not in model.apart and cells[row, column.label].values]
-        out = [row for row in there if row not in model.competing(cells, column)]
-        if measure.higher_is_better is not None and out and len(there) > 1:
-            notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")
+        out = not_compared({row: cells[row, column.label] for row in model.rows}, model.apart)
+        if measure.higher_is_better is not None and out:
+            notes.append(f"{column.name}: {out}")
     key, title = f"results-{setting.key}", setting.words
     if measure != model.measure:
         key, title = (
@@ -185,40 +181,17 @@ def _cost(model: Model, row: str, column: ProblemColumn) -> tuple[str, str]:
 # -------------------------------------------------------------------- tests and ranks
 
 
-def _pairs(model: Model, test: SettingTests) -> RenderedTable:
-    head = ("data", "method", "pairs", f"difference to {test.baseline}", "p", "adjusted p", "decision")
-    labels = {column.name: column.label for column in test.setting.columns}
-    rows = []
-    for pair in test.pairs.values():
-        text = NO_VALUE if math.isnan(pair.difference) else signed(pair.difference, model.measure)
-        difference = TableEntry(text, link=model.ids().get((pair.method, labels[pair.data]), ""))
-        rows.append(
-            (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), pair.decision)
-        )
+def _pairs(model: Model, setting: Setting, test: Significance) -> RenderedTable:
+    labels = {column.name: column.label for column in setting.columns}
+    ids = {(pair.data, pair.method): model.ids().get((pair.method, labels[pair.data]), "") for pair in test.pairs}
     notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
-    return RenderedTable.of(head, rows, key=f"tests-{test.setting.key}", title=test.setting.words, notes=notes, left=2)
+    return replace(test.table(ids), key=f"tests-{setting.key}", title=setting.words, notes=notes)
 
 
-def _ranks(test: SettingTests) -> RenderedTable:
-    rows = []
-    for one in test.ranks:
-        interval = NO_VALUE if one.interval is None else f"{one.interval[0]:.2f} to {one.interval[1]:.2f}"
-        rows.append((one.method, f"{one.rank:.2f}", interval))
-    head = ("method", "average rank", f"{100 * RANK_LEVEL:.0f} % interval")
-    key, notes = f"ranks-{test.setting.key}", tuple(rank_notes(test))
-    return RenderedTable.of(head, rows, key=key, title=test.setting.words, notes=notes)
-
-
-def rank_notes(test: SettingTests) -> list[str]:
-    """Which cells the ranks are of, and what Friedman's and Nemenyi's tests say."""
-    if not test.part.data:
-        return [f"no ranks: {test.no_friedman}"]
-    found = [f"over {counted(len(test.part.data), 'data set')}: {', '.join(test.part.data)}"]
-    if test.part.dropped:
-        found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
-    if test.friedman is None:
-        return [*found, f"no Friedman test: {test.no_friedman}"]
-    return [*found, *test.friedman.lines(), *(f"not told apart: {', '.join(group)}" for group in test.groups)]
+def _ranks(setting: Setting, test: Significance) -> RenderedTable:
+    rows = [(method, f"{rank:.2f}") for method, rank in test.average.ranks]
+    key, notes = f"ranks-{setting.key}", tuple(test.average.lines())
+    return RenderedTable.of(("method", "average rank"), rows, key=key, title=setting.words, notes=notes)
 
 
 # -------------------------------------------------------------------- for programs
@@ -229,27 +202,28 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_text(model: Model, tests: Sequence[SettingTests]) -> str:
+def csv_text(model: Model, tests: Sequence[Significance]) -> str:
     """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
     lines: list[dict[str, object]] = []
-    for test in tests:
+    for setting, test in zip(model.settings, tests, strict=True):
+        pairs = {(pair.data, pair.method): pair for pair in test.pairs}
         for criterion in model.criteria:
             cells = model.cells(model.measure, criterion)
-            for column in test.setting.columns:
-                for row in model.rows_of(test.setting):
+            for column in setting.columns:
+                for row in model.rows_of(setting):
                     cell = cells[row, column.label]
                     if not cell.seeds:
                         continue
                     runs = model.gathered.grid.cell(row, column.label).runs
                     found = {
-                        "setting": test.setting.words, "data": column.name, "method": row,
+                        "setting": setting.words, "data": column.name, "method": row,
                         "oracle": row in model.oracles, "criterion": criterion,
                         "criterion_oracle": criterion in model.oracle_criteria, "measure": model.measure.key,
                         "mean": cell.mean, "std": cell.std, "n": len(cell.values), "seeds": cell.seeds,
                         "mark": cell.mark, "alike": cell.alike,
                         "run_ids": " ".join(run.run_id for run in runs.values()),
                     }  # fmt: skip
-                    pair = test.pairs.get((column.name, row)) if criterion == model.criterion else None
+                    pair = pairs.get((column.name, row)) if criterion == model.criterion else None
                     if pair is not None:
                         found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
                         found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}

@@ -13,10 +13,10 @@ from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
 
 from ..draws import NamedRun
+from ..measure_table import Significance
 from ..rendering import latex, markdown, print_sections
 from .gathered import Gathered, collection_off, gathered_of
-from .model import Model, model_of
-from .statistics import SettingTests, check_baseline, comparisons_of
+from .model import Model, check_baseline, comparisons_of, model_of
 from .tables import csv_text, sections
 
 Format = Literal["table", "md", "csv", "latex", "html"]
@@ -62,13 +62,13 @@ def write_report(
 
 def compared(
     gathered: Gathered, measure: str, criterion: str | None, baseline: str | None
-) -> tuple[Model, list[SettingTests]]:
+) -> tuple[Model, list[Significance]]:
     """Cells and tests of a report. Raises RequestError for a measure, criterion or baseline that is not there."""
     model = model_of(gathered, measure, criterion)
     return model, comparisons_of(model, check_baseline(model, baseline, BASELINE))
 
 
-def report_text(model: Model, tests: Sequence[SettingTests], form: str) -> str:
+def report_text(model: Model, tests: Sequence[Significance], form: str) -> str:
     """The content of a report's file."""
     title = title_lines(model.gathered)
     if form == "csv":
@@ -84,7 +84,7 @@ def report_text(model: Model, tests: Sequence[SettingTests], form: str) -> str:
     return (latex if form == "latex" else markdown)(title, parts)
 
 
-def write_figures_of(model: Model, tests: Sequence[SettingTests], folder: Path | None) -> list[Path]:
+def write_figures_of(model: Model, tests: Sequence[Significance], folder: Path | None) -> list[Path]:
     """The figures as files of a folder, where one is named."""
     if folder is None:
         return []

@@ -1,7 +1,6 @@
 """Finished runs as one object: filtered, as a frame, as a table of methods by data sets, with tests of differences.
 
-``runs`` is that object and ``loading`` reads a folder as one; ``frames`` makes rows of runs, ``compared`` tables and
-tests.
+``runs`` is that object, ``loading`` reads what is stored as one, ``frames`` makes rows of runs.
 """
 
 from ..grouping import FailedRun

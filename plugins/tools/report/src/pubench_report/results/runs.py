@@ -7,18 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pubench.field_names import in_words
+from pubench.field_names import InvalidRequest, in_words
 from pubench.running import RunResult
 from pubench_core.errors import counted, unknown
 from pubench_core.specs import RunSpec
 
-from ..draws import best_of_draws
-from ..grouping import FailedRun, spec_of
-from ..measure_table import MeasureTable, Significance
+from ..cells import ShownMeasure
+from ..draws import NamedRun, best_of_draws
+from ..grouping import FailedRun, grid_of, spec_of
+from ..measure_table import MeasureTable, Significance, measure_table, significance_of
 from ..rows import FRAME, names
 from ..significance import Test
-from .compared import table_of, tested
-from .frames import criteria_of, fits, known_of, measured_frame, metrics_of
+from .frames import compared_by, criteria_of, fits, known_of, measured_frame, metrics_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -98,6 +98,11 @@ class Results(Sequence[RunResult]):
 
     def _named(self) -> Iterator[tuple[str, RunResult]]:
         return ((name, run) for name, run in self._all if isinstance(run, RunResult))
+
+    @property
+    def named(self) -> list[NamedRun]:
+        """Runs, failed ones among them, with their names in a comparison."""
+        return list(self._all)
 
     def _specs(self) -> list[RunSpec]:
         return [spec_of(run) for _, run in self._all]
@@ -230,9 +235,13 @@ class Results(Sequence[RunResult]):
         True
         """
         with in_words():
-            return table_of(
-                self._all, metric, criterion, part, drawn=bool(self._draws), notes=(*self.notes, self.noted())
-            )
+            if not self._runs:
+                failed = f": {len(self.failures)} failed, the first is {self.failures[0]}" if self.failures else ""
+                raise InvalidRequest(f"there are no finished runs to compare{failed}")
+            name, chosen = compared_by(self._runs, metric, criterion, part)
+            drawn = {run.run_id for _, run in self._all} if self._draws else set[str]()
+            said = [note for note in (chosen, *self.notes, self.noted()) if note]
+            return measure_table(grid_of(self._all, drawn=drawn), ShownMeasure.of(metric), part, name, said)
 
     def significance(
         self,
@@ -261,9 +270,28 @@ class Results(Sequence[RunResult]):
         >>> results.significance("auc", test="wilcoxon").pairs[0].decision
         'too few pairs'
         """
-        table = self.table(metric, criterion, part=part)
+        table, measure = self.table(metric, criterion, part=part), ShownMeasure.of(metric)
         with in_words():
-            return tested(table, reference, test, alpha)
+            if measure.higher_is_better is None:
+                raise InvalidRequest(f"metric {metric} is not installed, so whether higher is better is not known")
+            if test not in ("t", "wilcoxon"):
+                raise unknown("test", test, ("t", "wilcoxon"))
+            if not 0 < alpha < 1:
+                raise InvalidRequest(f"alpha must be in (0, 1), got {alpha!r}")
+            if len(table.rows) < 2:
+                raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
+            competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
+            # A single method is compared with a baseline, if there is one: nothing else is left to compare it with.
+            first = [row for row in table.rows if row in table.baselines] if len(competing) == 1 else []
+            against = (first or competing or table.rows)[0] if reference is None else reference
+            if against not in table.rows:
+                raise unknown("reference", against, table.rows)
+            apart = "{} are not ranked, and tested only as the reference: {}"
+            notes = (*table.notes, *(apart.format(kind, ", ".join(of)) for kind, of in table.apart.items()))
+            values = {column: {row: table.cells[row, column].values for row in table.rows} for column in table.columns}
+            return significance_of(
+                values, competing, against, measure, table.criterion, test=test, alpha=alpha, notes=notes
+            )
 
     def report(
         self,

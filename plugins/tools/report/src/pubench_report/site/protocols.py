@@ -12,11 +12,11 @@ from pathlib import Path
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
 from ..grouping import FailedRun, grid_of, spec_of
+from ..measure_table import Significance
 from ..pages.names import in_order, setting_names
 from ..report.gather import place_of
 from ..report.gathered import Gathered
-from ..report.model import Model, ProblemColumn, model_of, setting_of
-from ..report.statistics import SettingTests, check_baseline, comparisons_of, row_called
+from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
 from ..report.write import BASELINE
 from .sources import Collected, Run
 
@@ -40,7 +40,7 @@ class SiteProtocol:
     key: str
     title: str
     model: Model
-    tests: tuple[SettingTests, ...]
+    tests: tuple[Significance, ...]
     studies: tuple[str, ...]
     name: str = ""
     _places: dict[tuple[str, str], dict[str, ProtocolPlace]] = field(default_factory=dict)
