@@ -365,7 +365,7 @@ BUDGETS = {
     "docs": 1_100,
     "pubench_cli/src": 3_205,
     "pubench_core/src": 13_900,
-    "plugins/datasets/tables/src": 2_280,
+    "plugins/datasets/tables/src": 2_210,
     "plugins/tools/evaluate/src": 5_470,
     "plugins/tools/report/src": 9_560,
     "plugins/tools/study/src": 4_565,

@@ -14,7 +14,6 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -26,11 +25,10 @@ import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import one_line, opened
 
-from pubench_core.errors import RequestError, counted
+from pubench_core.errors import RequestError, shortened
 
 from . import SUFFIXES
-from .cells import NO_VALUE, Say, column_names, each_once, is_nested, listed, read_numbers, refuse_bomb
-from .encoding import words_of
+from .cells import NUMBER, Say, is_nested, listed, words_of
 from .held import held_at, unreadable
 
 if TYPE_CHECKING:
@@ -38,6 +36,15 @@ if TYPE_CHECKING:
 
 #: Ends of names of delimited text, without ``.gz``.
 DELIMITED = (".csv", ".tsv", ".txt")
+#: What a cell of a text or an Excel file holds if it has no value.
+NO_VALUE = {
+    *("", "?", "NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA", "None", "NULL", "null", "nan", "NaN", "-nan"),
+    *("-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"),
+}
+#: A packed file may take this much memory, or so many times its size; only one made to fill memory takes more.
+_USUAL, _TIMES = 2**30, 64
+#: Characters of the longest text in a cell.
+_LONGEST_TEXT = 2**20
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
 #: Kinds of objects -> the type that they would have without gaps, or in a format with fewer types.
@@ -46,11 +53,9 @@ _WITHOUT_GAPS: dict[str, Any] = {"boolean": "boolean", "decimal": np.float64}
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, LookupError, EOFError, RuntimeError, MemoryError)
 
 
-def _silent(text: str) -> None:
-    """Says nothing."""
-
-
-def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, no_header: bool = False) -> DataFrame:
+def read_table(
+    path: Path, texts: Collection[str] = (), say: Say = lambda text: None, *, no_header: bool = False
+) -> DataFrame:
     """The table in a file or in memory: one column per field, or per array of an npz (``x`` of shape (n, d) becomes
     x_0 ... x_d-1).
 
@@ -69,7 +74,7 @@ def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent, *, n
         raise RequestError(f"{path.name} holds sparse rows, which have no columns; give a frame or a dense array")
     frame = _read_file(path, texts, say, no_header) if held is None else _read_parquet(path, held.content)
     frame.columns = [str(column).strip() for column in frame.columns]
-    each_once(path, list(frame.columns))
+    _each_once(path, frame.columns)
     if not len(frame):
         raise RequestError(f"{path} has columns and no rows")
     for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]:
@@ -132,6 +137,22 @@ def _reading(path: Path, what: str, *damage: type[Exception]) -> Iterator[None]:
         raise RequestError(f"{path} is not {what}, or a damaged one ({reason})") from error
 
 
+def _refuse_bomb(path: Path, size: int, needed: int) -> None:
+    """RequestError for a file of ``size`` bytes that unpacks to far more. ``needed``: bytes, or more than those."""
+    if needed > max(_USUAL, _TIMES * size):
+        raise RequestError(
+            f"{path} has {size / 2**20:.1f} MiB and would take {needed / 2**30:.1f} GiB or more in memory; expected at "
+            f"most {_TIMES} times its size; save fewer rows, or an uncompressed file"
+        )
+
+
+def _each_once(path: Path, names: Sequence[str]) -> None:
+    """RequestError if two columns have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise RequestError(f"{path}: column '{twice}' appears twice; rename one")
+
+
 # -------------------------------------------------------------------- delimited text
 
 #: The usual encoding, with or without a mark, and the one of exports in Western Europe and America.
@@ -141,80 +162,68 @@ _CONTROL = {*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"}
 _HEAD = 2**16
 #: Fields separated by any number of spaces or tabs.
 _SPACES = r"\s+"
-_WHAT = "a table of delimited text"
 
 
 def _read_delimited(path: Path, texts: Collection[str], say: Say, no_header: bool) -> DataFrame:
-    with _reading(path, _WHAT, EOFError, zlib.error):
-        content, encoding = _content(path)
-    if encoding != _UTF_8:
-        look = ", as it is not UTF-8; if letters look wrong, save it in UTF-8" if encoding == _FALLBACK else ""
-        say(f"{path.name}: read as {'Windows-1252' if look else encoding.upper()} text{look}")
-    with _reading(path, _WHAT, csv.Error):
-        separator = _separator(path, content, encoding)
-        rows = (row for _, row in _rows(content, encoding, separator))
-        first = next((row for row in rows if "".join(row).strip()), None)
+    with _reading(path, "a table of delimited text", EOFError, zlib.error, csv.Error):
+        text, encoding = _text_of(path)
+        separator = _separator(path, text)
+        first = next((row for row in _rows(text, separator) if "".join(row).strip()), None)
         if first is None:
             raise RequestError(f"{path} is empty")
         names = column_names(path, first, no_header=no_header)
-        frame = _parsed(path, content, encoding, separator, names, texts, no_header)
-    decimals = read_numbers(path, frame, texts, commas=separator != ",")
+        frame = _parsed(path, text, separator, names, texts, no_header)
+    if encoding != _UTF_8:
+        look = ", as it is not UTF-8; if letters look wrong, save it in UTF-8" if encoding == _FALLBACK else ""
+        say(f"{path.name}: read as {'Windows-1252' if look else encoding.upper()} text{look}")
+    decimals = _read_numbers(path, frame, texts, commas=separator != ",")
     if separator != ("," if ".csv" in path.name.lower() else "\t"):
         sign = {"\t": "tabs", _SPACES: "spaces"}.get(separator, f"'{separator}'")
         quoted = listed([f"'{name}'" for name in decimals]) if separator != "," else ""
         say(f"{path.name}: fields are separated by {sign}" + (f"; decimal commas in {quoted}" if quoted else ""))
-    if content[-1:] not in b"\r\n\0" and separator != _SPACES and frame.iloc[-1:, -1].isna().any():
-        with _reading(path, _WHAT, csv.Error):
-            ((number, row),) = deque(_rows(content, encoding, separator), maxlen=1)
+    last = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
+    if last.strip("\0") and '"' not in last and separator != _SPACES and frame.iloc[-1:, -1].isna().any():
+        (row,) = _rows(last, separator)
         if len(row) < len(names):
             raise RequestError(
-                f"{path}, line {number}: expected {len(names)} fields, found {len(row)}, and the file ends there; it "
-                "was cut: get it again, or remove its last line"
+                f"{path}, line {len(text.splitlines())}: expected {len(names)} fields, found {len(row)}, and the file "
+                "ends there; it was cut: get it again, or remove its last line"
             )
     return frame
 
 
-def _content(path: Path) -> tuple[bytes, str]:
-    """Content, unpacked, and encoding: UTF-16 if it has the mark of that, else UTF-8, else Windows-1252.
+def _text_of(path: Path) -> tuple[str, str]:
+    """Text, unpacked, and encoding: UTF-16 if it has the mark of that, else UTF-8, else Windows-1252.
 
     Raises RequestError for content that fills memory, and UnicodeError if it is no text.
     """
+    size = path.stat().st_size
     with opened(path) as file:
         head = file.read(_HEAD)
         marked = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         if not marked and head.count(0) > 1:
             raise UnicodeError
-        parts, size = [head], len(head)
-        while part := file.read(_HEAD):
-            parts.append(part)
-            refuse_bomb(path, path.stat().st_size, size := size + len(part))
-    content = b"".join(parts)
+        content = head + file.read(max(_USUAL, _TIMES * size))
+    _refuse_bomb(path, size, len(content))
     try:
-        content.decode("utf-16" if marked else _UTF_8)
+        return content.decode("utf-16" if marked else _UTF_8), "utf-16" if marked else _UTF_8
     except UnicodeDecodeError:
         if marked or _CONTROL & {*head}:
             raise
-        return content, _FALLBACK
-    return content, "utf-16" if marked else _UTF_8
+        return content.decode(_FALLBACK), _FALLBACK
 
 
-def _lines(content: bytes, encoding: str) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
-
-
-def _rows(content: bytes, encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Number of the last line, and the fields, of each row."""
+def _rows(text: str, separator: str) -> Iterator[list[str]]:
+    """The fields of each row."""
+    lines = io.StringIO(text, newline="")
     if separator == _SPACES:
-        yield from enumerate((line.split() for line in _lines(content, encoding)), 1)
-        return
-    reader = csv.reader(_lines(content, encoding), delimiter=separator, skipinitialspace=True)
-    for row in reader:
-        yield reader.line_num, row
+        return (line.split() for line in lines)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
-def _separator(path: Path, content: bytes, encoding: str) -> str:
+def _separator(path: Path, text: str) -> str:
     """What cuts line 1 into the most fields: ``|`` only if nothing else does, and in ``.txt`` spaces after that."""
-    line = next((line.strip("\r\n ") for line in _lines(content, encoding) if line.strip()), "")
+    line = next((line.strip("\r\n ") for line in io.StringIO(text, newline="") if line.strip()), "")
     if not line:
         raise RequestError(f"{path} is empty")
     name, bare = path.name.lower(), re.sub(r'"[^"]*("|$)', "", line)  # what is quoted separates nothing
@@ -228,23 +237,76 @@ def _separator(path: Path, content: bytes, encoding: str) -> str:
     )
 
 
+def column_names(path: Path, line: Sequence[Any], *, no_header: bool) -> list[str]:
+    """Names in line 1; a field without one gets one. ``no_header``: they are c1, c2, ...
+
+    Raises RequestError if two are the same, or if the line looks like data: numbers with signs, or twice the same.
+    """
+    if no_header:
+        return [f"c{k}" for k in range(1, len(line) + 1)]
+    names = ["" if field is None else str(field).strip() for field in line]
+    numbers = [name for name in names if NUMBER.fullmatch(name)]
+    odd = len(set(numbers)) < len(numbers) or any(not name.isdigit() for name in numbers)
+    if 2 * len(numbers) > len(names) and odd:
+        raise RequestError(
+            f"{path}: line 1 looks like data ({shortened(', '.join(names[:4]))}); expected names of columns; a "
+            "file without is read with data.own.no_header",
+            field="data.own.no_header",
+        )
+    names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
+    _each_once(path, names)
+    return names
+
+
 def _parsed(
-    path: Path, content: bytes, encoding: str, separator: str, names: list[str], texts: Collection[str], no_header: bool
+    path: Path, text: str, separator: str, names: list[str], texts: Collection[str], no_header: bool
 ) -> DataFrame:
     import pandas as pd
     from packaging.version import Version
 
-    more: dict[str, Any] = {"header": None if no_header else 0, "names": names, "index_col": False}
-    more |= {"sep": separator, "encoding": encoding, "skipinitialspace": True, "na_values": list(NO_VALUE)}
+    more: dict[str, Any] = {"header": None if no_header else 0, "names": names, "index_col": False, "sep": separator}
+    more |= {"skipinitialspace": True, "na_values": NO_VALUE, "keep_default_na": False, "low_memory": False}
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            kinds = {name: str for name in texts if name in names}
-            return pd.read_csv(io.BytesIO(content), dtype=kinds, low_memory=False, **more)
+            return pd.read_csv(io.StringIO(text), dtype={name: str for name in texts if name in names}, **more)
         except pd.errors.ParserWarning as error:  # surplus fields that are not empty
             raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
+
+
+def _read_numbers(path: Path, frame: DataFrame, texts: Collection[str], *, commas: bool) -> list[str]:
+    """Strips texts in place, and makes numbers of columns that hold nothing else, except for ``texts``.
+
+    A number may be beyond 64 bits, which pandas 2 leaves as text; have a minus sign or a space of print; or, with
+    ``commas``, a decimal comma, as spreadsheets write it in many countries. Returns the columns that are now decimals.
+
+    Raises RequestError for a cell of more than 1 MiB.
+    """
+    import pandas as pd
+
+    form = r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?" if commas else r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"
+    decimals: list[str] = []
+    for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biuf"]:
+        if pd.api.types.infer_dtype(frame[name], skipna=True) != "string":
+            continue
+        frame[name] = frame[name].str.strip()
+        if (longest := frame[name].str.len().max()) > _LONGEST_TEXT:
+            raise RequestError(
+                f"{path}: column '{name}' has a cell of {longest / 2**20:.1f} MiB; expected at most 1 MiB; is a "
+                "quote not closed?"
+            )
+        plain = frame[name].str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
+        given = plain.dropna()
+        if name in texts or not given.str.fullmatch(form).all():
+            continue
+        if given.str.fullmatch(r"[+-]?\d+").all() and given.str.len().max() > 18:
+            frame[name] = plain.map(int, na_action="ignore").astype(object)
+        else:
+            frame[name] = pd.to_numeric(plain.str.replace(",", "."))
+            decimals += [name] if frame[name].dtype.kind == "f" else []
+    return decimals
 
 
 # -------------------------------------------------------------------- formats that know their columns
@@ -264,11 +326,11 @@ def _read_parquet(path: Path, content: bytes | None = None) -> DataFrame:
         ParquetFile(path if content is None else io.BytesIO(content)) as file,
     ):
         size = path.stat().st_size if content is None else len(content)
-        refuse_bomb(path, size, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        _refuse_bomb(path, size, 8 * file.metadata.num_rows * file.metadata.num_columns)
         table = file.read()
         notes = table.schema.metadata or {}
         frame: DataFrame = table.replace_schema_metadata(None).to_pandas()
-    each_once(path, list(frame.columns))
+    _each_once(path, list(frame.columns))
     for name in [name for name in _categorical(notes) if name in frame]:  # parquet keeps only texts as such
         frame[name] = frame[name].astype("category")
     kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
@@ -301,7 +363,7 @@ def _read_npz(path: Path) -> DataFrame:
         zipfile.ZipFile(path) as parts,
         np.load(path, allow_pickle=False) as stored,
     ):
-        refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
+        _refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
         arrays = {name: stored[name] for name in stored.files}
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUMm":
@@ -326,7 +388,7 @@ def _frame(path: Path, arrays: dict[str, Any]) -> DataFrame:
     for name, array in arrays.items():
         of_matrix = [(f"{name}_{k}", array[:, k]) for k in range(array.shape[1])] if array.ndim == 2 else []
         columns += of_matrix or [(name, array)]
-    each_once(path, [name for name, _ in columns])
+    _each_once(path, [name for name, _ in columns])
     return pd.DataFrame(dict(columns))
 
 
@@ -348,7 +410,7 @@ def _read_svmlight(path: Path) -> DataFrame:
 
     with _reading(path, "svmlight (lines such as 1 0:0.5 3:2)", OverflowError, MemoryError):
         x, labels = load_svmlight_file(str(path), dtype=np.float64)
-    refuse_bomb(path, path.stat().st_size, 8 * x.shape[0] * x.shape[1])
+    _refuse_bomb(path, path.stat().st_size, 8 * x.shape[0] * x.shape[1])
     whole = labels.astype(np.int64)
     return _frame(path, {"label": whole if (whole == labels).all() else labels, "x": x.toarray()})
 
@@ -374,8 +436,8 @@ def _read_arff(path: Path) -> DataFrame:
 
 # -------------------------------------------------------------------- Excel
 
-#: A row that is so many rows from the others was not meant, nor a cell that makes a sheet of so many.
-_FAR, _MOST_CELLS = 1000, 2**27
+#: A row that is so many rows from the others was not meant.
+_FAR = 1000
 
 
 def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -> DataFrame:
@@ -388,52 +450,41 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
             "(pip install 'pubench-datasets-tables[excel]'); or save the table as CSV"
         )
     # openpyxl raises the last two at XML that has not what it expects
-    damage = (*_BAD_ZIP, ParseError, OverflowError, TypeError, AttributeError)
+    damage, size = (*_BAD_ZIP, ParseError, OverflowError, TypeError, AttributeError), path.stat().st_size
     with warnings.catch_warnings(), _reading(path, "an Excel file (.xlsx)", *damage):
         warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
         with zipfile.ZipFile(path) as parts:
-            refuse_bomb(path, path.stat().st_size, sum(part.file_size for part in parts.infolist()))
-            formulas = any(b"<f" in parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/"))
-        with pd.ExcelFile(path, engine="openpyxl") as book:
-            sheet = book.book.worksheets[0]
-            sheet.reset_dimensions()  # what a file says of its size may be wrong
-            sizes = [(n, len(row)) for n, row in enumerate(sheet.iter_rows(values_only=True), 1) if row]
-            last, width = (max(places, default=0) for places in (dict(sizes), (size for _, size in sizes)))
-            if last * width > _MOST_CELLS:
-                raise RequestError(f"{path}: a cell in row {last} or column {width} is far from the table; delete it")
-            sheets = book.sheet_names
-            cells = book.parse(0, header=None, dtype=object, na_values=list(NO_VALUE))
-        unknown = _formulas_without_a_value(path, cells) if formulas else []
-    cells = cells.replace(r"^\s*$", np.nan, regex=True)
-    given = np.flatnonzero(cells.notna().any(axis=1))
-    if not len(given):
+            _refuse_bomb(path, size, sum(part.file_size for part in parts.infolist()))
+        sheets, rows = _cells(path)
+    if not rows:
         raise RequestError(f"{path} is empty")
-    if (far := np.diff(given)).max(initial=0) > _FAR:
-        raise RequestError(f"{path}: row {given[far.argmax() + 1] + 1} is far from the rows above it; delete it")
+    numbers, width = list(rows), max(map(len, rows.values()))
+    if (far := np.diff(numbers)).max(initial=0) > _FAR:
+        raise RequestError(f"{path}: row {numbers[far.argmax() + 1]} is far from the rows above it; delete it")
+    _refuse_bomb(path, size, 8 * len(rows) * width)
     if len(sheets) > 1:
         say(f"{path.name}: the first of {len(sheets)} sheets is read, '{sheets[0]}'")
-    if empty := int(given[-1] + 1 - len(given)):
+    if empty := numbers[-1] - len(rows):
         say(f"{path.name}: {empty} rows without any value are left out, and rows counted without them")
-    if unknown:
-        say(
-            f"{path.name}: {counted(len(unknown), 'formula')} without a stored value, the first in row {unknown[0]}, "
-            "are missing values; open the file in a spreadsheet program and save it"
-        )
-    line = [None if pd.isna(cell) else cell for cell in cells.iloc[given[0]]]
-    rows = cells.iloc[given if no_header else given[1:]].reset_index(drop=True).infer_objects()
-    frame = rows.set_axis(column_names(path, line, no_header=no_header), axis=1)
+    line, *below = [[*row, *[None] * (width - len(row))] for row in rows.values()]
+    names = column_names(path, line, no_header=no_header)
+    frame = pd.DataFrame([line, *below] if no_header else below, columns=names, dtype=object)
+    frame = frame.where(frame.notna(), np.nan).infer_objects()
     frame = frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in frame if name in texts})
-    read_numbers(path, frame, texts, commas=True)
+    _read_numbers(path, frame, texts, commas=True)
     return frame
 
 
-def _formulas_without_a_value(path: Path, cells: DataFrame) -> list[int]:
-    """The row, from 1, of each formula of the first sheet that has no value among its cells."""
+def _cells(path: Path) -> tuple[list[str], dict[int, list[Any]]]:
+    """Names of the sheets, and the rows of the first one that hold something, by their number from 1."""
     import openpyxl  # type: ignore[import-untyped]
 
-    with closing(openpyxl.load_workbook(path, read_only=True)) as book:  # formulas instead of what they gave
+    rows: dict[int, list[Any]] = {}
+    with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
         sheet = book.worksheets[0]
-        sheet.reset_dimensions()
-        rows = list(sheet.iter_rows(values_only=True))
-    gaps = cells.isna().to_numpy()
-    return [n + 1 for n, k in np.argwhere(gaps) if k < len(rows[n]) and str(rows[n][k] or "").startswith("=")]
+        sheet.reset_dimensions()  # what a file says of its size may be wrong
+        for n, row in enumerate(sheet.iter_rows(values_only=True), 1):
+            cells = [None if isinstance(cell, str) and cell.strip() in NO_VALUE else cell for cell in row]
+            if given := [k for k, cell in enumerate(cells) if cell is not None]:
+                rows[n] = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells[: given[-1] + 1]]
+        return book.sheetnames, rows

@@ -19,7 +19,7 @@ from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import UserTableSpec
 
 from .cells import is_blank, is_nested, listed, named_columns
-from .encoding import column_uses, encode, encoding_of, gaps_in, notices, without
+from .encoding import ROLES, column_uses, encode, encoding_of, gaps_in, notices, without
 from .files import as_texts, as_written, read_table
 from .held import held_at, sha256_of
 from .labels import LABEL, LABELED, TRUTH, BoolArray, Labels, Role, ids_in, labels_of, rows_of
@@ -48,7 +48,7 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         return held.rows
     notes: list[str] = []
     frame, file = rows_of(spec, say=notes.append), spec.path.name
-    _check_names(spec, frame)
+    roles = _roles(spec, frame)
     labels = labels_of(frame, spec.label_col, LABEL, spec.positive_value, file, spec.known_negative)
     if not labels.n_positive or not labels.n_other:
         wrong, need = ("every row", "unlabeled rows") if labels.n_positive else ("no row", "labeled positives")
@@ -62,11 +62,11 @@ def read_user_table(spec: UserTableSpec) -> LabeledData:
         truth = labels_of(frame, spec.truth_col, TRUTH, spec.positive_value, file)
     notes += _notes_on_labels(spec, labels, truth)
     groups, weights = _groups(spec, frame, labels, notes), _weights(spec, frame, notes)
-    names = [str(n) for n in frame if n not in {spec.label_col, spec.truth_col, spec.groups, spec.weights}]
+    names = [name for name in frame if name not in roles]
     features, missing = _with_gaps(spec, frame, names, notes)
     codes = written(spec, frame, named_columns(spec.codes, names, "data.own.codes", file))
     features = features.assign(**{c: features[c].astype(object).where(features[c].isna(), codes[c]) for c in codes})
-    columns, left_out, ids = encoding_of(spec, features, missing, notes)
+    columns, left_out, ids = encoding_of(spec, features, roles, missing, notes)
     x = encode(features, columns, file)
     _refuse_copies(x, columns, labels, LABEL, spec.label_col, file)
     if truth is not None:
@@ -103,19 +103,23 @@ def written(own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[
 # -------------------------------------------------------------------- the parts of a table
 
 
-def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
-    """RequestError for a named column that the file lacks, or that is named as two things."""
-    file, known = spec.path.name, list(frame.columns)
-    roles = {role: name for role in ("label_col", "truth_col", "groups", "weights") if (name := getattr(spec, role))}
-    for role, name in roles.items():
+def _roles(spec: UserTableSpec, frame: DataFrame) -> dict[str, str]:
+    """Column -> field that names it. RequestError for one that the file lacks, or that is named as two things."""
+    file, known, roles = spec.path.name, list(frame.columns), dict[str, str]()
+    for role in ROLES:
+        name = getattr(spec, role)
+        if name is None:
+            continue
         if name not in known and not (role == "truth_col" and spec.test is not None):  # the test file alone may have it
             raise unknown(f"column of {file} (data.own.{role})", name, known, field=f"data.own.{role}")
-        if same := [other for other in roles if roles[other] == name and other != role]:
+        if name in roles:
             raise RequestError(
-                f"{file}: data.own.{role} and data.own.{same[0]} must name two columns, got '{name}' for both",
-                field=f"data.own.{same[0]}",
+                f"{file}: data.own.{roles[name]} and data.own.{role} must name two columns, got '{name}' for both",
+                field=f"data.own.{role}",
                 value=name,
             )
+        roles[name] = role
+    return roles
 
 
 def _refuse_words_of_no_column(spec: UserTableSpec, parts: Sequence[Labels]) -> None:
@@ -140,20 +144,20 @@ def _with_gaps(
     ``-9999`` is of all ``names``, ``cover=-9999`` of one. Raises RequestError for a value that no column has.
     """
     file, field = spec.path.name, "data.own.missing_values"
-    missing, counts = dict[str, tuple[str, ...]](), dict[str, int]()
+    missing, before = dict[str, tuple[str, ...]](), frame
     for word in spec.missing_values:
         column, sign, value = word.rpartition("=")
         if sign and column not in names:
             raise unknown(f"column of {file} ({field})", column, names, field=field)
         some = [column] if sign else names
-        missing |= {name: (*missing.get(name, ()), value) for name in some}
-        changed = {name: without(frame[name], [value]) for name in some}
-        new = {name: int(values.isna().sum() - frame[name].isna().sum()) for name, values in changed.items()}
-        if not any(new.values()):
+        found = {name: without(frame[name], [value]) for name in some}
+        changed = {name: values for name, values in found.items() if values.isna().sum() > frame[name].isna().sum()}
+        if not changed:
             raise RequestError(f"{file}: {field}={word} is a value of no feature", field=field, value=word)
-        counts |= {name: counts.get(name, 0) + count for name, count in new.items() if count}
-        frame = frame.assign(**{name: changed[name] for name, count in new.items() if count})
-    given = [f"'{name}' {counts[name]}" for name in names if name in counts]
+        missing |= {name: (*missing.get(name, ()), value) for name in some}
+        frame = frame.assign(**changed)
+    counts = frame[list(names)].isna().sum() - before[list(names)].isna().sum()
+    given = [f"'{name}' {count}" for name, count in counts.items() if count]
     notes += [f"read as missing ({', '.join(spec.missing_values)}): {listed(given)}"] if given else []
     return frame, missing
 
