@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from pubench_predict.saved_model import load_model
+from pubench_models.saved_model import load_model
 from torch import nn
 
 from pubench_cli.yaml_layers import assigned

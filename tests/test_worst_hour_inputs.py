@@ -23,8 +23,8 @@ from printed import Done
 from pubench_datasets_tables import encoding
 from pubench_datasets_tables.user_table import read_user_table
 from pubench_mechanisms.posterior import auxiliary_logit
-from pubench_predict.model_file import model_bytes
-from pubench_predict.saved_model import model_of
+from pubench_models.model_file import model_bytes
+from pubench_models.saved_model import model_of
 from refusals import error_line
 from registries import registry_with
 from safetensors.torch import load as tensors_of

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _INSTALLS = {
     "pubench-testkit": "check, new, new-method",
     "pubench-evaluate": "advise, evaluate, audit, prior",
-    "pubench-predict": "predict",
+    "pubench-models": "predict",
     "pubench-study": "study, remove",
     "pubench-slurm": "study slurm",
     "pubench-report": "compare-methods, curves, scores, site, data show, study report, study compare",

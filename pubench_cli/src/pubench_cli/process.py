@@ -18,7 +18,7 @@ from .visible import visible
 INSTALLED_BY = {
     **dict.fromkeys(("torch", "pyarrow", "PIL"), "pubench-core[train]"),
     "matplotlib": "pubench-report",
-    "safetensors": "pubench-predict",
+    "safetensors": "pubench-models",
 }
 
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
+    from pubench_models.estimator import PUClassifier
+    from pubench_models.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_report.cli.scores import draw_scores, trace
     from pubench_report.comparing import compare
     from pubench_report.comparison import SideBySide, compare_with
     from pubench_report.results import Results, load_results
     from pubench_report.site.write import site
-    from pubench_sklearn.estimator import PUClassifier
-    from pubench_sklearn.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
     from pubench_verify.reproduction import Reproduction, reproduce

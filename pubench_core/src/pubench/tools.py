@@ -14,7 +14,7 @@ _INSTALLS = {
     "pubench-evaluate": "Advice AuditResult AuditSample Evaluation PriorEstimates advise audit_answers audit_sample "
     "estimate_prior evaluate",
     "pubench-report": "Results SideBySide compare compare_with draw_scores load_results site trace",
-    "pubench-sklearn": "PUClassifier PUKFold pa_scorer pauc_scorer pulp_scorer recovered_auc_scorer",
+    "pubench-models": "PUClassifier PUKFold pa_scorer pauc_scorer pulp_scorer recovered_auc_scorer",
     "pubench-tune": "Trial Tuned tune",
     "pubench-verify": "Reproduction Verification reproduce verify",
 }

@@ -116,7 +116,7 @@ class TestAnAnswer:
         assert len(sheet) == 60
 
     def test_predict_takes_the_model(self, answered: Any, tmp_path: Path) -> None:
-        from pubench_predict.predict import predict
+        from pubench_models.predict import predict
 
         advice, file, truth = answered
         with pytest.raises(RequestError, match=r"is no record; did you mean .*model\?"):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_predict.saved_model import models_in
+from pubench_models.saved_model import models_in
 from pubench_study.folds import folds_of, refit_of
 from scipy.stats import spearmanr
 from sklearn.datasets import load_breast_cancer

@@ -163,7 +163,7 @@ REGISTRATION = {
 #: Hook of :class:`Parts` -> the distribution of this project that implements it.
 PARTS = {
     "pubench_folds": "pubench-study",
-    "pubench_model_writer": "pubench-predict",
+    "pubench_model_writer": "pubench-models",
     "pubench_decisions": "pubench-datasets-tables",
     "pubench_frame": "pubench-report",
     "pubench_seeds": "pubench-report",

@@ -196,7 +196,7 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
 
     Raises RequestError where there are fewer different labeled rows, or others, than two folds.
     """
-    from pubench_sklearn.model_selection import PUKFold
+    from pubench_models.model_selection import PUKFold
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 

@@ -11,8 +11,8 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
-from pubench_predict.model_file import model_bytes
-from pubench_predict.saved_model import load_model
+from pubench_models.model_file import model_bytes
+from pubench_models.saved_model import load_model
 from pydantic import ValidationError
 
 from pubench_core.engine.identity import code_of

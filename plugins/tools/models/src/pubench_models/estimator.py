@@ -28,9 +28,9 @@ from .posterior import PosteriorCurve
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from pubench_predict.saved_model import SavedModel
 
     from pubench_core.data.labeled import Column
+    from pubench_models.saved_model import SavedModel
 
 #: Field of the spec -> parameter of the estimator, for messages.
 _PARAMETERS: Mapping[str, str] = {
@@ -462,9 +462,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         return self._models
 
     def _loaded(self) -> list[SavedModel]:
-        from pubench_predict.saved_model import model_of
-
         from pubench_core.plugins.registry import registry
+        from pubench_models.saved_model import model_of
 
         return [model_of(content, registry()) for content in self._model_bytes]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pubench_sklearn.posterior import PosteriorCurve
+from pubench_models.posterior import PosteriorCurve
 from sklearn.base import clone
 from sklearn.utils.validation import NotFittedError
 

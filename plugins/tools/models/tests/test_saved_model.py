@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import torch
 from pubench_datasets_tables.user_table import read_user_table
-from pubench_predict.model_file import VERSION, model_bytes
-from pubench_predict.saved_model import SavedModel, load_model
+from pubench_models.model_file import VERSION, model_bytes
+from pubench_models.saved_model import SavedModel, load_model
 from refusals import refusal
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file

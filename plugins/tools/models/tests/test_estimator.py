@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_evaluate.scored_rows import scored_rows
-from pubench_sklearn.estimator import EXPECTED_FAILED_CHECKS
+from pubench_models.estimator import EXPECTED_FAILED_CHECKS
 from scipy.sparse import csr_array, hstack, random_array
 from scipy.special import logit
 from sklearn.base import clone
