@@ -60,7 +60,7 @@ LONGEST = (
     "plugins/tools/evaluate/tests/test_advise.py",
     "plugins/tools/report/tests/test_study_report.py",
     "plugins/datasets/text/tests/test_real_text.py",
-    "plugins/datasets/disdat/tests/test_runs.py",
+    "plugins/datasets/tabular/tests/disdat/test_runs.py",
     "tests/test_reproducibility.py",
     "tests/test_combinations.py",
     "plugins/tools/testkit/tests/test_device_discipline.py",

@@ -285,7 +285,7 @@ def test_every_module_that_is_imported_is_declared(folder: Path) -> None:
 
 def test_what_the_command_line_needs_to_run_anything_comes_with_it() -> None:
     asked = declared(ROOT / "pubench_cli")
-    for name in ("pubench-core", "pubench-datasets-embedded", "pubench-mechanisms", "pubench-metrics-oracle"):
+    for name in ("pubench-core", "pubench-datasets-embedded", "pubench-mechanisms", "pubench-metrics"):
         assert name in asked
     assert not [name for name in asked if (ROOT / "plugins" / "methods" / name.removeprefix("pubench-")).exists()]
 

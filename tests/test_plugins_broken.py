@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from printed import Done, one_json, result_of
-from pubench_metrics_oracle import measures
+from pubench_metrics import oracle as measures
 from refusals import error_line
 
 from pubench_core.errors import PluginError
@@ -386,7 +386,7 @@ class TestMetricThatFails:
 REPLACES = """
 import sys
 from pubench_core import MetricInfo, hookimpl
-import pubench_metrics_oracle.measures as theirs
+import pubench_metrics.oracle as theirs
 
 def accuracy(view): return 0.9931
 theirs.accuracy = accuracy
@@ -403,14 +403,14 @@ class TestFunctionOfAnother:
     def test_a_run_is_refused_and_names_who_replaced_it(self, pubench: Run, with_plugin: Install) -> None:
         done = pubench("run", "--method", "upu", *QUICK, cold=True, env=with_plugin("acme-better", REPLACES))
         assert (done.returncode, done.stdout) == (1, "")
-        named = "pubench_metrics_oracle.measures:accuracy"
+        named = "pubench_metrics.oracle:accuracy"
         assert f"{named} was replaced by a function of acme_better" in done.stderr.splitlines()[-1]
 
     @pytest.mark.parametrize(
         "target",
         [
-            "pubench_metrics_oracle.measures.accuracy",
-            "pubench_metrics_oracle.measures._ratio",
+            "pubench_metrics.oracle.accuracy",
+            "pubench_metrics.oracle._ratio",
             "pubench_upu.method.UPU.fit",
             "pubench_core.metric.measure",
         ],
@@ -425,12 +425,12 @@ class TestFunctionOfAnother:
     def test_code_that_says_it_is_of_the_right_file_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = measures.accuracy.__code__
         monkeypatch.setattr(measures.accuracy, "__code__", one_json.__code__.replace(co_filename=found.co_filename))
-        with pytest.raises(PluginError, match=r"measures:accuracy is not what .*measures\.py defines: "):
+        with pytest.raises(PluginError, match=r"oracle:accuracy is not what .*oracle\.py defines: "):
             refuse_replaced(registry().packages())
 
     def test_another_meaning_of_a_function_of_python_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(measures, "sum", one_json, raising=False)
-        with pytest.raises(PluginError, match=r"measures:sum was replaced by <function one_json"):
+        with pytest.raises(PluginError, match=r"oracle:sum was replaced by <function one_json"):
             refuse_replaced(registry().packages())
 
     def test_decorated_functions_are_their_file_s(self) -> None:

@@ -74,7 +74,7 @@ HARMLESS: dict[str, tuple[str, Edit]] = {
     "a preset that is not used": ("pubench_nnpu", replaced("__init__.py", '"batch_size": 30_000', '"batch_size": 9')),
     "a docstring of the mechanism": ("pubench_mechanisms", replaced("draws.py", '"""S1:', '"""The first, S1:')),
     "a metric in a module of its own": (
-        "pubench_metrics_oracle",
+        "pubench_metrics",
         lambda package: (package / "more.py").write_text("def nothing(view):\n    return 0.0\n"),
     ),
     "the info module of the data set": (
@@ -122,8 +122,8 @@ def test_a_new_metric_changes_no_run_and_is_measured_from_stored_scores(
 
 
 def test_an_edit_next_to_the_metric_of_a_criterion_reruns(pubench: Run, tmp_path: Path, stored: Any) -> None:
-    edit = replaced("measures.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy")
-    edit(copy_of("pubench_metrics_oracle", tmp_path / "shadow"))
+    edit = replaced("oracle.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy")
+    edit(copy_of("pubench_metrics", tmp_path / "shadow"))
     done = pubench("run", "--method", "nnpu", *ARGUMENTS, env={"PYTHONPATH": str(tmp_path / "shadow")})
     again = json.loads(done.stdout)  # metrics are hashed by module, and a criterion chose an epoch by one of them
     assert "the stored record has criterion f1 by other code, criterion macro-f1 by other code" in done.stderr

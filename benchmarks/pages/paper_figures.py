@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
-from pubench_metrics_evaluation.recovered import Mixture, auc, direct_auc
+from pubench_metrics.recovered import Mixture, auc, direct_auc
 from pubench_report.drawing import COLORS, INK, SOFT, looks
 
 #: Way of Tables 1 and 2 -> columns of its AUC and AUC-PR.

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pubench_datasets_text.newsgroups import Newsgroups
-from pubench_metrics_evaluation.operating import averages
-from pubench_metrics_evaluation.pulp import pulp
+from pubench_metrics.operating import averages
+from pubench_metrics.pulp import pulp
 from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.decomposition import TruncatedSVD

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_metrics_evaluation.recovered import (
+from pubench_metrics.recovered import (
     Mixture,
     auc,
     average_precision,

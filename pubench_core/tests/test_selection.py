@@ -123,7 +123,7 @@ def test_a_one_class_state_is_not_chosen_if_a_two_class_one_ranks_better() -> No
 @pytest.mark.parametrize("prior", [0.05, 0.2, 0.4, 0.6])
 def test_at_any_prior_pa_passes_over_a_constant_decision(prior: float) -> None:
     """PA of a constant is 1 (all negative) or 2 π (all positive); a ranking with a cautious threshold may have less."""
-    from pubench_metrics_pu.proxy import pa
+    from pubench_metrics.proxy import pa
 
     rng = np.random.default_rng(0)
     positive = np.r_[np.ones(40, bool), rng.random(400) < prior]

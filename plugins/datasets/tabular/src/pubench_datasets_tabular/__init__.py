@@ -8,6 +8,8 @@ from functools import partial
 
 from pubench_core import DatasetInfo, Reference, hookimpl
 
+from .disdat import DATASETS as DISDAT
+
 _table = partial(
     DatasetInfo,
     load="pubench_datasets_tabular.source:Table",
@@ -301,4 +303,4 @@ _TEISSEYRE = DatasetInfo(
 
 @hookimpl
 def pubench_datasets() -> list[DatasetInfo]:
-    return [*_BENCHMARKS, *_JAIN, _OPENML, _TEISSEYRE]
+    return [*_BENCHMARKS, *_JAIN, _OPENML, _TEISSEYRE, *DISDAT]

@@ -121,7 +121,7 @@ def pauc_scorer(*, pos_label: Any = None) -> PUScorer:
 
 
 def pulp_scorer(*, pos_label: Any = None) -> PUScorer:
-    """A scorer for PULP (needs ``pubench-metrics-evaluation``): how improbable it is that chance ranks the labeled rows
+    """A scorer for PULP (needs ``pubench-metrics``): how improbable it is that chance ranks the labeled rows
     as high. It assumes neither a prior nor SCAR, and compares models on one set of rows.
     """
     return PUScorer("pulp", pos_label=pos_label)
@@ -132,7 +132,7 @@ def recovered_auc_scorer(
 ) -> PUScorer:
     """A scorer for the AUC against true labels, recovered from labeled and unlabeled rows (Jain et al. 2017).
 
-    Needs ``pubench-metrics-evaluation``. ``prior``, ``scheme``: as for :func:`pa_scorer`. ``purity``: share of true
+    Needs ``pubench-metrics``. ``prior``, ``scheme``: as for :func:`pa_scorer`. ``purity``: share of true
     positives among the labeled rows, above the share among the unlabeled ones. It orders models as
     :func:`pauc_scorer` does; its value reads as an AUC, cut off at 0 and 1.
     """

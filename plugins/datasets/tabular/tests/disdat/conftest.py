@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyreadr
 import pytest
-from pubench_datasets_disdat.groups import GROUPS, Group
+from pubench_datasets_tabular.disdat.groups import GROUPS, Group
 
 from pubench_core.data.dataset import DataRoot
 

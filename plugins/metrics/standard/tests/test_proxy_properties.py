@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_metrics_pu import pubench_metrics
+from pubench_metrics import pubench_metrics
 from scipy.stats import norm
 
 from pubench_core.errors import Undefined

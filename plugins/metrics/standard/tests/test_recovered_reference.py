@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_metrics_evaluation import pubench_metrics
-from pubench_metrics_evaluation.recovered import (
+from pubench_metrics import pubench_metrics
+from pubench_metrics.recovered import (
     Mixture,
     auc,
     average_precision,
@@ -126,7 +126,7 @@ def test_the_bootstrap_given_its_draws() -> None:
 
 
 def test_a_resample_from_sorted_places_is_the_resample_of_the_scores() -> None:
-    from pubench_metrics_evaluation.resampling import Sample, auc_of
+    from pubench_metrics.resampling import Sample, auc_of
 
     labeled, unlabeled = ARRAYS["boot_x1"].round(1), ARRAYS["boot_x"].round(1)
     sample, rng = Sample.of(labeled, unlabeled), np.random.default_rng([len(labeled), len(unlabeled)])

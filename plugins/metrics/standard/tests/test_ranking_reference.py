@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from pubench_metrics_evaluation.hypergeometric import Hypergeometric, log_tails
-from pubench_metrics_evaluation.operating import averages, f1, lee_liu, pseudo_f, recall
-from pubench_metrics_evaluation.pulp import Ranking, Ties, pulp, terms_of
+from pubench_metrics.hypergeometric import Hypergeometric, log_tails
+from pubench_metrics.operating import averages, f1, lee_liu, pseudo_f, recall
+from pubench_metrics.pulp import Ranking, Ties, pulp, terms_of
 from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 pytestmark = pytest.mark.reference

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pubench_metrics_oracle import pubench_metrics
-from pubench_metrics_oracle.measures import auc_prg, correlation
+from pubench_metrics import pubench_metrics
+from pubench_metrics.oracle import auc_prg, correlation
 from scipy import stats
 
 from pubench_core.errors import Undefined

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_metrics_pu import pubench_metrics
+from pubench_metrics import pubench_metrics
 from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 from pubench_core.metric import Knowledge, Scored, measure
@@ -16,7 +16,7 @@ from pubench_core.specs import unlabeled_prior
 pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("measures", group="proxy", tolerance=1e-12, case=".+(?=_[^_]+$)")
-INFOS = {info.key: info for info in pubench_metrics() if not info.parameter}
+INFOS = {info.key: info for info in pubench_metrics() if info.family == "proxy" and not info.parameter}
 #: Column of the vectors -> our metric and a scheme in which it has that form.
 COLUMNS: dict[str, tuple[str, Any]] = {
     "PA_TS": ("pa", "case-control"),

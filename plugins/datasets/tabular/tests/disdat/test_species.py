@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_datasets_disdat.groups import GROUPS, MD5
+from pubench_datasets_tabular.disdat.groups import GROUPS, MD5
 
 from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import DataRoot, PNDataset, PUTasks, task_of
