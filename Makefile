@@ -27,7 +27,7 @@ tests coverage oldest: export OMP_NUM_THREADS ?= 1
 # where byte code is not kept, every command compiles its imports again, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test tests style types lint docs pages metadata generated coverage fuzz oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs pages metadata generated coverage fuzz oldest wheels gpu clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -84,6 +84,9 @@ oldest: .venv/ready ## tests with the oldest versions that the distributions say
 
 wheels: .venv/ready ## build every distribution into dist/, install the command with one method, try it
 	$(BIN)/python .ci/wheels.py --uv $(UV)
+
+gpu: .venv/ready ## what a GPU shows that a CPU cannot, in ten minutes; PRETEND=--pretend: the same steps on the CPU
+	$(BIN)/python -m benchmarks.timing.gpu $(PRETEND)
 
 clean: ## remove what these targets made
 	rm -rf .venv .venv-oldest .uv dist docs/site .coverage*

@@ -1,4 +1,4 @@
-"""Timings of runs: what the engine costs, one epoch, methods next to nnPU, folds."""
+"""Timings of runs: what the engine costs, methods next to nnPU, folds."""
 
 from __future__ import annotations
 
@@ -14,23 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-from pubench_backbones import networks
-from torch import nn
-
 import pubench
 from benchmarks.raw_rows import ROOT, result_of
 from benchmarks.studies import bank_table
-from benchmarks.timing import published_way
 from benchmarks.timing.turns import SCRIPT, Case, process
 from pubench_cli.yaml_layers import assigned
-from pubench_core.backbone import Backbone
-from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.machine import computing
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import train
 from pubench_core.plugins.registry import registry
 
 QUICK = ("run", "--method", "nnpu", "--data", "digits", "--preset", "quick", "--set", "epochs=1", "--no-tracking")
@@ -87,36 +78,6 @@ def _inside(what: str, repeats: int) -> dict[str, float]:
         return {"seconds": seconds / repeats, "cpu_seconds": (time.process_time() - worked) / repeats}
 
 
-def epoch_time(
-    methods: tuple[str, ...] = tuple(published_way.METHODS), threads: int = 1, steps: int | None = None
-) -> Iterator[Case]:
-    """One epoch of LeNet on Fashion-MNIST with three parts scored, next to the published benchmark's way."""
-    for method in methods:
-        torch.set_num_threads(threads)
-        plan = resolve([_traced(method, threads, steps)], registry())
-        published = published_way.Published(method, published_way.Parts(build_problem(plan)), 0, steps)
-
-        def ours(plan: Plan = plan) -> dict[str, Any]:
-            device = torch.device("cpu")
-            with computing(plan, device):
-                (epoch,) = train(plan, build_problem(plan, device)).epochs
-            return {"seconds": epoch.seconds + epoch.evaluation_seconds}
-
-        def theirs(published: published_way.Published = published) -> dict[str, Any]:
-            return {"seconds": published.epoch()}
-
-        yield Case({"threads": threads}, {f"pubench {method}": ours, f"published {method}": theirs})
-
-
-def _traced(method: str, threads: int, steps: int | None) -> Any:
-    return assigned(
-        "data.key=fashion-mnist", f"method.key={method}", "method.preset=pubench", "epochs=1", "patience=null",
-        f"steps_per_epoch={'null' if steps is None else steps}", "validation.fraction=0.01", "selection.criterion=f1",
-        "evaluation.trace=[train, validation, test]", "execution.device=cpu", f"execution.threads={threads}",
-        *published_way.METHODS[method],
-    )  # fmt: skip
-
-
 def method_cost(
     methods: tuple[str, ...], epochs: int = 2, threads: int = 2, sets: tuple[str, ...] = ()
 ) -> Iterator[Case]:
@@ -141,37 +102,6 @@ def _cost(method: str, epochs: int, threads: int, sets: tuple[str, ...]) -> dict
     peak = round(result.peak_memory.bytes / 2**20)
     training = round(result.seconds.per_epoch_training, 3)
     return {"seconds": result.seconds.per_epoch, "training_seconds": training, "peak_mib": peak}
-
-
-def pass_counts(methods: tuple[str, ...], data: str = "spambase", preset: str = "pubench") -> Iterator[Case]:
-    """Rows that a whole run sends through its networks, without (``forward``) and with a gradient (``trained``).
-
-    A row with a gradient counts three times: the backward pass costs two forward passes.
-    """
-    networks.lenet = lambda shape, outputs: Backbone(  # type: ignore[assignment]
-        [nn.Flatten()], nn.Identity(), torch.Size(shape).numel(), outputs
-    )
-    counts = {"forward": 0, "trained": 0}
-    before = Backbone.until
-
-    def until(net: Backbone, x: torch.Tensor, stage: int) -> torch.Tensor:
-        if stage >= 0:
-            counts["trained" if torch.is_grad_enabled() and not torch.is_inference_mode_enabled() else "forward"] += (
-                len(x)
-            )
-        return before(net, x, stage)
-
-    Backbone.until = until  # type: ignore[method-assign]
-
-    def counted(method: str) -> dict[str, Any]:
-        counts.update(forward=0, trained=0)
-        with tempfile.TemporaryDirectory() as results:
-            pubench.run(
-                method, data, c=0.1, seed=2, preset=preset, config={"patience": None}, validation=0.01, results=results
-            )
-        return {**counts, "cost": counts["forward"] + 3 * counts["trained"]}
-
-    yield Case({"data": data, "preset": preset}, {method: partial(counted, method) for method in methods}, "method")
 
 
 def fold_cost(methods: tuple[str, ...] = ("pu-bagging", "nnpu"), folds: int = 5) -> Iterator[Case]:

@@ -169,17 +169,8 @@ def study_overhead(
             plan = {"name": f"n{number}-{first}", "methods": [{"key": method, "config": config}], "data": [data]}
             (folder / "study.yaml").write_text(yaml.safe_dump({**plan, "seeds": [first + k for k in range(number)]}))
             words = [
-                SCRIPT,
-                "study",
-                "run",
-                "study.yaml",
-                "--results",
-                "results",
-                "--format",
-                "json",
-                "-j",
-                str(workers),
-            ]
+                SCRIPT, "study", "run", "study.yaml", "--results", "results", "--format", "json", "-j", str(workers),
+            ]  # fmt: skip
             done = subprocess.run([*words, "--device", "cpu"], cwd=folder, capture_output=True, text=True)
             if not done.stdout:
                 raise RuntimeError(done.stderr)

@@ -37,12 +37,17 @@ def rounds(case: Case, number: int) -> Iterator[dict[str, Any]]:
     """A row per round and side. The first round is not kept: it fills caches and compiles."""
     for turn in range(number + 1):
         for name, work in case.sides.items():
-            started, worked = time.perf_counter(), processor()
-            more = work() or {}
-            spent = {"seconds": time.perf_counter() - started, "cpu_seconds": processor() - worked} | dict(more)
+            spent = timed(work)
             if turn:
                 rounded = {k: round(v, 6) if isinstance(v, float) else v for k, v in spent.items()}
                 yield {**case.facts, case.column: name, "round": turn, **rounded}
+
+
+def timed(work: Callable[[], Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Seconds on the clock and of the processor, and what the work returns."""
+    started, worked = time.perf_counter(), processor()
+    more = work() or {}
+    return {"seconds": time.perf_counter() - started, "cpu_seconds": processor() - worked} | dict(more)
 
 
 def processor() -> float:
@@ -51,9 +56,10 @@ def processor() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def process(*command: str | Path, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+def process(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> dict[str, Any]:
     """Runs a command that ends well. Its largest resident memory, and the load of the machine after it."""
-    done = subprocess.run([sys.executable, "-c", _PROBE, *command], env=env, check=True, capture_output=True, text=True)
+    words = [sys.executable, "-c", _PROBE, *command]
+    done = subprocess.run(words, env=env, cwd=cwd, check=True, capture_output=True, text=True)
     return {"peak_mib": round(float(done.stdout.split()[-1])), "load": round(os.getloadavg()[0], 1)}
 
 
