@@ -361,8 +361,8 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
-    "benchmarks": 4_435,
-    "docs": 1_065,
+    "benchmarks": 4_434,
+    "docs": 1_066,
     "pubench_cli/src": 3_205,
     "pubench_core/src": 13_900,
     "plugins/datasets/tables/src": 2_210,
