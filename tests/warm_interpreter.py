@@ -7,8 +7,8 @@ number of the process at once; a request to wait for it answers its exit code.
 
 The workers of a study, which the script starts as processes of their own, are forked as well. So are the trainings of
 ``pubench verify``, which must know nothing of the command that starts them: of a process that waits for such requests
-at a socket. Modules of the libraries in ``SHARED`` that two requests imported are imported here, so that no third one
-has to.
+at a socket. Modules of ours, and of the libraries in ``SHARED``, that two requests imported are imported here, so that
+no third one has to.
 """
 
 import contextlib
@@ -28,6 +28,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -49,10 +50,18 @@ from pubench.running import plan_of
 from pubench_core.engine.machine import capture
 from pubench_core.plugins.registry import registry
 
+#: Packages of this repository, apart from those that import a library which starts threads.
+OURS = {
+    "pubench",
+    *(path.name for path in Path(__file__).parents[1].glob("*/src/pubench_*")),
+    *(path.name for path in Path(__file__).parents[1].glob("plugins/*/*/src/pubench_*")),
+} - {"pubench_mlflow", "pubench_ray"}
 #: Libraries that may be loaded before a process is forked: they start no threads when they are imported.
-SHARED = {"pubench", "pubench_core", "pubench_cli", "rich", "scipy", "pandas", "matplotlib", "sklearn", "numba"}
+SHARED = {"filelock", "jinja2", "matplotlib", "numba", "pandas", "pydantic", "rich", "scipy", "sklearn", "typer"} | OURS
 WORKER = ["-m", "pubench_study.worker"]
 TRAINING = "pubench_verify.training"
+#: Names of the modules that were imported before the first request.
+at_start: set[str] = set()
 #: Address of the process that forks trainings, without a file.
 TRAININGS = f"\0pubench-trainings-{os.getpid()}"
 
@@ -102,6 +111,7 @@ def prepare() -> None:
     plan_of("nnpu", "digits", {}, {})
     capture(torch.device("cpu"))
     gc.freeze()
+    at_start.update(sys.modules)
 
 
 def read_now(end: int) -> list[str]:
@@ -147,17 +157,23 @@ def become(request: dict[str, Any]) -> None:
     if any(name.startswith("_") for name in os.environ):  # typer reads some of these when it makes the commands
         typer.main.get_command.cache_clear()
     sys.path[1:1] = places
-    for name in list(sys.modules):  # what the request has a version of its own of is not what was imported here
-        if any(os.path.exists(os.path.join(place, name.partition(".")[0])) for place in places):
-            del sys.modules[name]
+    own = {name.removesuffix(".py") for place in places if os.path.isdir(place) for name in os.listdir(place)}
+    if own & {package_of(name) for name in sys.modules}:
+        for name in list(sys.modules):  # what the request has a version of its own of, and what may have imported that
+            if package_of(name) in own or (package_of(name) in OURS and name not in at_start):
+                del sys.modules[name]
     local.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": worker_process})
     training.subprocess = SimpleNamespace(run=training_process)
+
+
+def package_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def forget() -> None:
     """Drops what is kept of this environment: with another path, other packages are found."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("pubench", "pubench_core", "pubench_cli"):
+        if package_of(name) in OURS:
             for value in list(vars(module).values()):
                 if callable(clear := getattr(value, "cache_clear", None)):
                     clear()
@@ -306,7 +322,7 @@ if __name__ == "__main__":
         become(request)
         before = set(sys.modules)
         code = run_script(request["script"])
-        new = [name for name in sys.modules if name.partition(".")[0] in SHARED and name not in before]
+        new = [name for name in sys.modules if package_of(name) in SHARED and name not in before]
         if "said" in request:
             os.set_blocking(request["said"], False)
             with contextlib.suppress(OSError):  # the pipe is full, or its reader gone
