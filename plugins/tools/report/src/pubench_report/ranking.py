@@ -257,7 +257,8 @@ def ranking_of(
 
     same = np.array([[(row, c) in alike for c in columns] for row in ranked])
     tables = [np.array([table(row, c) for row in ranked]) for c in columns]
-    best = [_best(one.mean(axis=1), same[:, k]) for k, one in enumerate(tables)]
+    means = [one.mean(axis=1) for one in tables]  # the best mean is of what does not decide every row alike, if any
+    best = [float((m if (alone := same[:, k]).all() else m[~alone]).max()) for k, m in enumerate(means)]
     below = [_below(one, top) for one, top in zip(tables, best, strict=True)]
     by_column = np.stack([part.mean(axis=1) for part in below], axis=1)
     resampled = np.concatenate(below, axis=1) @ resampling(groups, tuple(part.shape[1] for part in below)).T
@@ -309,11 +310,6 @@ def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) 
     if len(ranked) < 2 or not counts.columns:
         return "No two methods have a value for every shared seed of a data set, so none is ranked."
     return ""
-
-
-def _best(means: npt.NDArray[np.float64], alike: npt.NDArray[np.bool_]) -> float:
-    """The best mean of a column, (rows,), of what does not decide every row alike if there is any."""
-    return float((means if alike.all() else means[~alike]).max())
 
 
 def _below(values: npt.NDArray[np.float64], best: float) -> npt.NDArray[np.float64]:

@@ -34,12 +34,16 @@ def why_not(run: RunResult, protocol: PublishedProtocol, printed: Sequence[Publi
         return other
     if spec.prior != prior:
         return f"other protocol: prior {spec.prior}, theirs {prior}"
+    from pubench_core.engine.resolve_method import method_class  # only the Config of a method has its ranges
+
+    drawn = protocol.draws > 1
     unchecked = f"{spec.method.key} with preset {protocol.preset} is not installed, so its values cannot be checked"
     try:
         theirs = by_itself(json.dumps(_request(spec, protocol), sort_keys=True))
-        free = _ranged(spec) if protocol.draws > 1 else ()
+        fields = method_class(registry().find(MethodInfo, spec.method.key)).Config.model_fields if drawn else {}
     except (PluginError, RequestError):
         return unchecked
+    free = [f"method.config.{name}" for name, field in fields.items() if about(field, "search") is not None]
     mine = assignments_of(spec)
     for field in sorted(theirs, key=lambda field: (field.startswith("method.config."), field != "method.preset")):
         if mine.get(field) != theirs[field] and field not in (*_FITTED, *free):
@@ -61,14 +65,6 @@ def _request(spec: RunSpec, protocol: PublishedProtocol) -> dict[str, Any]:
         section, _, name = (field if "." in field else f"{field}.key").partition(".")
         found.setdefault(section, {})[name] = value
     return found
-
-
-def _ranged(spec: RunSpec) -> list[str]:
-    """Hyper-parameters that a method declares a range for. It is imported: only its Config has them."""
-    from pubench_core.engine.resolve_method import method_class
-
-    fields = method_class(registry().find(MethodInfo, spec.method.key)).Config.model_fields
-    return [f"method.config.{name}" for name, field in fields.items() if about(field, "search") is not None]
 
 
 def fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCell]:

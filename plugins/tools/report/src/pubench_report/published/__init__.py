@@ -251,26 +251,21 @@ def source(name: str) -> Publication:
         measures=tuple(facts["measures"]),
         note=facts.get("note", ""),
         protocol=protocol,
-        cells=tuple(_cells(name, facts["deviation"], facts["seeds"])),
+        cells=tuple(
+            PublishedCell(
+                **{field: row[field] for field in row if field not in ("mean", "printed")},
+                mean=float(row["mean"]),
+                printed=float(row["printed"]),
+                std=facts["deviation"] * float(row["printed"]),
+                n=facts["seeds"],
+            )
+            for row in csv.DictReader((files(__name__) / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+        ),
         reasons=tuple(
             Reason(**{"side": "", **given, **{one: tuple(given.get(one, ())) for one in ("methods", "data")}})
             for given in _toml("reasons.toml").get(name, ())
         ),
     )
-
-
-def _cells(name: str, deviation: float, seeds: int) -> list[PublishedCell]:
-    with (files(__name__) / f"{name}.csv").open(encoding="utf-8") as file:
-        return [
-            PublishedCell(
-                **{field: row[field] for field in row if field not in ("mean", "printed")},
-                mean=float(row["mean"]),
-                printed=float(row["printed"]),
-                std=deviation * float(row["printed"]),
-                n=seeds,
-            )
-            for row in csv.DictReader(file)
-        ]
 
 
 def _toml(name: str) -> dict[str, Any]:

@@ -105,15 +105,9 @@ class Model:
 
     def rows_of(self, setting: Setting) -> list[str]:
         """Rows that are planned or were run in a setting."""
-        return self._rows[setting.key]
-
-    @cached_property
-    def _rows(self) -> Mapping[str, list[str]]:
-        setting_of_column = {column.label: setting.key for setting in self.settings for column in setting.columns}
-        there = {
-            (row, setting_of_column[label]) for (row, label), cell in self.gathered.grid.cells.items() if cell.seeds
-        }
-        return {one.key: [row for row in self.rows if (row, one.key) in there] for one in self.settings}
+        labels = {column.label for column in setting.columns}
+        there = {row for (row, label), cell in self.gathered.grid.cells.items() if label in labels and cell.seeds}
+        return [row for row in self.rows if row in there]
 
     @cached_property
     def method_of(self) -> Mapping[str, str]:
@@ -279,15 +273,10 @@ def row_called(model: Model, name: str) -> str:
 
 def comparisons_of(model: Model, baseline: str) -> list[Significance]:
     """Paired tests against the baseline and ranks, one for each setting, in order."""
-    return [_tests(model, setting, baseline) for setting in model.settings]
-
-
-def _tests(model: Model, setting: Setting, baseline: str) -> Significance:
-    cells, rows = model.cells(model.measure, model.criterion), model.rows_of(setting)
-    return significance_of(
-        {c.name: {row: cells[row, c.label].values for row in rows} for c in setting.columns},
-        [row for row in rows if row not in model.apart],
-        baseline,
-        model.measure,
-        model.criterion,
-    )
+    cells, found = model.cells(model.measure, model.criterion), []
+    for setting in model.settings:
+        rows = model.rows_of(setting)
+        values = {c.name: {row: cells[row, c.label].values for row in rows} for c in setting.columns}
+        competing = [row for row in rows if row not in model.apart]
+        found.append(significance_of(values, competing, baseline, model.measure, model.criterion))
+    return found

@@ -206,11 +206,11 @@ def csv_text(model: Model, tests: Sequence[Significance]) -> str:
     """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
     lines: list[dict[str, object]] = []
     for setting, test in zip(model.settings, tests, strict=True):
-        pairs = {(pair.data, pair.method): pair for pair in test.pairs}
+        pairs, rows = {(pair.data, pair.method): pair for pair in test.pairs}, model.rows_of(setting)
         for criterion in model.criteria:
             cells = model.cells(model.measure, criterion)
             for column in setting.columns:
-                for row in model.rows_of(setting):
+                for row in rows:
                     cell = cells[row, column.label]
                     if not cell.seeds:
                         continue
