@@ -184,7 +184,7 @@ class Complete:
 
 @dataclass(frozen=True)
 class Counted:
-    """What methods are ranked by: the largest part of a comparison that has no gap."""
+    """Cells that methods are ranked by: the largest part of a comparison that has no gap."""
 
     part: Complete
     seeds: Mapping[str, tuple[int, ...]]
@@ -197,7 +197,7 @@ class Counted:
 
 
 def counted_in(values: Values, rows: Sequence[str], least: int = LEAST_SEEDS) -> Counted:
-    """What methods are ranked by. ``rows``: those that compete; ``least``: seeds that a data set needs to count."""
+    """Cells that methods are ranked by. ``rows``: those that compete; ``least``: seeds that a data set needs."""
     seeds = {c: compared_seeds([{*of[row]} for row in rows if of.get(row)]) for c, of in values.items()}
     complete = {
         c: {row: of[row] for row in rows if row in of and {*of[row]} >= {*seeds[c]}}
@@ -375,7 +375,7 @@ class AverageRanks:
         return found
 
     def lines(self) -> list[str]:
-        """What the ranks are of, and what the tests say."""
+        """Data sets of the ranks, and outcome of the tests."""
         if self.friedman is None:
             return [f"no ranks over data sets: {self.why}"]
         found = [f"over {counted(len(self.part.data), 'data set')}: {', '.join(self.part.data)}", *self.tasks]
