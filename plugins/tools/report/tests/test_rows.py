@@ -122,6 +122,19 @@ def test_an_impossible_value_is_refused_with_its_line(
         read_rows(path)
 
 
+def test_results_of_a_file_of_rows_are_those_of_its_records(
+    frame: pandas.DataFrame, records: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    pandas.DataFrame(file_rows(frame)).to_csv(path, index=False)
+    found, stored = load_results(path), load_results(records)
+    one, other = (results.table().to_frame().set_index(["method", "data"]) for results in (found, stored))
+    assert one["mean"].to_dict() == pytest.approx(other["mean"].to_dict(), abs=1e-6)  # rows have four decimals
+    assert {run.run_id for run in found} == {run.run_id for run in stored}
+    with pytest.raises(pubench.InvalidRequest, match="unknown study 'quick'"):
+        load_results(path, study="quick")
+
+
 def test_columns_are_declared_once() -> None:
     assert len({column.name for column in COLUMNS}) == len(COLUMNS)
     assert all(column.meaning for column in COLUMNS)
