@@ -145,7 +145,7 @@ REPORT = ROOT / "plugins" / "tools" / "report" / "src" / "pubench_report"
 #: Floors from below, with their modules; a module that is in none is a command.
 FLOORS = {
     "rows": (
-        "rows", "grouping", "numbers", "published", "suspicion", "samples", "listener", "results.frames",
+        "rows", "grouping", "numbers", "published", "suspicion", "listener", "results.frames",
     ),
     "ranking": ("significance", "ranking"),
     "tables": (

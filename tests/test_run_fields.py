@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubench_report.pages.recipe import Known, named_fields
+from pubench_report.pages.recipe import named_fields
 
 import pubench
 from pubench.fields import ComparedFields, RunFields, SharedFields
@@ -52,12 +52,10 @@ def test_fields_added_to_a_spec_are_in_the_recipe_unless_neutral() -> None:
     spec = resolve([assigned("method.key=nnpu", "data.key=digits")], registry()).spec
     plain = {name: getattr(spec, name) for name in RunSpec.model_fields}
     longer = Longer(**plain, sharpness=Sharpness(power=4))
-    named = {one.name: value for one, value in named_fields(longer, Known())}
+    named = {one.name: value for one, value in named_fields(longer)}
     assert named["sharpness.power"] == 4
     assert "temperature" not in named
-    assert {one.name: value for one, value in named_fields(Longer(**plain, temperature=2.0), Known())}[
-        "temperature"
-    ] == 2.0
+    assert {one.name: value for one, value in named_fields(Longer(**plain, temperature=2.0))}["temperature"] == 2.0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pubench_report.site import write
+from pubench_report.site.sources import SiteRequest
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
@@ -235,5 +236,5 @@ def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(recorde
     store(tmp_path / "rows.csv", study_rows.COLUMNS, [*mine, *others])
     said: list[str] = []
     sources = [recorded, tmp_path / "rows.csv"]
-    assert write.write_site(sources, tmp_path / "site", said.append, "two-seeds").records == 4
+    assert write.write_site(SiteRequest(sources, tmp_path / "site", study="two-seeds"), said.append).records == 4
     assert not [line for line in said if "other measures" in line]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from made_studies import stored
 from pubench_report.measure_table import Significance
-from pubench_report.report.figures import NamedFigure, all_figures
+from pubench_report.report.figures import all_figures
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, comparisons_of, model_of
 
@@ -25,6 +26,6 @@ def compared_in(folder: Path, results: Iterable[Result], baseline: str) -> Signi
     return found
 
 
-def drawn_of(model: Model) -> dict[str, NamedFigure]:
+def drawn_of(model: Model) -> dict[str, Any]:
     """Every figure of a report by its key; nnpu is the baseline."""
-    return {drawn.key: drawn for drawn in all_figures(model, comparisons_of(model, "nnpu"))}
+    return {**all_figures(model, comparisons_of(model, "nnpu"))}

@@ -10,9 +10,9 @@ import pytest
 from figure_texts import assert_nothing_overlaps, texts_of
 from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
-from pubench_report.drawing import Panel, dots, looks, plain_style
+from pubench_report.drawing import dots, looks, plain_style
 from pubench_report.pages.report import page
-from pubench_report.report.figures import NamedFigure, dots_of, write_figures
+from pubench_report.report.figures import dots_of, write_figures
 from pubench_report.report.model import comparisons_of
 
 from pubench_core.specs import MechanismSpec, ValidationSpec
@@ -23,32 +23,32 @@ KEYS = ["methods-s1", "measures-s1", "difference-s1"]
 
 
 @pytest.fixture(scope="module")
-def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFigure]:
+def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     data = ["spambase", "20news", "connect-4", "fashion-mnist", "imdb"]
     return drawn_of(made_model(tmp_path_factory.mktemp("conventional"), made_study(METHODS, data, [2, 25])))
 
 
 @pytest.fixture(scope="module")
-def labelings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NamedFigure]:
+def labelings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     study = made_study(METHODS, ["imdb"], [2], (0.01, 0.05, 0.09, 0.1, 0.5, 0.9), ["scar", "sar-pusb"])
     return drawn_of(made_model(tmp_path_factory.mktemp("labelings"), study))
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_no_text_of_26_methods_is_over_another(conventional: dict[str, NamedFigure], key: str) -> None:
-    assert_nothing_overlaps(conventional[key].figure)
+def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Any], key: str) -> None:
+    assert_nothing_overlaps(conventional[key])
 
 
 @pytest.mark.parametrize("key", ["frequency", "mechanisms"])
-def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, NamedFigure], key: str) -> None:
-    assert_nothing_overlaps(labelings[key].figure)
+def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Any], key: str) -> None:
+    assert_nothing_overlaps(labelings[key])
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3])
 def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: int) -> None:
     drawn = drawn_of(made_model(tmp_path, made_study(METHODS, ["spambase", "20news", "imdb"][:panels], [2])))
     for key in ("methods-s1", "measures-s1"):
-        assert_nothing_overlaps(drawn[key].figure)
+        assert_nothing_overlaps(drawn[key])
 
 
 def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -> None:
@@ -63,14 +63,14 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
     assert '"amount":"positive_rate"' in page(model, comparisons_of(model, "nnpu"), ["of two schemes"])
     found = drawn["positive-rate"]
     assert [title.split(", ")[:3] for title in titles_of(found)] == [["imdb", scheme, "scar"] for scheme in schemes]
-    (curve, *_) = found.figure.axes[0].get_lines()
+    (curve, *_) = found.axes[0].get_lines()
     assert curve.get_xdata() == pytest.approx([0.1, 0.3, 0.5])
     assert curve.get_ydata() == pytest.approx([13, 33, 53])
-    assert_nothing_overlaps(found.figure)
+    assert_nothing_overlaps(found)
 
 
-def titles_of(drawn: NamedFigure) -> list[str]:
-    return [" ".join(axes.get_title(loc="left").split("\n")) for axes in drawn.figure.axes]
+def titles_of(drawn: Any) -> list[str]:
+    return [" ".join(axes.get_title(loc="left").split("\n")) for axes in drawn.axes]
 
 
 def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path
         for scheme in ("case-control", "single-training-set")
         for c, fraction in ((0.1, 0.2), (0.3, 0.01), (0.5, 0.01))
     }
-    assert_nothing_overlaps(drawn["mechanisms"].figure)
+    assert_nothing_overlaps(drawn["mechanisms"])
 
 
 def test_series_differ_without_their_colors() -> None:
@@ -98,10 +98,10 @@ def test_series_differ_without_their_colors() -> None:
     assert len({(look.marker, look.hollow) for look in of_26}) == 26
 
 
-def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, NamedFigure], tmp_path: Path) -> None:
-    one = conventional["difference-s1"]
-    first = [path.read_bytes() for path in write_figures([one], tmp_path / "a")]
-    again = [path.read_bytes() for path in write_figures([one], tmp_path / "b")]
+def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, Any], tmp_path: Path) -> None:
+    one = {"difference-s1": conventional["difference-s1"]}
+    first = [path.read_bytes() for path in write_figures(one, tmp_path / "a")]
+    again = [path.read_bytes() for path in write_figures(one, tmp_path / "b")]
     assert [path.name for path in sorted((tmp_path / "a").iterdir())] == ["difference-s1.png", "difference-s1.svg"]
     assert first == again
 
@@ -128,8 +128,9 @@ def numbers_along_x(figure: Any) -> list[str]:
 
 @pytest.mark.parametrize("value", [0.0, 50.0, 97.123456])
 def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
-    drawn = dots([Panel("digits", "accuracy, %", {("nnpu", "pa"): (value, None), ("vpu", "pa"): (value, 0.0)})],
-                 ["nnpu", "vpu"], ["pa"])  # fmt: skip
+    drawn = dots(
+        {"digits": {("nnpu", "pa"): (value, None), ("vpu", "pa"): (value, 0.0)}}, "accuracy, %", ["nnpu", "vpu"], ["pa"]
+    )
     shown = numbers_along_x(drawn)
     assert shown
     low, high = drawn.axes[0].get_xlim()
@@ -140,6 +141,6 @@ def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
 def test_names_of_any_length_stay_whole_and_in_the_figure(length: int) -> None:
     names = [f"{'method-of-one-team-' * 4}"[:length] + str(k) for k in range(5)]
     with plain_style():
-        figure = dots([Panel("a", "%", {(name, "x"): (1.0, None) for name in names})] * 2, names, ["x"])
+        figure = dots({key: {(name, "x"): (1.0, None) for name in names} for key in "ab"}, "%", names, ["x"])
     assert {name for name, _ in texts_of(figure)} >= set(names)
     assert_nothing_overlaps(figure, least=5)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import pytest
 from made_results import made_result
-from pubench_report.pages.recipe import Known, Recipe, recipe
+from pubench_report.pages.recipe import SEED, Recipe, recipe
 
 import pubench
 from pubench_core.engine.layers import Layer
@@ -58,7 +58,8 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 def recipe_of(spec: RunSpec) -> Recipe:
-    return recipe(made_result("0" * 16, spec=spec), Known()).of_seed(spec.seed)
+    made = recipe(made_result("0" * 16, spec=spec))
+    return made._replace(command=made.command.replace(SEED, str(spec.seed)))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from pubench_report import listener
-from pubench_report.samples import GAP, grid_of, write_pictures
+from pubench_report.listener import GAP, grid_of
 
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import registry
@@ -35,8 +35,9 @@ def test_values_beyond_0_and_1_are_mapped_to_them() -> None:
 
 def test_vectors_have_no_picture_and_a_name_is_no_path(tmp_path: Path) -> None:
     image = np.full((4, 1, 8, 8), 0.5, dtype=np.float32)
-    write_pictures(tmp_path, {"vectors": np.zeros((4, 8)), "../virtual": image})
-    (path,) = tmp_path.iterdir()
+    np.savez_compressed(tmp_path / SAMPLES, **{"vectors": np.zeros((4, 8)), "../virtual": image})
+    listener.pubench_run_finished(RunFinished("0" * 16, "finished", tmp_path))
+    (path,) = tmp_path.glob("*.png")
     assert path.name == "samples-___virtual.png"
     with Image.open(path) as picture:
         assert picture.getpixel((0, 0)) == 128

@@ -11,8 +11,6 @@ import re
 import shutil
 import signal
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +30,7 @@ from pubench_report.rows import has_rows
 from pubench_report.rows.runs import read_runs
 from pubench_report.site import write
 from pubench_report.site.protocols import SiteProtocol
+from pubench_report.site.sources import SiteRequest
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 from pubench_study.study_file import StudyFolder, read_study
@@ -190,10 +189,7 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     model = model_of(gather(str(results), results, None), "accuracy", "f1")
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
-    upwards, downwards = (
-        {row: place.rank for row, place in SiteProtocol("k", "t", one, (), ()).places("f1", column).items()}
-        for one in (model, lower)
-    )
+    upwards, downwards = (dict(SiteProtocol("k", "t", one, (), ()).ranks("f1", column)) for one in (model, lower))
     assert sorted(upwards.values()) == [1, 2, 3]
     assert downwards == {row: 4 - rank for row, rank in upwards.items()}
 
@@ -258,7 +254,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
         (record / name).unlink(missing_ok=True)
         (record / name).symlink_to(tmp_path / "secret.txt")
     said: list[str] = []
-    write.write_site([copy], tmp_path / "site", said.append)
+    write.write_site(SiteRequest([copy], tmp_path / "site"), said.append)
     assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
@@ -483,7 +479,7 @@ def _first_setting(index: str) -> dict[str, Any]:
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
-    assert write.write_site([results, Path(copy)], tmp_path / "site", said.append).records == 48
+    assert write.write_site(SiteRequest([results, Path(copy)], tmp_path / "site"), said.append).records == 48
     assert said == []
 
 
@@ -495,7 +491,7 @@ def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_sam
     record = next(copy.glob("*/result.json")).parent
     record.rename(copy / name)
     said: list[str] = []
-    assert write.write_site([copy], tmp_path / "site", said.append).records == 47
+    assert write.write_site(SiteRequest([copy], tmp_path / "site"), said.append).records == 47
     note, lacks = said
     assert note == f"left out: {copy / name} holds run {record.name}; give it that name"
     assert re.search(r"labeled: lacks 1 run to be complete: .* on .* \(\d+\)", lacks)
@@ -516,7 +512,7 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
     record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
     record.parent.rename(copy / "elsewhere")
     said: list[str] = []
-    assert write.write_site([copy], tmp_path / "site", said.append).records == 47
+    assert write.write_site(SiteRequest([copy], tmp_path / "site"), said.append).records == 47
     assert said[0] == f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"
 
 
@@ -544,32 +540,23 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-def test_a_site_that_is_ended_leaves_nothing_beside_it_and_clears_what_a_killed_one_left(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_site_that_is_ended_leaves_nothing_beside_it(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    for name in ("", "older-"):
-        (tmp_path / f".site-{name}{dead.pid}@{write._HOST}").mkdir()
-    (tmp_path / f".site-{dead.pid}@elsewhere").mkdir()
-
     def ended(aside: Path, out: Path) -> None:
         assert aside.is_dir()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    def asked(say: Callable[[str], None]) -> write.Written:
-        return write.write_site([results], tmp_path / "site", say, title="Mine")
-
+    asked = SiteRequest([results], tmp_path / "site", title="Mine")
     with monkeypatch.context() as patched:
         patched.setattr(write, "_put", ended)
         with pytest.raises(SystemExit) as end:
             write.print_site(asked)
     assert end.value.code == 128 + signal.SIGTERM
-    left = {f".site-{dead.pid}@elsewhere", f".site-older-{dead.pid}@{write._HOST}"}  # nothing newer is there
-    assert {path.name for path in tmp_path.iterdir()} == left
+    assert list(tmp_path.iterdir()) == []
     write.print_site(asked)
     write.print_site(asked)
-    assert {path.name for path in tmp_path.iterdir()} == {f".site-{dead.pid}@elsewhere", "site"}
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
 def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

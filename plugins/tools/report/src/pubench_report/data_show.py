@@ -53,9 +53,7 @@ def show(key: str, given: Given, *, as_json: bool = False) -> None:
     for line in lines:
         out().print(line, markup=False, soft_wrap=True)
     rows = [
-        (name, *(f"{n:,}" for n in (labeled, hidden, negative)), f"{labeled / all_of:.1%}" if all_of else "")
-        for name, (labeled, hidden, negative) in counts.items()
-        for all_of in [labeled + hidden]
+        (c, *(f"{n:,}" for n in of), f"{of[0] / sum(of[:2]):.1%}" if sum(of[:2]) else "") for c, of in counts.items()
     ]
     head = ("class", "labeled positive", "hidden positive", "negative", "share labeled")
     RenderedTable.of(head, rows).print_to(out())
@@ -72,13 +70,11 @@ def plan_of(plugins: Registry, key: str, given: Given) -> Plan:
 def _any_method(plugins: Registry) -> str:
     """A plan is of a method, and split and labels are the same for all: the first that loads and needs no truth."""
     for info in plugins.infos(MethodInfo):
-        if "truth" in info.needs:
-            continue
         try:
-            method_class(info)
+            if "truth" not in info.needs and method_class(info):
+                return info.key
         except PluginError:  # broken, and not needed here
             continue
-        return info.key
     raise RequestError("no method is installed (pubench list methods), and a problem is built for one")
 
 

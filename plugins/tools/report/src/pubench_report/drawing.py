@@ -123,25 +123,19 @@ def add_legend(figure: Figure, handles: Mapping[str, Any]) -> None:
 Values = Mapping[tuple[str, str], tuple[float, float | None]]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """``values``: what is there; ``label``: of the axis."""
+def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: Sequence[str]) -> Figure:
+    """A panel for each title, the same methods in the same order in all, a marker for each series.
 
-    title: str
-    label: str
-    values: Values
-
-
-def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) -> Figure:
-    """A panel each, the same methods in the same order in all, a marker for each series. The spread is a thin line."""
+    The spread is a thin line. ``label``: of the axes.
+    """
     names = CHARACTER * max(map(len, rows)) + 0.3
-    figure, grid = panels_of([p.title for p in panels], PANEL, ROW * len(rows), left=names)
+    figure, grid = panels_of(list(panels), PANEL, ROW * len(rows), left=names)
     first, handles = {axes.get_subplotspec().rowspan.start: axes for axes in reversed(grid)}, {}
     styles = looks(len(series))
-    for panel, axes in zip(panels, grid, strict=True):
+    for values, axes in zip(panels.values(), grid, strict=True):
         for number, (one, look) in enumerate(zip(series, styles, strict=True)):
             shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))
-            found = [(n + shift, *panel.values[row, one]) for n, row in enumerate(rows) if (row, one) in panel.values]
+            found = [(n + shift, *values[row, one]) for n, row in enumerate(rows) if (row, one) in values]
             spreads = [spread or 0.0 for *_, spread in found]
             handles[one] = axes.errorbar(
                 [v for _, v, _ in found], [y for y, *_ in found], xerr=spreads if any(spreads) else None,
@@ -150,7 +144,7 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
         axes.set_ylim(len(rows) - 0.4, -0.6)
         leading = first[axes.get_subplotspec().rowspan.start] is axes
         axes.set_yticks(range(len(rows)), rows if leading else [""] * len(rows))
-        axes.set_xlabel(panel.label)
+        axes.set_xlabel(label)
         axes.locator_params(axis="x", nbins=5)
     add_legend(figure, handles)
     return figure

@@ -16,3 +16,8 @@ def percent(share: float) -> str:
 def points(value: float) -> str:
     """``1.7``; half of the last digit is rounded up, as the page does."""
     return f"{math.floor(10 * value + 0.5 + EQUAL) / 10:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """``0.5``, ``12``, as a browser rounds."""
+    return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"

@@ -40,9 +40,6 @@ class TableEntry:
     link: str = ""
     """identifier of the cell's runs, or another page's address"""
     why: str = ""
-    below: float | None = None
-    """points below the best, which pages draw"""
-    interval: tuple[float, float] | None = None
     style: str = ""
     """on a terminal, if it is not that of its mark"""
 
@@ -213,38 +210,22 @@ def md_escaped(text: str) -> str:
 
 def latex(title: Sequence[str], sections: Sequence[Section]) -> str:
     """One ``table`` with booktabs rules per table; ``\\usepackage{booktabs}`` is all that it needs."""
-    lines = ["% needs \\usepackage{booktabs}", *(f"% {_one_line(line)}" for line in title)]
-    for section in sections:
-        lines += ["", f"% {_one_line(section.title)}: {_one_line(section.text)}"]
-        for table in section.tables:
-            lines += _latex_table(section, table)
-    return "\n".join(lines) + "\n"
+    from .pages.template import fragment  # jinja2, which other formats do not need
+
+    return fragment(
+        "report.tex.j2",
+        title=title,
+        sections=sections,
+        tex=_tex,
+        line=_one_line,
+        cell=_tex_cell,
+        legend=LEGEND["latex"],
+    )
 
 
-def _latex_table(section: Section, table: RenderedTable) -> list[str]:
-    notes = [f"% {_one_line(note)}" for note in table.notes]
-    if not table.rows:
-        return [f"% {_one_line(table.title)}", *notes] if notes else []
-    marked = any(entry.mark or entry.alike for row in table.rows for entry in row)
-    caption = f"{_tex(section.title)}: {_tex(table.title)}. {_tex(section.text)}"
-    caption += f" {LEGEND['latex'][0].upper()}{LEGEND['latex'][1:]}." if marked else ""
+def _tex_cell(entry: TableEntry) -> str:
     marks = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
-    rows = [" & ".join(marks[e.mark] % _tex(e.text) + alike_text(e) for e in row) + r" \\" for row in table.rows]
-    return [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{caption}}}",
-        rf"\label{{tab:{table.key}}}",
-        rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(table.head) - table.left)}}}",
-        r"\toprule",
-        " & ".join(_tex(name) for name in table.head) + r" \\",
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-        *notes,
-    ]
+    return marks[entry.mark] % _tex(entry.text) + alike_text(entry)
 
 
 _TEX = {

@@ -17,6 +17,12 @@ from pubench_cli.process import Over
 ReportFormat = Literal["table", "md", "csv", "latex", "html"]
 PairedTest = Literal["t", "wilcoxon"]
 CompareFormat = Literal["table", "md", "csv", "json"]
+StudyOfFolder = Annotated[
+    str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
+]
+Baseline = Annotated[
+    str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
+]
 
 
 def published(incomplete: str) -> list[str]:
@@ -35,19 +41,17 @@ def site(
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
     measure: TestMeasure = "accuracy",
     criterion: NamingCriterion = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Row that others are tested against. (default: nnpu, where it is there)")
-    ] = None,
+    baseline: Baseline = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Copy scores as well, so that others can check them.")
     ] = False,
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
-    from ..site.write import print_site, write_site
+    from ..site.sources import SiteRequest
+    from ..site.write import print_site
 
-    of, of_runs = sources or [Path("results")], (study, measure, criterion, baseline)
-    print_site(lambda say: write_site(of, out, say, *of_runs, with_scores=scores, title=title))
+    print_site(SiteRequest(sources or [Path("results")], out, study, measure, criterion, baseline, scores, title))
 
 
 @takes(
@@ -168,9 +172,7 @@ def report(
             autocompletion=studies,
         ),
     ] = None,
-    study: Annotated[
-        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
-    ] = None,
+    study: StudyOfFolder = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -182,9 +184,7 @@ def report(
     results: Results = Path("results"),
     measure: TestMeasure = "accuracy",
     criterion: NamingCriterion = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
-    ] = None,
+    baseline: Baseline = None,
     format: Annotated[
         ReportFormat | None, typer.Option("--format", help="How to write it. (default: table, or what --out ends in)")
     ] = None,
@@ -256,9 +256,7 @@ def compare(
             autocompletion=studies,
         ),
     ] = None,
-    study: Annotated[
-        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
-    ] = None,
+    study: StudyOfFolder = None,
     results: Results = Path("results"),
     criterion: Annotated[
         str | None,

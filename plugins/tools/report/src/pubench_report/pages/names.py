@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import InfoT, registry
 from pubench_core.specs import RunSpec
 
 from ..report.model import ProblemColumn
@@ -24,12 +24,20 @@ _SETUPS = {
 }
 
 
+def info_of(kind: type[InfoT], key: str) -> InfoT | None:
+    """Info record of an installed plugin; None if it is not installed."""
+    return next((info for info in registry().infos(kind) if info.key == key), None)
+
+
 def setting_name(spec: RunSpec) -> str:
     """``Case-control, SCAR, 10 % of positives labeled``."""
     mechanism = spec.mechanism
-    called = {info.key: info.name for info in registry().infos(MechanismInfo)}.get(mechanism.key, mechanism.key)
+    info = info_of(MechanismInfo, mechanism.key)
     scheme = spec.data.scheme if spec.data.scheme.endswith("-sample") else spec.data.scheme.replace("-", " ")
-    parts = [upper("case-control" if spec.data.scheme == "case-control" else scheme), called]
+    parts = [
+        upper("case-control" if spec.data.scheme == "case-control" else scheme),
+        info.name if info is not None else mechanism.key,
+    ]
     if mechanism.variant != "paper":
         parts.append(mechanism.variant)
     if mechanism.amount is not None:
@@ -48,11 +56,10 @@ def setting_names(specs: Sequence[RunSpec]) -> list[str]:
 
 def column_names(columns: Sequence[ProblemColumn]) -> dict[str, str]:
     """Label -> ``Letter, case 1``; of the same name, what tells them apart in short, or else split A, B."""
-    infos = {info.key: info for info in registry().infos(DatasetInfo)}
     called: dict[str, list[str]] = {}
     for column in columns:
         data = column.spec.data
-        name = infos[data.key].name.partition(" (")[0] if data.key in infos else data.key
+        name = info.name.partition(" (")[0] if (info := info_of(DatasetInfo, data.key)) is not None else data.key
         if data.binarization:
             name += f", {data.binarization.replace('case', 'case ')}"
         called.setdefault(name, []).append(column.label)
@@ -71,7 +78,7 @@ def row_name(row: str, method: str) -> str:
     """``nnPU, uncalibrated`` for ``nnpu [calibrate=off]``; a name that a study gave as it is."""
     if not row.startswith(method):
         return row
-    info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
+    info = info_of(MethodInfo, method)
     setup = row.removeprefix(method).strip(" []")
     words = [_SETUPS.get(part, part.removeprefix("base=")) for part in setup.split(", ") if part]
     return ", ".join([info.name.removesuffix(" (oracle)") if info is not None else method, *words])
@@ -79,7 +86,7 @@ def row_name(row: str, method: str) -> str:
 
 def published(method: str) -> str:
     """``NeurIPS 17``; empty if unknown."""
-    info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
+    info = info_of(MethodInfo, method)
     if info is None or info.reference is None:
         return ""
     venue = info.reference.venue
@@ -101,5 +108,5 @@ def criterion_text(key: str) -> tuple[str, str]:
     }
     if key in own:
         return own[key]
-    info = next((one for one in registry().infos(MetricInfo) if one.key == key), None)
+    info = info_of(MetricInfo, key)
     return (info.name, info.summary) if info is not None else (key, "")

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from pubench_core.data.table_reader import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 from pubench_core.specs import ExecutionSpec, RunSpec, UserTableSpec
 from pubench_core.specs.run_fields import RunField, run_fields
+
+from .names import info_of
 
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -28,31 +28,6 @@ _as_json = json.JSONEncoder(separators=(",", ":")).encode
 LEFT_OUT = object()
 #: Stands for the seed in what the runs of a cell have in common.
 SEED = "\N{SYMBOL FOR SUBSTITUTE}"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """``command`` for a shell, with a sign in the place of the seed. ``first``: what must be done before; empty where
-    nothing must.
-    """
-
-    command: str
-    first: str = ""
-
-    def of_seed(self, seed: int) -> Recipe:
-        """Recipe with the seed in its place."""
-        return replace(self, command=self.command.replace(SEED, str(seed)))
-
-
-class Known:
-    """Defaults of installed plugins, looked up once."""
-
-    def __init__(self) -> None:
-        self.methods = {info.key: info for info in registry().infos(MethodInfo)}
-        self.data = {info.key: info for info in registry().infos(DatasetInfo)}
-        self.mechanisms = {info.key: info for info in registry().infos(MechanismInfo)}
-
-
 #: Fields outside of the run id that a recipe names all the same.
 _NAMED = frozenset(
     {"method.preset", "data.binarization", "data.own.path", "data.own.test", "data.own.positives"}
@@ -60,19 +35,40 @@ _NAMED = frozenset(
 )
 
 
-def recipe(result: Result, known: Known) -> Recipe:
+class Recipe(NamedTuple):
+    """``command`` for a shell, with ``SEED`` in the place of the seed. ``first``: what must be done before, if any."""
+
+    command: str
+    first: str = ""
+
+
+def recipe(result: Result) -> Recipe:
     """Recipe of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
     execution = {"threads": result.threads, "device": "cpu" if result.device.startswith("cpu") else "auto"}
     spec = result.spec.model_copy(update={"execution": ExecutionSpec.model_validate(execution)})
-    return Recipe(_command(spec, list(named_fields(spec, known)), _config(spec, known)), _first(spec))
+    own, first = spec.data.own, ""
+    words = ["pubench", "run", "--method", spec.method.key]
+    words += ["--data", spec.data.key if own is None else str(_saved(own.path))]
+    for one, value in named_fields(spec):
+        words += _typed(one, _saved_test(own) if own is not None and one.name == "data.own.test" else value)
+    info, preset = info_of(MethodInfo, spec.method.key), spec.method.preset
+    known = info.presets.get(preset) if info is not None and preset is not None else None
+    given = known.resolve(spec.data.key) if known is not None else {}
+    for name, value in spec.method.config.items():
+        if name not in given or given[name] != value:
+            words += ["--set", f"{name}={_yaml(value)}"]
+    if own is not None and any(path is not None and in_memory(path) for path in (own.path, own.test)):
+        saved = _saved(own.path) if in_memory(own.path) else Path(own.path.name).with_suffix(".parquet")
+        first = f"The table was in memory: table.save({str(saved)!r}) writes what is read here."
+    return Recipe(f"{shlex.join(words)} --seed {SEED}", first)
 
 
-def named_fields(spec: BaseModel, known: Known) -> Iterator[tuple[RunField, Any]]:
+def named_fields(spec: BaseModel) -> Iterator[tuple[RunField, Any]]:
     """The fields that a request for this run must set, in the order of their declaration, with their values.
 
     Those with a flag or an argument are named unless they are neutral, the others if they are not as by default.
     """
-    taken = _taken(spec, known) if isinstance(spec, RunSpec) else {}
+    taken = _taken(spec) if isinstance(spec, RunSpec) else {}
     for one in run_fields(type(spec)):
         value: Any = spec
         for name in one.path:
@@ -83,12 +79,22 @@ def named_fields(spec: BaseModel, known: Known) -> Iterator[tuple[RunField, Any]
             yield one, value
 
 
-def _first(spec: RunSpec) -> str:
-    own = spec.data.own
-    if own is None or not any(path is not None and in_memory(path) for path in (own.path, own.test)):
-        return ""
-    saved = _saved(own.path) if in_memory(own.path) else Path(own.path.name).with_suffix(".parquet")
-    return f"The table was in memory: table.save({str(saved)!r}) writes what is read here."
+def _taken(spec: RunSpec) -> dict[str, Any]:
+    """Field -> the value that installed plugins take by themselves, or :data:`LEFT_OUT`."""
+    names = ["method.key", "method.config", "data.key", "data.own.path", "seed"]
+    names += [f"data.own.{name}sha256" for name in ("", "test_", "positives_")]
+    found: dict[str, Any] = dict.fromkeys(names, LEFT_OUT) | {"execution.device": "auto"}
+    info, mechanism = info_of(DatasetInfo, spec.data.key), info_of(MechanismInfo, spec.mechanism.key)
+    if spec.data.own is not None or info is not None:
+        found["data.preprocess"] = LEFT_OUT if spec.data.own is not None or info is None else info.preprocess
+    usual = None if info is None else (tuple(sorted(info.positive)), tuple(sorted(info.negative)))
+    if spec.data.own is not None or spec.data.binarization or usual == (spec.data.positive, spec.data.negative):
+        found["data.positive"] = found["data.negative"] = LEFT_OUT
+    if spec.mechanism.amount is None:  # labels are given
+        found["mechanism.key"] = found["mechanism.variant"] = LEFT_OUT
+    elif mechanism is not None:
+        found["mechanism.variant"] = mechanism.variants[0]
+    return found
 
 
 def _saved(path: Path) -> Path:
@@ -101,49 +107,6 @@ def _saved_test(own: UserTableSpec) -> Path | None:
     if own.test is None or not in_memory(own.test):
         return own.test
     return Path(f"{_saved(own.path).stem}-test.parquet")
-
-
-def _config(spec: RunSpec, known: Known) -> dict[str, Any]:
-    """Hyper-parameters that the preset does not give."""
-    info, preset = known.methods.get(spec.method.key), spec.method.preset
-    known_preset = info.presets.get(preset) if info is not None and preset is not None else None
-    given = known_preset.resolve(spec.data.key) if known_preset is not None else {}
-    return {name: v for name, v in spec.method.config.items() if name not in given or given[name] != v}
-
-
-def _taken(spec: RunSpec, known: Known) -> dict[str, Any]:
-    """Field -> the value that installed plugins take by themselves, or :data:`LEFT_OUT`."""
-    found: dict[str, Any] = dict.fromkeys(
-        ("method.key", "method.config", "data.key", "data.own.path", "seed"), LEFT_OUT
-    )
-    found |= dict.fromkeys((f"data.own.{name}sha256" for name in ("", "test_", "positives_")), LEFT_OUT)
-    found["execution.device"] = "auto"
-    info, mechanism = known.data.get(spec.data.key), known.mechanisms.get(spec.mechanism.key)
-    if spec.data.own is not None:
-        found["data.preprocess"] = LEFT_OUT
-    elif info is not None:
-        found["data.preprocess"] = info.preprocess
-    usual = None if info is None else (tuple(sorted(info.positive)), tuple(sorted(info.negative)))
-    if spec.data.own is not None or spec.data.binarization or usual == (spec.data.positive, spec.data.negative):
-        found["data.positive"] = found["data.negative"] = LEFT_OUT
-    if spec.mechanism.amount is None:  # labels are given
-        found["mechanism.key"] = found["mechanism.variant"] = LEFT_OUT
-    elif mechanism is not None:
-        found["mechanism.variant"] = mechanism.variants[0]
-    return found
-
-
-def _command(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
-    own = spec.data.own
-    words = ["pubench", "run", "--method", spec.method.key]
-    words += ["--data", spec.data.key if own is None else str(_saved(own.path))]
-    for one, value in named:
-        if own is not None and one.name == "data.own.test":
-            value = _saved_test(own)
-        words += _typed(one, value)
-    for name, value in config.items():
-        words += ["--set", f"{name}={_yaml(value)}"]
-    return f"{shlex.join(words)} --seed {SEED}"
 
 
 def _typed(field: RunField, value: Any) -> list[str]:

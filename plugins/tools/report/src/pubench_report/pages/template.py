@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pubench_core.errors import visible
 
-from ..numbers import percent, points
+from ..numbers import duration, percent, points
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
@@ -38,7 +38,7 @@ def rendered(
 
 
 def fragment(template: str, **given: Any) -> str:
-    """A part of a page, for a notebook."""
+    """A part of a page for a notebook, or a text that is no page."""
     return _environment(HERE).get_template(template).render(**given)
 
 
@@ -58,7 +58,7 @@ def asset(name: str, package: str = HERE) -> str:
 def _environment(package: str) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(HERE)]),
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        autoescape=lambda name: str(name).endswith(".html.j2"), trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     environment.globals |= {
@@ -66,6 +66,7 @@ def _environment(package: str) -> Environment:
         "x": lambda value: round(MARGIN + min(max(value, 0.0), SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),
         "percent": percent,
         "points": points,
+        "duration": duration,
         "nan": math.isnan,
     }
     return environment

@@ -18,15 +18,13 @@ from typing import Any
 from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..grouping import RunGroup
-from ..numbers import points
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..report.model import Model, Setting
 from ..report.tables import standing_table
-from .names import column_names, criterion_text, in_order, published, row_name, setting_names
+from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
 
 
@@ -72,6 +70,12 @@ class View:
         """The one shown first leads."""
         others = (one for one in self.model.measures if one.percent and one.key != self.measure.key)
         return [self.measure, *others]
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """Row -> oracle or baseline, of those that are one."""
+        oracles, apart = self.model.oracles, self.model.apart
+        return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in apart or row in oracles}
 
     @property
     def counts(self) -> Counted:
@@ -212,7 +216,7 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
     if view.oracle and view.oracle != criterion:
         oracle = (criterion_text(view.oracle)[0], view.ranking(view.oracle, measure))
     sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
-    compared = sum(not kind_of(view.model, row) for row in view.rows)
+    compared = len(view.rows) - len(view.kinds)
     without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
     no_choice = criterion in (*view.model.oracle_criteria, "last")
     return {
@@ -227,7 +231,6 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
 
 def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
     grid, model = view.model.gathered.grid, view.model
-    infos = {info.key: info for info in registry().infos(MethodInfo)}
     rows, labels = view.rows, [column.label for column in view.setting.columns]
     cells: list[list[Any]] = []
     departs: dict[int, str] = {}
@@ -264,11 +267,11 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             {
                 "name": view.names[row],
                 "key": row,
-                "from": published(key := view.model.method_of[row]),
-                "page": f"{pages[key]}.html" if key in pages else "",
-                "kind": kind_of(model, row),
-                "prior": key in infos and "prior" in infos[key].needs,
-                "family": infos[key].family if key in infos else "",
+                "from": published(key := model.method_of[row]),
+                "page": pages.get(key, ""),
+                "kind": view.kinds.get(row, ""),
+                "prior": (info := info_of(MethodInfo, key)) is not None and "prior" in info.needs,
+                "family": info.family if info is not None else "",
             }
             for row in rows
         ],
@@ -283,20 +286,11 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def kind_of(model: Model, row: str) -> str:
-    return "oracle" if row in model.oracles else "baseline" if row in model.apart else ""
-
-
 def seconds_of(of: RunGroup) -> tuple[float | None, int]:
     """Median seconds of a cell's runs, and whether any shared the machine."""
     seconds = [run.result.seconds.total for run in of.runs.values()]
     shared = any((run.result.at_once or 1) > 1 for run in of.runs.values())
     return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
-
-
-def seconds_text(seconds: float) -> str:
-    """``0.5``, ``12``, as a browser rounds."""
-    return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
 
 
 def _points(measure: ShownMeasure, value: float) -> float:
@@ -330,9 +324,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
     ``pages``: method -> its page; ``budget``: bytes of values.
     """
     view = views[0]
-    called = {
-        row: f"{name} ({kind})" if (kind := kind_of(view.model, row)) else name for row, name in view.names.items()
-    }
+    called = {row: f"{name} ({kind})" if (kind := view.kinds.get(row)) else name for row, name in view.names.items()}
     columns = [view.columns[column.label] for column in view.setting.columns]
     return {
         "view": view,

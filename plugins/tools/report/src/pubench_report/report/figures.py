@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pubench_core.errors import RequestError
 
 from ..cells import ShownMeasure
-from ..drawing import DrawnCurve, Panel, critical_difference, curves, dots, plain_style, write_figure
+from ..drawing import DrawnCurve, critical_difference, curves, dots, plain_style, write_figure
 from ..grouping import in_short, problem_of, telling
 from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
@@ -34,49 +33,39 @@ ALWAYS = ("mechanism.key", *AMOUNTS)
 Shown = tuple[ProblemColumn, ShownMeasure, str, str]
 
 
-@dataclass(frozen=True)
-class NamedFigure:
-    """A figure with the name of its file."""
-
-    key: str
-    figure: Figure
-
-
-def all_figures(model: Model, tests: Sequence[Significance]) -> list[NamedFigure]:
-    """Every figure for which there are values; of many settings, only those that show all of them."""
+def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure]:
+    """Name of a file -> figure, of all for which there are values; of many settings, those that show all of them."""
     with plain_style():
         pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
         alone = [drawn for setting, test in pairs for drawn in _of_setting(model, setting, test)]
-        return [*alone, *_across_settings(model)]
+        return dict([*alone, *_across_settings(model)])
 
 
-def write_figures(figures: Sequence[NamedFigure], folder: Path) -> list[Path]:
+def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     """Each as PNG and SVG. Raises RequestError if they cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
-    written = {folder / f"{drawn.key}.{form}": drawn.figure for drawn in figures for form in ("png", "svg")}
+    written = {folder / f"{name}.{form}": figure for name, figure in figures.items() for form in ("png", "svg")}
     for path, figure in written.items():
         write_figure(figure, path)
     return list(written)
 
 
-def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[NamedFigure]:
+def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[tuple[str, Figure]]:
     columns = [column for column in with_runs(model) if column in setting.columns]
     if not columns:
         return
     measures = [one for one in model.measures if one.key in RADAR]
-    first = [(c, model.measure, c.name, model.measure.name) for c in columns]
-    yield NamedFigure(f"methods-{setting.key}", dots_of(model, first))
+    yield f"methods-{setting.key}", dots_of(model, [(c, model.measure, c.name, model.measure.name) for c in columns])
     if len(measures) > 1:
-        figure = dots_of(model, [(c, one, c.name, one.name) for one in measures for c in columns])
-        yield NamedFigure(f"measures-{setting.key}", figure)
+        of = [(c, one, c.name, one.name) for one in measures for c in columns]
+        yield f"measures-{setting.key}", dots_of(model, of)
     average = test.average
     if average.friedman is not None and len(average.friedman.data) >= FEW_DATA_SETS:
         distance = average.friedman.critical_difference
-        figure = critical_difference(average.ranks, distance, average.groups, test.alpha)
-        yield NamedFigure(f"difference-{setting.key}", figure)
+        yield f"difference-{setting.key}", critical_difference(average.ranks, distance, average.groups, test.alpha)
 
 
 def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
@@ -90,45 +79,33 @@ def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
             cell = cells[row, column.label]
             if cell.mean is not None:
                 spread = None if several or cell.std is None else cell.std * measure.scale
-                values = panels.setdefault(title, {})
-                values[model.row_name(row), series] = (cell.mean * measure.scale, spread)
-    label = "%" if several else model.measure.label
-    names, series_of = [model.row_name(row) for row in rows], list(dict.fromkeys(series for *_, series in shown))
-    return dots([Panel(title, label, values) for title, values in panels.items()], names, series_of)
+                place = (model.row_name(row), series)
+                panels.setdefault(title, {})[place] = (cell.mean * measure.scale, spread)
+    label, series_of = "%" if several else model.measure.label, list(dict.fromkeys(series for *_, series in shown))
+    return dots(panels, label, [model.row_name(row) for row in rows], series_of)
 
 
 # -------------------------------------------------------------------- across settings
 
 
-def _across_settings(model: Model) -> Iterator[NamedFigure]:
+def _across_settings(model: Model) -> Iterator[tuple[str, Figure]]:
     """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
     names = {
-        "c": "label frequency c (log scale)",
-        "positive_rate": "positive rate r: labeled rows as a share of P and U",
+        "c": ("frequency", "label frequency c (log scale)"),
+        "positive_rate": ("positive-rate", "positive rate r: labeled rows as a share of P and U"),
     }
-    for amount, groups in amounts_of(model, CURVE).items():
-        if panels := _curves(model, groups):
-            key = "frequency" if amount == "c" else "positive-rate"
-            yield NamedFigure(key, curves(panels, model.measure.label, names[amount], logarithmic=amount == "c"))
+    for amount, groups in amount_curves(model, CURVE).items():
+        panels: dict[str, list[DrawnCurve]] = {}  # one for each problem and family of methods
+        for title, of in groups.items():
+            for row, known in of.items():
+                family = model.families.get(row, "") or "other methods"
+                panels.setdefault(f"{title}, {family}", []).append(DrawnCurve(model.row_name(row), known))
+        key, label = names[amount]
+        yield key, curves(panels, model.measure.label, label, logarithmic=amount == "c")
     columns = with_runs(model)
     if len({column.mechanism for column in columns}) > 1:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        figure = dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
-        yield NamedFigure("mechanisms", figure)
-
-
-def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[DrawnCurve]]:
-    """A panel for each problem and family of methods, of methods with ``CURVE`` values."""
-    cells = model.cells(model.measure, model.criterion)
-    panels: dict[str, list[DrawnCurve]] = {}
-    for title, group in groups.items():
-        for row in model.rows:
-            points = [(x, cells[row, label].mean) for x, label in group]
-            known = tuple((x, mean * model.measure.scale) for x, mean in points if mean is not None)
-            if len(known) >= CURVE:
-                family = model.families.get(row, "") or "other methods"
-                panels.setdefault(f"{title}, {family}", []).append(DrawnCurve(model.row_name(row), known))
-    return panels
+        yield "mechanisms", dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
 
 
 # -------------------------------------------------------------------- panels of problems
@@ -157,16 +134,19 @@ def with_runs(model: Model) -> list[ProblemColumn]:
     return [column for column in model.columns if column.label in there]
 
 
-def amounts_of(model: Model, least: int) -> dict[str, dict[str, list[tuple[float, str]]]]:
-    """``c`` and ``positive_rate`` -> title of a panel -> (amount, label) in order, of panels with ``least`` amounts."""
-    found: dict[str, dict[str, list[tuple[float, str]]]] = {}
+def amount_curves(model: Model, least: int) -> dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]]:
+    """``c`` and ``positive_rate`` -> title of a panel -> row -> (amount, mean as it is shown), of ``least`` amounts."""
+    cells = model.cells(model.measure, model.criterion)
+    found: dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]] = {}
     for amount in ("c", "positive_rate"):
         columns = [column for column in with_runs(model) if column.amount and column.amount[0] == amount]
-        at = {column.label: column.amount[1] for column in columns if column.amount}
         panels: dict[str, list[tuple[float, str]]] = {}
-        for label, title in titles_of(columns, AMOUNTS).items():
-            panels.setdefault(title, []).append((at[label], label))
-        kept = {title: sorted(points) for title, points in panels.items() if len(points) >= least}
-        if kept:
-            found[amount] = kept
+        for column, title in zip(columns, titles_of(columns, AMOUNTS).values(), strict=True):
+            panels.setdefault(title, []).append((column.amount[1] if column.amount else 0.0, column.label))
+        for title, places in panels.items():
+            for row in model.rows:
+                means = [(x, cells[row, label].mean) for x, label in sorted(places)]
+                known = tuple((x, mean * model.measure.scale) for x, mean in means if mean is not None)
+                if len(known) >= least:
+                    found.setdefault(amount, {}).setdefault(title, {})[row] = known
     return found

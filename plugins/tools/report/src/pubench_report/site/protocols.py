@@ -7,74 +7,127 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
+from ..cells import ShownMeasure
 from ..grouping import FailedRun, grid_of, spec_of
 from ..measure_table import Significance
 from ..pages.names import in_order, setting_names
+from ..pages.view import View, seconds_of, views_of
+from ..rendering import TableEntry
 from ..report.gather import place_of
 from ..report.gathered import Gathered
 from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
+from ..report.tables import entry
 from ..report.write import BASELINE
-from .sources import Collected, Run
+from .sources import Collected, Run, SiteRequest
 
+#: Folder of the tables for programs.
+TABLES = "tables"
 _PLAIN = re.compile(r"[^a-z0-9]+")
 #: What every setting has: left out of the names of files, which the front page repeats in each cell.
 _NAMES = re.compile(r"\b(scheme|mechanism|validation) ")
 
 
-@dataclass(frozen=True)
-class ProtocolPlace:
-    """``rank``: 1 is best, of ``of`` methods that have a value for every seed; equal ones as printed share it."""
-
-    rank: int
-    of: int
-
-
 @dataclass
 class SiteProtocol:
-    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of."""
+    """A table of a site: a setting with its methods and data sets."""
 
     key: str
+    """name of its files"""
     title: str
     model: Model
     tests: tuple[Significance, ...]
     studies: tuple[str, ...]
     name: str = ""
-    _places: dict[tuple[str, str], dict[str, ProtocolPlace]] = field(default_factory=dict)
+    """for people"""
+    _places: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def page(self) -> str:
+        """Its file."""
+        return f"{self.key}.html"
+
+    @property
+    def csv(self) -> str:
+        """Its table for programs."""
+        return f"{TABLES}/{self.key}.csv"
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many methods, data sets and finished runs."""
+        done = self.model.gathered.done
+        return len({*self.model.method_of.values()}), len({run.result.spec.data.key for run in done}), len(done)
+
+    @cached_property
+    def view(self) -> View:
+        """Its setting as pages show it."""
+        return views_of(self.model, self.name, self.page)[0]
 
     def rows_of(self, method: str) -> list[str]:
         """The rows of a method, set up in one way each."""
         return [row for row in self.model.rows if self.model.method_of[row] == method]
 
+    def setup(self, row: str) -> str:
+        """What tells a row from others of its method: a comma and a name, or nothing."""
+        name = self.view.names[row]
+        return "" if row == self.model.method_of[row] else f", {name.partition(', ')[2] or name}"
+
+    def rows_on(self, column: ProblemColumn) -> list[str]:
+        """Rows that were run or planned on a data set, the best first."""
+        ranks, grid = self.ranks(self.model.criterion, column), self.model.gathered.grid
+        rows = [row for row in self.view.rows if grid.cell(row, column.label).seeds]
+        return sorted(rows, key=lambda row: (ranks.get(row, len(rows) + 1), row))
+
+    def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
+        """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
+        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, column)
+        ranks = self.ranks(criterion, column) if measure == self.model.measure else {}
+        why = f"rank {ranks[row]} of {len(ranks)}" if row in ranks else ""
+        return replace(cell, link=f"{self.page}#{cell.link}" if cell.link else "", why=cell.why or why)
+
+    def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
+        """Median seconds of a cell's runs, and whether any shared the machine."""
+        return seconds_of(self.model.gathered.grid.cell(row, column.label))
+
     @cached_property
     def lacks(self) -> dict[tuple[str, str], list[int]]:
         """(row, label) -> seeds that it has no value of, of those that most methods share there."""
         model, found = self.model, {}
-        cells = model.cells(model.measure, model.criterion)
-        for setting in model.settings:
-            counts = model.counts(setting)
-            for column in setting.columns:
-                for row in model.rows_of(setting):
-                    left = [s for s in counts.seeds[column.label] if s not in cells[row, column.label].values]
-                    if left and row not in model.oracles:
-                        found[row, column.label] = left
+        (setting,) = model.settings
+        cells, counts = model.cells(model.measure, model.criterion), model.counts(setting)
+        for column, row in product(setting.columns, model.rows_of(setting)):
+            left = [s for s in counts.seeds[column.label] if s not in cells[row, column.label].values]
+            if left and row not in model.oracles:
+                found[row, column.label] = left
         return found
 
-    def places(self, criterion: str, column: ProblemColumn) -> Mapping[str, ProtocolPlace]:
-        """Row -> its place on a data set, of rows that can be compared: no oracle methods, no missing seeds."""
+    @property
+    def lacking(self) -> str:
+        """What it lacks to be complete over the seeds that most methods share; empty if nothing."""
+        cells = [
+            f"{row} on {shortened(label, 40)} ({', '.join(map(str, seeds))})"
+            for (row, label), seeds in self.lacks.items()
+        ]
+        more = f" and {len(cells) - 4} more cells" if len(cells) > 4 else ""
+        runs = counted(sum(map(len, self.lacks.values())), "run")
+        return f"lacks {runs} to be complete: {', '.join(cells[:4])}{more}" if cells else ""
+
+    def ranks(self, criterion: str, column: ProblemColumn) -> Mapping[str, int]:
+        """Row -> its rank on a data set, 1 is best, of rows that can be compared: no oracle methods, no missing seeds.
+
+        Equal ones as printed share it.
+        """
         key, measure = (criterion, column.label), self.model.measure
         if key not in self._places and measure.higher_is_better is not None:
             cells = self.model.cells(measure, criterion)
             rows = self.model.competing(cells, column)
             shown = {row: float(measure.text(cells[row, column.label].mean or 0.0)) for row in rows}
-            sign = 1 if measure.higher_is_better else -1
-            self._places[key] = {
-                row: ProtocolPlace(1 + sum(sign * other > sign * value for other in shown.values()), len(rows))
-                for row, value in shown.items()
-            }
+            order = sorted(shown.values(), reverse=measure.higher_is_better)
+            self._places[key] = {row: 1 + order.index(value) for row, value in shown.items()}
         return self._places.get(key, {})
 
 
@@ -99,9 +152,7 @@ def slugs(texts: Sequence[str], before: str) -> dict[str, str]:
     return found
 
 
-def protocols_of(
-    collected: Collected, measure: str, criterion: str | None, baseline: str | None
-) -> tuple[list[SiteProtocol], list[str]]:
+def protocols_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteProtocol], list[str]]:
     """(tables, what could not be shown). The largest comes first, equal ones by title.
 
     Raises RequestError where nothing can be shown, for a baseline that no table has, or a measure that no run has.
@@ -119,7 +170,7 @@ def protocols_of(
             continue
         try:
             kept = _newest(runs)
-            found.append(_protocol(keys[short[title]], title, kept, collected, measure, criterion, baseline))
+            found.append(_protocol(keys[short[title]], title, kept, collected, request))
             older = len(runs) - len(kept)
             notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
         except RequestError as error:
@@ -127,28 +178,13 @@ def protocols_of(
             notes.append(f"{title} is not shown: {error}")
     if not found:
         raise refused[0]
-    if baseline is not None and not any(row_called(one.model, baseline) for one in found):
-        raise unknown("baseline", baseline, dict.fromkeys(row for one in found for row in one.model.rows))
+    if request.baseline is not None and not any(row_called(one.model, request.baseline) for one in found):
+        raise unknown("baseline", request.baseline, dict.fromkeys(row for one in found for row in one.model.rows))
     found.sort(key=lambda one: (-len(one.model.gathered.done), one.title))
     called = setting_names([one.model.settings[0].columns[0].spec for one in found])
     for one, name in zip(found, called, strict=True):
         one.name = name
-    return found, notes
-
-
-def lacking(protocols: Sequence[SiteProtocol]) -> list[str]:
-    """A line on each table that is not complete over the seeds that most methods share."""
-    found = []
-    for one in protocols:
-        runs = sum(len(seeds) for seeds in one.lacks.values())
-        cells = [
-            f"{row} on {shortened(label, 40)} ({', '.join(map(str, seeds))})"
-            for (row, label), seeds in one.lacks.items()
-        ]
-        if runs:
-            more = f" and {len(cells) - 4} more cells" if len(cells) > 4 else ""
-            found.append(f"{one.name}: lacks {counted(runs, 'run')} to be complete: {', '.join(cells[:4])}{more}")
-    return found
+    return found, [*notes, *(f"{one.name}: {one.lacking}" for one in found if one.lacking)]
 
 
 def _newest(runs: Sequence[Run]) -> list[Run]:
@@ -172,22 +208,13 @@ def _revision(run: Run) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _protocol(
-    key: str,
-    title: str,
-    runs: Sequence[Run],
-    collected: Collected,
-    measure: str,
-    criterion: str | None,
-    baseline: str | None,
-) -> SiteProtocol:
-    ordered = sorted(runs, key=place_of)
-    named = [(spec_of(run).method.key, run) for run in ordered]
+def _protocol(key: str, title: str, runs: Sequence[Run], collected: Collected, request: SiteRequest) -> SiteProtocol:
+    named = [(spec_of(run).method.key, run) for run in sorted(runs, key=place_of)]
     grid = grid_of(named, drawn=collected.chosen)
     grid = replace(grid, rows=tuple(sorted(grid.rows)))
     gathered = Gathered(Path(title), title, tuple(named), grid, grid.notes)
-    model = model_of(gathered, measure, criterion or default_criterion(gathered))
-    against = None if baseline is None else row_called(model, baseline) or None
+    model = model_of(gathered, request.measure, request.criterion or default_criterion(gathered))
+    against = None if request.baseline is None else row_called(model, request.baseline) or None
     tests = comparisons_of(model, check_baseline(model, against, BASELINE))
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
     return SiteProtocol(key, title, model, tuple(tests), tuple(studies))

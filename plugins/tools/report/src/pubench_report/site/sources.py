@@ -1,9 +1,9 @@
-"""Sources of a site: folders of records, their studies, and files of rows."""
+"""What a site is asked to show, and its sources: folders of records, their studies, and files of rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
@@ -28,35 +28,46 @@ Run = RunResult | FailedRun
 
 
 @dataclass(frozen=True)
+class SiteRequest:
+    """What a site shows and where; :func:`pubench.site` says what each is."""
+
+    sources: Sequence[Path]
+    out: Path
+    study: str | None = None
+    measure: str = "accuracy"
+    criterion: str | None = None
+    baseline: str | None = None
+    with_scores: bool = False
+    title: str = "Leaderboard"
+    home: str = ""
+    docs: str = ""
+
+
+@dataclass(frozen=True)
 class SiteSource:
-    """``path``: a folder of records, a file of rows or the folder of a dated board; ``studies``: of its runs; ``runs``:
-    finished ones.
-    """
+    """One source, and what it added."""
 
     path: Path
+    """folder of records, file of rows, or folder of a dated board"""
     studies: tuple[str, ...]
     runs: int
+    """finished ones that no source before has"""
     kind: Literal["records", "rows", "board"]
-
-    @property
-    def rows(self) -> bool:
-        """Whether it has rows instead of records."""
-        return self.kind != "records"
 
 
 @dataclass
 class Collected:
-    """``runs``: by run id; one that is finished anywhere is not missing. ``studies``: run id -> names, in order.
-
-    ``chosen``: ids of runs whose hyper-parameters a study chose among draws; ``draws``: finished runs that no table
-    shows, because another draw was chosen.
-    """
+    """Runs of all sources."""
 
     sources: list[SiteSource] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
+    """run id -> run; one that is finished anywhere is not missing"""
     chosen: set[str] = field(default_factory=set)
+    """ids of runs whose hyper-parameters a study chose among draws"""
     draws: dict[str, RunResult] = field(default_factory=dict)
+    """finished runs that no table shows, because another draw was chosen"""
     studies: dict[str, dict[str, None]] = field(default_factory=dict)
+    """run id -> names, in order"""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -85,29 +96,40 @@ class Collected:
         if study:
             self.studies.setdefault(run.run_id, {})[study] = None
 
+    def add_draws(self, chosen: Sequence[NamedRun], unchosen: Sequence[RunResult], study: str) -> None:
+        """Draws of a study: the chosen one of each split, and the others."""
+        self.chosen |= {run.run_id for _, run in chosen}
+        for run in unchosen:
+            self.draws[run.run_id] = run
+            if not self.studies.get(run.run_id):  # an earlier folder holds its record and not the study
+                self.runs.pop(run.run_id, None)
+            self.studies.setdefault(run.run_id, {})[study] = None
+
 
 @collection_off()
-def collect(given: Sequence[Path], study: str | None = None, criterion: str | None = None) -> Collected:
-    """The runs of all sources. ``study``: only those of one. ``criterion``: what chooses among hyper-parameter draws;
-    None means the one that names a study's results.
+def collect(request: SiteRequest) -> Collected:
+    """The runs of all sources. The criterion chooses among hyper-parameter draws; by default the one that names a
+    study's results.
 
     Raises RequestError (InvalidRequest) for a source that is not there or holds no finished run.
     """
-    found = Collected()
+    found, given = Collected(), tuple(dict.fromkeys(request.sources))
     for path in given:
         before = len(found.done)
         kind: Literal["records", "rows", "board"] = "records"
-        if isdir(path) and not isfile(path / FACTS):
-            studies = _records(found, path, study, criterion)
-        elif isdir(path) or isfile(path):
+        if isfile(path) or isfile(path / FACTS):
             kind = "board" if isdir(path) else "rows"
-            studies = _rows(found, path, study, criterion)
-        else:
+        elif not isdir(path):
             raise RequestError(
                 f"{shortened(str(path))} does not exist; expected a folder of records, a file of rows (.csv) or a "
                 "dated board"
             )
-        found.sources.append(SiteSource(path, studies, len(found.done) - before, kind))
+        studies = []
+        for name, runs in (_records if kind == "records" else _rows)(found, path, request):
+            studies += [name] if name else []
+            for run in runs:
+                found.add(run, name)
+        found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, kind))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
@@ -122,63 +144,50 @@ def files_of_rows(given: Sequence[Path]) -> str:
     return f"; files of rows must be named themselves: {shortened(str(found[0]))}{more}" if found else ""
 
 
-def _records(found: Collected, folder: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
-    names = [one.name for one in studies_in(folder)]
-    if study is not None and study not in names:
-        raise unknown("study", study, names)
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        for name in names if study is None else [study]:
-            try:
-                gathered = gather(None, folder, name, criterion)
-            except RequestError as error:
-                found.notes.append(f"{folder.resolve().name}: {error}")
-                continue
-            if gathered.drawn:
-                _add_draws(found, gathered.runs, gathered.unchosen, name)
-            found.notes += [note for note in gathered.notes if note.startswith(DRAWS)]
-            _add_all(found, [run for _, run in gathered.runs], name)
-        if study is None:
-            loaded = load_results(folder)
-            _add_all(found, [*loaded, *loaded.failures], "")
-    found.notes += dict.fromkeys(str(one.message) for one in heard if issubclass(one.category, PubenchWarning))
-    return tuple(names if study is None else [study])
+def _asked(names: Sequence[str], request: SiteRequest) -> list[str]:
+    """The studies of a source that are asked for, then runs of no study (empty). Raises RequestError for an unknown."""
+    if request.study is not None and request.study not in names:
+        raise unknown("study", request.study, names)
+    return [*names, ""] if request.study is None else [request.study]
 
 
-def _add_all(found: Collected, runs: Sequence[Run], study: str) -> None:
-    for run in runs:
-        if isinstance(run, RunResult) and (why := why_misnamed(run)):
-            found.notes.append(why)
-        else:
-            found.add(run, study)
+def _records(found: Collected, folder: Path, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
+    """Each study of a folder with its runs, then all records of the folder."""
+    for name in _asked([one.name for one in studies_in(folder)], request):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            if not name:
+                loaded = load_results(folder)
+                runs: list[Run] = [*loaded, *loaded.failures]
+            else:
+                try:
+                    gathered = gather(None, folder, name, request.criterion)
+                except RequestError as error:
+                    found.notes.append(f"{folder.resolve().name}: {error}")
+                    yield name, ()
+                    continue
+                if gathered.drawn:
+                    found.add_draws(gathered.runs, gathered.unchosen, name)
+                found.notes += [note for note in gathered.notes if note.startswith(DRAWS)]
+                runs = [run for _, run in gathered.runs]
+        said = [why_misnamed(run) if isinstance(run, RunResult) else "" for run in runs]
+        found.notes += [*filter(None, said), *(str(w.message) for w in heard if issubclass(w.category, PubenchWarning))]
+        yield name, [run for run, why in zip(runs, said, strict=True) if not why]
 
 
-def _add_draws(found: Collected, chosen: Iterable[NamedRun], unchosen: Iterable[RunResult], study: str) -> None:
-    found.chosen |= {run.run_id for _, run in chosen}
-    for run in unchosen:
-        found.draws[run.run_id] = run
-        if not found.studies.get(run.run_id):  # an earlier folder holds its record and not the study
-            found.runs.pop(run.run_id, None)
-        found.studies.setdefault(run.run_id, {})[study] = None
-
-
-def _rows(found: Collected, path: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
+def _rows(found: Collected, path: Path, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
+    """Each study of a file of rows with its runs, then those of no study."""
     read = read_runs(path)
     found.notes += read.notes
-    names = read.names
-    if study is not None and study not in names:
-        raise unknown("study", study, names)
-    for name in (*names, "") if study is None else [study]:  # runs of no study come last
+    for name in _asked(read.names, request):
         mine = [run for run in read.runs if name in (read.studies.get(run.run_id) or {""})]
         if name and any(run.run_id in read.draws for run in mine):
             named: list[NamedRun] = [(run.result.spec.method.key, run) for run in mine]
-            chosen, note = best_of_draws(named, criterion or mine[0].result.selected)
-            _add_draws(found, chosen, left_out(named, chosen), name)
+            chosen, note = best_of_draws(named, request.criterion or mine[0].result.selected)
+            found.add_draws(chosen, left_out(named, chosen), name)
             found.notes += [note] if note else []
             mine = [run for _, run in chosen if isinstance(run, RunResult)]
-        for run in mine:
-            found.add(run, name)
-    return tuple(names if study is None else [study])
+        yield name, mine
 
 
 def _rank(run: Run) -> int:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-import shutil
 import signal
-import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pubench_study.export import SUMS
 
@@ -23,14 +20,13 @@ from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SP
 
 from ..report.tables import csv_text
 from ..rows.files import ROWS as BOARD_ROWS
-from .pages import INDEX, TABLES, Site, pages_of
-from .protocols import lacking, protocols_of, slugs
-from .sources import Collected, collect
+from .pages import INDEX, Site, pages_of
+from .protocols import TABLES, protocols_of, slugs
+from .sources import Collected, SiteRequest, collect
 
 #: The file that says of a folder that it is a site, which may be replaced.
 MARK = ".pubench-site"
 RECORDS, ROWS = "records", "rows"
-_HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,6 @@ class Written:
     pages: int
     records: int
     bytes: int
-    notes: tuple[str, ...]
 
 
 def site(
@@ -79,65 +74,47 @@ def site(
     'index.html'
     """
     given = [sources] if isinstance(sources, (str, Path)) else sources
-    of, say = [*map(Path, given)], lambda text: progress(in_python(text)) if progress is not None else None
-    of_runs, of_pages = (study, measure, criterion, baseline), {"title": title, "home": home, "docs": docs}
+    request = SiteRequest(
+        tuple(map(Path, given)), Path(out), study, measure, criterion, baseline, with_scores, title, home, docs
+    )
     with in_words():
-        return write_site(of, Path(out), say, *of_runs, with_scores=with_scores, **of_pages).index
+        return write_site(request, lambda text: progress(in_python(text)) if progress is not None else None).index
 
 
-def write_site(
-    sources: Sequence[Path],
-    out: Path,
-    say: Callable[[str], None] = lambda text: None,
-    study: str | None = None,
-    measure: str = "accuracy",
-    criterion: str | None = None,
-    baseline: str | None = None,
-    *,
-    with_scores: bool = False,
-    title: str = "Leaderboard",
-    home: str = "",
-    docs: str = "",
-) -> Written:
-    """Writes pages and records as :func:`site`; ``say`` hears of what is left out or missing.
+def write_site(request: SiteRequest, say: Callable[[str], None]) -> Written:
+    """Writes pages and records as :func:`site`; ``say`` is called with what is left out or missing.
 
-    Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.
+    Raises RequestError if there is nothing to show, or ``out`` holds something else or cannot be written.
     """
+    out = request.out
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise RequestError(f"{out} is not a folder; --out names another one")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise RequestError(f"{out} exists and is not a site of pubench; name another folder with --out")
-    collected = collect(tuple(dict.fromkeys(sources)), study, criterion)
-    protocols, notes = protocols_of(collected, measure, criterion, baseline)
-    notes += lacking(protocols)
+    collected = collect(request)
+    protocols, notes = protocols_of(collected, request)
     for note in (*collected.notes, *notes):
         say(note)
-    aside = out.with_name(f".{out.name}-{os.getpid()}@{_HOST}")
     try:
-        _clear(out)
-        aside.mkdir(parents=True)
-        files = _copied(collected, aside, say, with_scores=with_scores)
-        records = {run_id: mine[0][1] for run_id, mine in files.items()}
-        pages = 0
-        for name, text in pages_of(Site(title, collected, tuple(protocols), tuple(notes), records, files, home, docs)):
-            (aside / name).write_text(text, encoding="utf-8")
-            pages += 1
-        (aside / TABLES).mkdir()
-        for one in protocols:
-            (aside / TABLES / f"{one.key}.csv").write_text(csv_text(one.model, one.tests), encoding="utf-8")
-        (aside / MARK).write_text("made by pubench site\n", encoding="utf-8")
-        size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
-        _put(aside, out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent, ignore_cleanup_errors=True) as place:
+            aside = Path(place) / "newer"
+            (aside / TABLES).mkdir(parents=True)
+            files = _copied(collected, aside, say, with_scores=request.with_scores)
+            texts = dict(pages_of(Site(request, collected, tuple(protocols), tuple(notes), files)))
+            tables = {one.csv: csv_text(one.model, one.tests) for one in protocols}
+            for name, text in {**texts, **tables, MARK: "made by pubench site\n"}.items():
+                (aside / name).write_text(text, encoding="utf-8")
+            size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
+            _put(aside, out)
     except OSError as error:
         raise RequestError(
             f"cannot write {error.filename or out}: {error.strerror or error}; --out names another folder"
         ) from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    return Written(out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
+    return Written(out / INDEX, len(texts), len(collected.published), size)
 
 
-def print_site(write: Callable[[Callable[[str], None]], Written]) -> None:
+def print_site(request: SiteRequest) -> None:
     """Writes a site and says where it is; a signal ends it as Ctrl-C does, so that nothing half-written stays."""
 
     def end(number: int, frame: object) -> None:
@@ -145,7 +122,7 @@ def print_site(write: Callable[[Callable[[str], None]], Written]) -> None:
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        written = write(lambda text: err().print(said(text), markup=False, soft_wrap=True))
+        written = write_site(request, lambda text: err().print(said(text), markup=False, soft_wrap=True))
     finally:
         signal.signal(signal.SIGTERM, before)
     counts = f"{written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB"
@@ -153,30 +130,15 @@ def print_site(write: Callable[[Callable[[str], None]], Written]) -> None:
 
 
 def _put(aside: Path, out: Path) -> None:
-    if not out.exists():
-        aside.rename(out)
-        return
-    older = out.with_name(f".{out.name}-older-{os.getpid()}@{_HOST}")
+    """Puts the new site in place of an older one, which stays if that fails; a signal is a failure too."""
+    older = aside.with_name("older")
     try:
-        out.rename(older)
+        if out.exists():
+            out.rename(older)
         aside.rename(out)
-    finally:  # a signal too
-        if not out.exists():
+    finally:
+        if older.exists() and not out.exists():
             older.rename(out)
-        shutil.rmtree(older, ignore_errors=True)
-
-
-def _clear(out: Path) -> None:
-    """Removes what a dead process of this host left next to a site; an older site only if there is a newer one."""
-    name = re.compile(rf"\.{re.escape(out.name)}-(older-)?(\d+)@{re.escape(_HOST)}")
-    for path in out.parent.iterdir() if out.parent.is_dir() else ():
-        if (found := name.fullmatch(path.name)) and (not found[1] or out.exists()):
-            try:
-                os.kill(int(found[2]), 0)
-            except ProcessLookupError:
-                shutil.rmtree(path, ignore_errors=True)
-            except PermissionError:  # another user's process
-                continue
 
 
 # -------------------------------------------------------------------- data files
@@ -192,7 +154,7 @@ def _copied(
     wanted = (RESULT, MEASURES, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
-    sources = [source for source in collected.sources if source.rows]
+    sources = [source for source in collected.sources if source.kind != "records"]
     stems = [path.name if path.is_dir() else path.stem for path in (source.path.resolve() for source in sources)]
     called = stems if len({*stems}) == len(stems) else [str(source.path) for source in sources]
     rows: dict[Path, str] = {}

@@ -101,22 +101,6 @@ function figures(s, now, lines, oracle, oracleName) {
   if (top.length) by("wins").innerHTML = heat(top, top, now.wins.map((list, a) => list.map((share, b) =>
     a === b ? ["", 0, ""] : [share, (share / 100 - 0.5) * 1.1, `${top[a]} is better than ${top[b]} in ${share} %`])));
   for (const id of ["cost", "time", "wins"]) by(id).closest("section").hidden = !by(id).innerHTML;
-  by("coverage").innerHTML = heat(lines.map((one) => one.row.name), s.columns.map((one) => one.name), lines.map((one) => s.columns.map((column, c) => {
-    const n = (now.cells[one.r][c] || { n: 0 }).n;
-    return [n || "", Math.min(n, 10) * 0.05, `${one.row.name} on ${column.name}: ${n ? many(n, "seed") : "not run"}`];
-  })));
-}
-
-// Ranks in every setting that has a ranking, by its first measure and criterion. A figure for two settings or more.
-function ranks() {
-  const found = DATA.settings.map((s) => ({ title: s.title, s, places: s.shown[s.measure][s.criterion].places })).filter((one) => one.places.length)
-    .map(({ title, s, places }) => ({ title, rank: new Map(places.map(([r, rank]) => [s.rows[r].name, rank])) }));
-  const names = [...new Set(found.flatMap((one) => [...one.rank.keys()]))].map((name) => ({ name, ranks: found.map((one) => one.rank.get(name) || null) })).filter((one) => one.ranks.filter(Boolean).length > 1);
-  by("bump-section").hidden = found.length < 2 || !names.length;
-  if (by("bump-section").hidden) return;
-  const changed = names.filter((one) => new Set(one.ranks.filter(Boolean)).size > 1).length;
-  by("bump-text").textContent = `Rank by points below the best in each of ${many(found.length, "setting")}, of methods that are ranked in two or more: ${changed} of ${names.length} change theirs.`;
-  by("bump").innerHTML = bump(names, found.map((one) => one.title), by("bump-text").textContent);
 }
 
 // -------- choices
@@ -212,5 +196,4 @@ document.addEventListener("keydown", (event) => { // arrows move between the cel
 window.addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) arrive(); });
 if (window.matchMedia("(max-width: 800px)").matches) by("bar").open = false;
 arrive();
-ranks();
 }

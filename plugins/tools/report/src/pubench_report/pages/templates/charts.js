@@ -131,36 +131,3 @@ function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log 
   return svg + "</svg>";
 }
 const bounds = (values) => { const known = values.filter((v) => v !== null), low = Math.min(...known), high = Math.max(...known); return low < high ? [low, high] : [low - 0.5, high + 0.5]; };
-
-// Differences with their intervals. rows: {name, value, low, high, kind, tip}
-function forest(rows, { label, unit, W = 620 }) {
-  const line = 20, left = W < 480 ? 118 : 170, right = 150, top = 8, H = rows.length * line + 46;
-  const all = rows.flatMap((one) => [one.value, one.low === null ? 0 : one.low, one.high === null ? 0 : one.high]), far = Math.max(...all.map(Math.abs), 1e-6);
-  const reach = Math.min(far, 3 * Math.max(...rows.map((one) => Math.abs(one.value)), 1e-6)), clip = (v) => Math.max(-reach, Math.min(reach, v));
-  const x = (v) => left + ((clip(v) + reach) / (2 * reach)) * (W - left - right);
-  let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" style="max-width:${W}px" role="img" aria-label="${plain(label)}">`;
-  for (const v of ticks(-reach, reach, 1e-9)) svg += `<line class="${v ? "g" : "z"}" x1="${x(v)}" x2="${x(v)}" y1="${top}" y2="${H - 36}"/><text class="t" x="${x(v)}" y="${H - 22}" text-anchor="middle">${v > 0 ? "+" : ""}${v}</text>`;
-  rows.forEach((one, k) => {
-    const y = top + 10 + k * line;
-    svg += `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(one.name, (left - 16) / 7))}</text>` +
-      (one.low === null ? "" : `<line class="i" x1="${x(one.low)}" x2="${x(one.high)}" y1="${y}" y2="${y}"/>`) +
-      `<circle class="${one.kind}" cx="${x(one.value)}" cy="${y}" r="4.5"><title>${plain(one.tip)}</title></circle><text class="t" x="${W - right + 8}" y="${y + 4}">${plain(one.said)}</text>`;
-  });
-  return `${svg}<text class="t" x="${left}" y="${H - 4}">${plain(unit)}</text></svg>`;
-}
-
-// Ranks of names in several columns, 1 on top. rows: {name, ranks: [rank or null]}
-function bump(rows, columns, label, W = 900) {
-  const left = 150, right = 150, top = 44, line = 20, most = Math.max(...rows.flatMap((one) => one.ranks.filter(Boolean))), H = top + most * line + 10;
-  const x = (k) => left + (columns.length < 2 ? 0 : (k / (columns.length - 1)) * (W - left - right)), y = (rank) => top + (rank - 0.5) * line;
-  let svg = `<svg viewBox="0 0 ${W} ${H}" width="${W}" role="img" aria-label="${plain(label)}">`;
-  columns.forEach((name, k) => { svg += `<text class="t" x="${x(k)}" y="${k % 2 ? 30 : 14}" text-anchor="middle">${plain(short(name, 34))}<title>${plain(name)}</title></text>`; });
-  for (const one of rows) {
-    const there = one.ranks.flatMap((rank, k) => (rank ? [[k, rank]] : [])), first = there[0], last = there[there.length - 1];
-    svg += `<g class="b" tabindex="0" role="img" aria-label="${plain(`${one.name}: ${one.ranks.map((rank) => rank || "not ranked").join(", ")}`)}"><path class="l" d="${there.map(([k, rank], j) => `${j ? "L" : "M"}${x(k)} ${y(rank)}`).join("")}"/>` +
-      there.map(([k, rank]) => `<circle class="p" cx="${x(k)}" cy="${y(rank)}" r="4"><title>${plain(`${one.name}: ${rank} in ${columns[k]}`)}</title></circle>`).join("") +
-      (first[0] === 0 ? `<text class="t" x="${left - 10}" y="${y(first[1]) + 4}" text-anchor="end">${plain(short(one.name))}</text>` : "") +
-      (last[0] === columns.length - 1 ? `<text class="t" x="${W - right + 10}" y="${y(last[1]) + 4}">${plain(short(one.name))}</text>` : "") + "</g>";
-  }
-  return `${svg}</svg>`;
-}

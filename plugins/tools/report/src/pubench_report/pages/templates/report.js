@@ -1,6 +1,6 @@
-// Figures of a report beside those of its table: learning curves, amounts of labels, differences to the baseline.
+// Figures of a report next to those of its table: learning curves, amounts of labels.
 {
-const CURVES = jsonOf("curves"), FORESTS = jsonOf("forest-rows").tests || [], AMOUNTS = jsonOf("label-rows").panels || [];
+const CURVES = jsonOf("curves"), AMOUNTS = jsonOf("label-rows").panels || [];
 const chosen = { data: 0, criterion: CURVES.criterion };
 
 // Panels of a data set: a method each, a line for each run
@@ -44,16 +44,5 @@ by("amounts").hidden = !AMOUNTS.length;
 by("amount-panels").innerHTML = AMOUNTS.map(({ title, amount, curves }) => {
   const of = curves.map(([name, points]) => ({ name, points, marks: points.map(([x, y]) => [x, y, "p", `${name}: ${y} at ${x}`]) }));
   return lines(of, { title, x: amount === "c" ? "label frequency c (log scale)" : "positive rate", y: bounds(of.flatMap((one) => one.points.map((p) => p[1]))), W: 420, H: Math.max(200, 15 * of.length + 40), log: amount === "c", named: true });
-}).join("");
-
-by("forests").innerHTML = FORESTS.map(({ title, baseline, unit, rows }) => {
-  const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
-  return [...new Set(rows.map((row) => row[0]))].map((data) => {
-    const mine = rows.filter((row) => row[0] === data).map(([, name, value, low, high, decision, n]) => ({
-      name, value, low, high, kind: decision === "better" ? "a" : decision === "worse" ? "bad" : "o", said: `${signed(value)} ${decision}`,
-      tip: `${name}: ${signed(value)}${low === null ? "" : `, 95 % interval ${signed(low)} to ${signed(high)}`} over ${many(n, "seed")}: ${decision}`,
-    })).sort((a, b) => b.value - a.value);
-    return `<h3>${plain(data)}${FORESTS.length > 1 ? `; ${plain(title)}` : ""}</h3>` + forest(mine, { label: `Differences to ${baseline} on ${data}`, unit: `difference to ${baseline}, ${unit}; filled: decided`, W: width(by("forests"), 620) });
-  }).join("");
 }).join("");
 }
