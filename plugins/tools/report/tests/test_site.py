@@ -181,7 +181,7 @@ def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: P
         rank = 1 + sum(mean > means["vpu"] for mean in means.values())
         assert re.findall(r'title="rank (\d of \d)"', mine)[place] == f"{rank} of 3", criterion
         assert place or f">{rank} of 3</td>" in mine
-    assert {row[2] for row in table_of(site / "method-pn.html", "results")[1:]} == {"-"}
+    assert {row[3] for row in table_of(site / "method-pn.html", "results")[1:]} == {"-"}
     assert "rank " not in text_of(site / "method-pn.html").partition('<table id="results">')[2].partition("</table>")[0]
 
 
@@ -215,10 +215,10 @@ def test_methods_of_a_data_set_stand_best_first(site: Path) -> None:
     page = site / "data-imdb.html"
     key = next(iter(re.findall(r'<table id="(of-[\w-]+)"', text_of(page))))
     _, *rows = table_of(page, key)
-    assert [row[1] for row in rows] == ["1", "2", "3", "-"]
-    values = [float(row[3].split(" ")[0]) for row in rows[:3]]
+    assert [row[2] for row in rows] == ["1", "2", "3", "-"]
+    values = [float(row[1].split(" ")[0]) for row in rows[:3]]
     assert values == sorted(values, reverse=True)
-    below = [float(row[2].strip()) for row in rows[:3]]
+    below = [float(row[3].strip()) for row in rows[:3]]
     assert below[1:] == pytest.approx([values[0] - value for value in values[1:]], abs=0.06)
     assert rows[3][0] == "PN (oracle)"
 

@@ -19,7 +19,7 @@ from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 
-from ..cells import MeasuredCell, ShownMeasure
+from ..cells import ShownMeasure
 from ..grouping import RunGroup
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..report.model import Model, Setting
@@ -187,18 +187,21 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
     cells: list[list[Any] | int] = []
+    best: dict[int, float] = {}
     for r, c, *_ in setting["cells"]:
-        cell = of[rows[r], labels[c]]
-        mean, full = _mean_of(view, cell, labels[c], measure)
-        if mean is None:
+        cell, seeds = of[rows[r], labels[c]], view.counts.seeds[labels[c]]
+        if cell.mean is None:
             cells.append(0)
             continue
-        spread = None if cell.std is None else round(_points(measure, cell.std), 2)
-        cells.append([round(mean, 3), len(cell.values), int(full), cell.alike, *([] if spread is None else [spread])])
-    bests = [_best(view, label, of, measure) for label in labels]
+        mean, full = _points(measure, cell.mean), bool(seeds) and cell.values.keys() >= set(seeds)
+        spread = [] if cell.std is None else [_points(measure, cell.std)]
+        cells.append([mean, len(cell.values), int(full), cell.alike, *spread])
+        ranked = not (measure.unranked or cell.alike or rows[r] in view.model.apart)
+        if full and ranked and len(seeds) >= LEAST_SEEDS:
+            best[c] = max(mean, best.get(c, mean))
     return {
         "cells": cells,
-        "best": [None if best is None else round(best, 3) for best in bests],
+        "best": [best.get(c) for c in range(len(labels))],
         "places": [
             [rows.index(p.row), p.rank, *(round(x, 3) for x in (p.below, p.low, p.high, p.first, p.level))]
             for p in ranking.places
@@ -258,7 +261,6 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             {
                 "name": view.columns[column.label],
                 "tip": column.label,
-                "seeds": len(view.counts.seeds[column.label]),
                 "counts": column.label in view.counts.columns,
             }
             for column in view.setting.columns
@@ -295,24 +297,7 @@ def seconds_of(of: RunGroup) -> tuple[float | None, int]:
 
 def _points(measure: ShownMeasure, value: float) -> float:
     """A value as it is printed, in points."""
-    return float(measure.text(value)) * (1.0 if measure.percent else 100.0)
-
-
-def _best(view: View, label: str, cells: Mapping[tuple[str, str], MeasuredCell], measure: ShownMeasure) -> float | None:
-    """The best mean of a column over its shared seeds; None in a column with one seed."""
-    if measure.unranked or len(view.counts.seeds[label]) < LEAST_SEEDS:
-        return None
-    of = {row: cells[row, label] for row in view.rows if row not in view.model.apart and not cells[row, label].alike}
-    means = [mean for mean, full in (_mean_of(view, cell, label, measure) for cell in of.values()) if full]
-    return max((mean for mean in means if mean is not None), default=None)
-
-
-def _mean_of(view: View, cell: MeasuredCell, label: str, measure: ShownMeasure) -> tuple[float | None, bool]:
-    """Mean over the seeds that methods share on a data set, True; over its own seeds, False, if it lacks one."""
-    seeds = view.counts.seeds[label]
-    full = bool(seeds) and cell.values.keys() >= set(seeds)
-    of = [_points(measure, cell.values[seed]) for seed in (seeds if full else sorted(cell.values))]
-    return (statistics.fmean(of) if of else None), full
+    return round(float(measure.text(value)) * (1.0 if measure.percent else 100.0), 2)
 
 
 # -------------------------------------------------------------------- for the templates
