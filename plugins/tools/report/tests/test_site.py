@@ -476,6 +476,23 @@ def _first_setting(index: str) -> dict[str, Any]:
     return first
 
 
+def test_a_cell_has_one_number_on_every_page(tmp_path: Path) -> None:
+    """Also of a method that has more seeds than others."""
+    made = [
+        *made_study(["nnpu", "vpu", "upu"], ["imdb", "20news"], [2, 25, 42]),
+        *made_study(["nnpu"], ["imdb"], [7, 8]),
+    ]
+    index = pubench.site(stored(tmp_path / "results", made), tmp_path / "site")
+    first = _first_setting(text_of(index))
+    values = first["shown"][first["measure"]][first["criterion"]]["cells"]
+    mine = {cell[2]: f"{value[0]:.2f}" for cell, value in zip(first["cells"], values, strict=True)}
+    assert sorted(value[1] for value in values) == [3, 3, 3, 3, 3, 5]
+    for page in (first["page"], "data-*.html", "method-*.html"):
+        found = "".join(map(text_of, index.parent.glob(page)))
+        shown = re.findall(r'href="[^"#]*#(c\d+)"[^>]*>([\d.]+) ± ', found)
+        assert set(shown) >= set(mine.items()), page
+
+
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
@@ -662,9 +679,9 @@ def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, n
 def test_heads_of_a_method_page_sort_with_the_keyboard(site: Path) -> None:
     with browser() as page:
         page.goto(f"file://{site}/method-nnpu.html")
-        page.focus("#results thead th:nth-child(3) button")
+        page.focus("#results thead th:nth-child(4) button")
         page.keyboard.press("Enter")
-        assert page.get_attribute("#results thead th:nth-child(3)", "aria-sort") == "ascending"
-        places = page.locator("#results tbody td:nth-child(3)").all_inner_texts()
+        assert page.get_attribute("#results thead th:nth-child(4)", "aria-sort") == "ascending"
+        places = page.locator("#results tbody td:nth-child(4)").all_inner_texts()
         assert places == sorted(places)
         assert "sort=results:2:ascending" in page.url
