@@ -684,4 +684,4 @@ def test_heads_of_a_method_page_sort_with_the_keyboard(site: Path) -> None:
         assert page.get_attribute("#results thead th:nth-child(4)", "aria-sort") == "ascending"
         places = page.locator("#results tbody td:nth-child(4)").all_inner_texts()
         assert places == sorted(places)
-        assert "sort=results:2:ascending" in page.url
+        assert "sort=results:3:ascending" in page.url
