@@ -367,7 +367,7 @@ BUDGETS = {
     "pubench_core/src": 13_900,
     "plugins/datasets/tables/src": 2_210,
     "plugins/tools/evaluate/src": 5_470,
-    "plugins/tools/report/src": 9_540,
+    "plugins/tools/report/src": 9_140,
     "plugins/tools/study/src": 4_565,
     "plugins/tools/testkit/src": 2_850,
     "plugins/tools/tune/src": 1_470,
