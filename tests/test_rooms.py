@@ -368,7 +368,7 @@ BUDGETS = {
     "plugins/datasets/tables/src": 2_210,
     "plugins/tools/evaluate/src": 5_470,
     "plugins/tools/report/src": 9_140,
-    "plugins/tools/study/src": 4_565,
+    "plugins/tools/study/src": 4_435,
     "plugins/tools/testkit/src": 2_850,
     "plugins/tools/tune/src": 1_470,
     "plugins/tools/verify/src": 3_440,

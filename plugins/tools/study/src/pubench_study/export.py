@@ -11,7 +11,6 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pubench_core.data.cache import sha256_of
@@ -42,11 +41,9 @@ from .study_file import PLAN, STUDY, StudyFolder
 
 SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.
-LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
+LARGE = (SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL, SAMPLES_PICTURE.format("*"), fold_model("*"))
 #: Files of a record or a failure; others that somebody put there are left out.
-KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE, MEASURES}
-
-
+KNOWN = (*LARGE, RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE, MEASURES)
 #: The frame of all records of a folder, which pubench-report writes.
 FRAME = "results.parquet"
 
@@ -63,15 +60,6 @@ def write_frame(path: Path, records: Sequence[Record] | None = None) -> list[str
     return [f"not in the frame: {error}" for error in write(path, records)]
 
 
-@dataclass(frozen=True)
-class Packed:
-    """``sha256``: of the archive."""
-
-    records: int
-    files: int
-    sha256: str
-
-
 def export(
     folder: StudyFolder,
     plan: FrozenPlan,
@@ -79,14 +67,15 @@ def export(
     target: Path,
     *,
     with_scores: bool = True,
-) -> Packed:
+) -> tuple[int, str]:
     """Writes plan, records, failures and their frame to a ``.tar.gz``, laid out as a folder of records.
 
     ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured again, and a request for them
     runs again; all that was measured is there.
 
-    Files that no record has are left out. Raises RecordError if a file cannot be read, is a link or device or a damaged
-    archive, and if the target cannot be written or is there and no regular file; nothing is left of it then.
+    Files that no record has are left out. Returns how many there are, and the SHA-256 of the archive.
+
+    Raises RecordError if a file cannot be read, is a link or device or a damaged archive, and as :func:`pack`.
     """
 
     def members() -> Iterator[tuple[str, bytes]]:
@@ -97,8 +86,7 @@ def export(
             if not write_frame(frame, records):
                 yield FRAME, frame.read_bytes()
 
-    files, sha256 = pack(target, plan.name, members())
-    return Packed(len(records), files, sha256)
+    return pack(target, plan.name, members())
 
 
 def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple[int, str]:
@@ -130,15 +118,17 @@ def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple
             aside.unlink(missing_ok=True)
 
 
-def files_of(record: Path, *, with_large: bool = True) -> Iterator[Path]:
-    """The known files of a record. Raises RecordError for links, devices and damaged scores.
+def files_of(folder: Path, *, with_large: bool = True) -> Iterator[Path]:
+    """The known files of a record or a failure. Raises RecordError for links, devices and damaged scores.
 
     ``with_large``: scores, samples, predictions and models as well.
     """
-    for path in sorted(_folder(record).iterdir()):
-        if _is_known(path) and (with_large or not _is_large(path)):
+    if folder.is_symlink():
+        raise RecordError(f"{folder} is a link to a folder elsewhere; move it away")
+    for path in sorted(folder.iterdir()):
+        if any(map(path.match, KNOWN)) and (with_large or not any(map(path.match, LARGE))):
             if _regular(path).name in (SCORES, TRAINING_SCORES):
-                read_scores(record, path.name)
+                read_scores(folder, path.name)
             yield path
 
 
@@ -150,11 +140,7 @@ def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, 
     failures = failures_in(folder.results)
     for run in plan.runs:
         for failed in failures.get(run.run_id, ()):
-            yield from (_regular(path) for path in sorted(_folder(failed).iterdir()) if _is_known(path))
-
-
-def _is_known(path: Path) -> bool:
-    return path.name in KNOWN or _is_large(path)
+            yield from files_of(failed)
 
 
 def _regular(path: Path) -> Path:
@@ -162,17 +148,6 @@ def _regular(path: Path) -> Path:
     if not stat.S_ISREG(path.lstat().st_mode):
         raise RecordError(f"{path} is no regular file but a link or a device; move it away")
     return path
-
-
-def _folder(path: Path) -> Path:
-    """A folder. Raises RecordError for a link to one."""
-    if path.is_symlink():
-        raise RecordError(f"{path} is a link to a folder elsewhere; move it away")
-    return path
-
-
-def _is_large(path: Path) -> bool:
-    return path.name in LARGE or any(map(path.match, (SAMPLES_PICTURE.format("*"), fold_model("*"))))
 
 
 def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic.fields import FieldInfo
 
 from pubench_core.data.dataset import DataRoot, data_root
+from pubench_core.data.source import Task, source_of
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import RequestError, shown, unknown
-from pubench_core.plugins.info import MethodInfo, PriorInfo
+from pubench_core.plugins.info import DatasetInfo, MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.randomness import stream
 from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
@@ -23,8 +24,7 @@ from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Un
 from pubench_core.specs.run import GIVEN
 from pubench_core.specs.schemes import Scheme
 
-from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
-from .tasks import brings_labels, each_task
+from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec, same
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -237,6 +237,67 @@ def _refuse_unknown_presets(wanted: tuple[str, ...], methods: set[str], registry
             raise unknown("preset", name, known, field="presets", where="presets, which no method of the study has")
 
 
+# -------------------------------------------------------------------- data with tasks
+
+
+def each_task(entries: Sequence[Mapping[str, Any]], registry: Registry, root: DataRoot) -> Iterator[dict[str, Any]]:
+    """The entries, those of a source with tasks replaced by one for each task.
+
+    ``tasks`` of an entry chooses by facts: ``{min_presences: 30, region: [nsw, nz]}``; without it all are meant.
+
+    Raises RequestError for an unknown fact, a choice that no task meets, and files that are absent.
+    """
+    sources = [info for info in registry.infos(DatasetInfo) if info.tasks]
+    for given in entries:
+        entry = dict(given)
+        chosen = entry.pop("tasks", None)
+        info = next((info for info in sources if entry.get("key") in (info.key, *info.aliases)), None)
+        if info is None:
+            if chosen is not None:
+                raise RequestError(f"data: {shown(entry.get('key'))} has no tasks to choose from", field="data")
+            yield entry
+            continue
+        found = source_of(info).tasks(root)
+        tasks = found if chosen is None else [task for task in found if _meets(task, chosen, info)]
+        if not tasks:
+            raise RequestError(
+                f"data: none of the {len(found)} tasks of {info.key} meets {shown(chosen)}", field="data"
+            )
+        separator = info.tasks[len(info.key)]
+        yield from ({**entry, "key": f"{info.key}{separator}{task.name}"} for task in tasks)
+
+
+def brings_labels(entry: Mapping[str, Any], registry: Registry) -> bool:
+    """Whether an entry's labels are given: a table of the user's own, or a data set that brings them."""
+    key = str(entry.get("key", "")).replace(":", "/").partition("/")[0]
+    infos = registry.infos(DatasetInfo)
+    return "own" in entry or any(i.labels != "simulated" and key in (i.key, *i.aliases) for i in infos)
+
+
+def _meets(task: Task, chosen: Any, info: DatasetInfo) -> bool:
+    """Whether a task has the facts that are asked for: a value, one of a list, or ``min_``/``max_`` a number."""
+    if not isinstance(chosen, Mapping):
+        raise RequestError(
+            f"data.tasks must be a mapping such as {{min_presences: 30}}, got {shown(chosen)}", field="data"
+        )
+    for name, wanted in chosen.items():
+        bound, fact = str(name)[:4], str(name)[4:] if str(name)[:4] in ("min_", "max_") else str(name)
+        if fact not in task.facts:
+            raise unknown(f"fact of {info.key}'s tasks", fact, task.facts, field="data")
+        value = task.facts[fact]
+        if fact == name:
+            met = value in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
+        elif isinstance(value, str) or not isinstance(wanted, (int, float)):
+            raise RequestError(
+                f"data.tasks.{name} must be a number, of a fact that is a number, got {shown(wanted)}", field="data"
+            )
+        else:
+            met = value >= wanted if bound == "min_" else value <= wanted
+        if not met:
+            return False
+    return True
+
+
 # -------------------------------------------------------------------- hyper-parameters
 
 
@@ -327,19 +388,9 @@ def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
     return all(
         name in facts
         and any(
-            _same(value, option)
+            same(value, option)
             for value in ([facts[name], str(facts[name]).partition(" [")[0]] if name == "method" else [facts[name]])
             for option in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
         )
         for name, wanted in condition.items()
     )
-
-
-def _same(value: Any, option: Any) -> bool:
-    """Equal; ``true`` of YAML is the prior of that name, and .10 is .1."""
-    if isinstance(option, bool):
-        option = str(option).lower()
-    try:
-        return float(value) == float(option)
-    except (TypeError, ValueError):
-        return str(value) == str(option)

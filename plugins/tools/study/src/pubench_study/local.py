@@ -20,7 +20,6 @@ from pubench_core.results import Environment
 from .durations import duration
 from .executors import Wanted
 from .task import Ended, Orders, Progressed, RunTask
-from .worker import Ready
 
 #: What says how many threads a library may use; read when it is loaded.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -152,8 +151,8 @@ class LocalPool:
             worker.heard = time.monotonic()
             if isinstance(said, Progressed):
                 worker.epoch = (said.epoch, said.of)
-            if isinstance(said, Ready):
-                self.environment = worker.environment = said.environment
+            if isinstance(said, Environment):  # it can take tasks
+                self.environment = worker.environment = said
                 self._stillborn = 0
                 continue
             if isinstance(said, Ended):

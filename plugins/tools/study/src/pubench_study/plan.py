@@ -14,9 +14,10 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import MOST_BYTES, read_small, replace_text
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
+from pubench_core.specs.run import GIVEN
 
 from .spec import NAME
-from .study_file import StudyFile, StudyFolder
+from .study_file import STUDY, StudyFile, StudyFolder
 
 #: Raised when the meaning of a field of ``plan.json`` changes.
 PLAN_VERSION = 1
@@ -83,18 +84,16 @@ class PlannedRun(Stored):
 
     def __str__(self) -> str:
         """``nnpu on digits, c 0.1, seed 2``: what tells it from its neighbors."""
+        mechanism = self.spec.mechanism
         more = {
+            "mechanism": None if mechanism.key in ("scar", GIVEN) else mechanism.key,
             "draw": self.draw,
-            "c": self.spec.mechanism.c,
-            "positive rate": self.spec.mechanism.positive_rate,
+            "c": mechanism.c,
+            "positive rate": mechanism.positive_rate,
             "seed": self.spec.seed,
+            "prior": None if self.spec.prior == "true" else self.spec.prior,
         }
-        if self.spec.prior != "true":
-            more["prior"] = self.spec.prior  # type: ignore[assignment]
-        if self.spec.mechanism.key not in ("scar", "given"):
-            more = {"mechanism": self.spec.mechanism.key, **more}  # type: ignore[dict-item]
-        listed = ", ".join(f"{name} {value}" for name, value in more.items() if value is not None)
-        return f"{self.row} on {self.data}, {listed}"
+        return f"{self.row} on {self.data}, {', '.join(f'{k} {v}' for k, v in more.items() if v is not None)}"
 
 
 def shown_row(row: str, spec: RunSpec) -> str:
@@ -154,7 +153,7 @@ def write_plan(folder: StudyFolder, file: StudyFile, plan: FrozenPlan) -> None:
             while (older := folder.path / f"plan-{number}.json").exists():
                 number += 1
             folder.plan.rename(older)
-        replace_text(folder.study, file.text)
+        replace_text(folder.path / STUDY, file.text)
         replace_text(folder.plan, plan.model_dump_json(indent=1) + "\n")
     except OSError as error:
         raise RequestError(
@@ -180,17 +179,11 @@ def read_plan(folder: StudyFolder) -> FrozenPlan | None:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        version = first["input"] if where == "plan_version" else None
-        if version is not None:
-            raise RecordError(
-                f"{folder.plan} is of version {shortened(str(version))}; this version of pubench reads version "
-                f"{PLAN_VERSION}. Freeze the plan again, or use another folder of records",
-                hint=Hint("plan again"),
-            ) from error
-        reason = shortened(f"{where}: {first['msg']}")
-        raise RecordError(
-            f"{folder.plan} is damaged ({reason}); freeze the plan again", hint=Hint("plan again")
-        ) from error
+        what = f"is damaged ({shortened(f'{where}: ' + first['msg'])})"
+        if where == "plan_version":
+            given = shortened(str(first["input"]))
+            what = f"is of version {given}; this version of pubench reads version {PLAN_VERSION}"
+        raise RecordError(f"{folder.plan} {what}; freeze the plan again", hint=Hint("plan again")) from error
     if plan.name != folder.path.name:
         raise RecordError(
             f"{folder.plan} is the plan of study '{plan.name}'; rename its folder '{folder.path.name}' to '{plan.name}'"

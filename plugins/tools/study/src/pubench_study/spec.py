@@ -167,9 +167,9 @@ class Axes(Strict):
     @classmethod
     def _listed(cls, given: Any, info: ValidationInfo) -> Any:
         listed = given if given is None or isinstance(given, (list, tuple)) else [given]
-        if info.field_name == "priors" and listed is not None:
-            return ["true" if item is True else item for item in listed]  # what YAML reads as a truth value
-        return listed
+        if info.field_name != "priors" or listed is None:
+            return listed
+        return ["true" if item is True else item for item in listed]  # what YAML reads as a truth value
 
     @field_validator("priors")
     @classmethod
@@ -203,6 +203,16 @@ class Axes(Strict):
 NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 #: What ``exclude`` may name: the facts of one run.
 CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "seed", "preset", "draw")
+
+
+def same(value: Any, option: Any) -> bool:
+    """Equal; ``true`` of YAML is the prior of that name, and .10 is .1."""
+    if isinstance(option, bool):
+        option = str(option).lower()
+    try:
+        return float(value) == float(option)
+    except (TypeError, ValueError):
+        return str(value) == str(option)
 
 
 class StudySpec(Axes):

@@ -36,17 +36,18 @@ MOST_DEATHS = 2
 
 @dataclass(frozen=True)
 class RunState:
-    """``why``: why there is no result that answers. ``seconds``: that its record took, where one answers.
-
-    ``failure``: the latest by the code that would run now. ``unreadable``: there is a record that cannot be read.
-    """
+    """A planned run and its status."""
 
     run: PlannedRun
     status: Status
     why: str = ""
+    """Why no result answers."""
     seconds: float | None = None
+    """That its record took, if one answers."""
     failure: Failure | None = None
+    """The latest by the code that would run now."""
     unreadable: bool = False
+    """Whether there is a record that cannot be read."""
 
 
 @dataclass
@@ -159,23 +160,15 @@ def state_of(
         else:
             todo = unmeasured(asked, record.result) or lacks_thresholds(record)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
-    same = [
-        failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, cache)
-    ]
-    if same and not _again(same):
-        return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
-    why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
-    return RunState(run, "missing", why, failure=same[-1] if same else None, unreadable=unreadable)
-
-
-def _same_code(failure: Failure, run: PlannedRun, cache: StudyCache) -> bool:
-    """Whether what failed is what would run now; the data count as they were when it failed."""
-    return cache.code(run, failure.code.parts.get(f"data {run.data}", "")).hash == failure.code.hash
-
-
-def _again(failures: Sequence[Failure]) -> bool:
-    """Whether a run is to be tried again: it never failed of itself, and did not take the machine down too often."""
-    return all(failure.cause in OF_THE_MACHINE for failure in failures) and len(failures) < MOST_DEATHS
+    read = [failure for failure in map(read_failure, failures) if failure is not None]
+    # those of the code that would run now, with the data as they were
+    same = [f for f in read if cache.code(run, f.code.parts.get(f"data {run.data}", "")).hash == f.code.hash]
+    if not same:
+        return RunState(run, "missing", why, unreadable=unreadable)
+    reason = f"{same[-1].cause}: {same[-1].reason}"
+    if all(failure.cause in OF_THE_MACHINE for failure in same) and len(same) < MOST_DEATHS:
+        return RunState(run, "missing", why or reason, failure=same[-1], unreadable=unreadable)
+    return RunState(run, "failed", reason, failure=same[-1])
 
 
 # -------------------------------------------------------------------- how long

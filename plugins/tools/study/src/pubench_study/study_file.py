@@ -54,11 +54,6 @@ class StudyFolder:
         return self.results / STUDIES / self.name
 
     @property
-    def study(self) -> Path:
-        """The study file as it was when the plan was frozen."""
-        return self.path / STUDY
-
-    @property
     def plan(self) -> Path:
         """The frozen plan."""
         return self.path / PLAN
@@ -67,11 +62,6 @@ class StudyFolder:
     def cache(self) -> Path:
         """The codes of the plan's runs as they are installed, and the records that answer."""
         return self.path / CACHE
-
-    @property
-    def logs(self) -> Path:
-        """Folder of the workers' output."""
-        return self.path / LOGS
 
 
 def read_study(path: Path) -> StudyFile:
@@ -124,19 +114,17 @@ def folder_of(results: Path, given: str | None) -> StudyFolder:
     Raises RequestError if there is none, or several and none is named.
     """
     found = studies_in(results)
-    if given is None:
-        if len(found) == 1:
-            return found[0]
-        listed = ", ".join(folder.name for folder in found)
-        raise RequestError(
-            f"{results} holds several studies ({listed}); name one of them"
-            if found
-            else f"{results} holds no study; name a folder that holds one (execution.results)",
-            field="execution.results",
-        )
-    name = find_study(given).spec.name if not is_name(given) else given
-    for folder in found:
-        if folder.name == name:
-            return folder
-    listed = f"its studies are {', '.join(folder.name for folder in found)}" if found else "it holds none"
-    raise RequestError(f"no study '{shortened(name)}' in {results}; {listed} (execution.results)")
+    name = None if given is None else given if is_name(given) else find_study(given).spec.name
+    chosen = [folder for folder in found if name in (None, folder.name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = ", ".join(folder.name for folder in found)
+    if name is not None:
+        there = f"its studies are {listed}" if found else "it holds none"
+        raise RequestError(f"no study '{shortened(name)}' in {results}; {there} (execution.results)")
+    raise RequestError(
+        f"{results} holds several studies ({listed}); name one of them"
+        if found
+        else f"{results} holds no study; name a folder that holds one (execution.results)",
+        field="execution.results",
+    )

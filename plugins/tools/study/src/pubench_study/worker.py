@@ -11,19 +11,11 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from pubench_core.results import Environment
 
 from .task import Ended, RunTask, carry_out
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The process can take tasks. ``environment``: what it runs on."""
-
-    environment: Environment
 
 
 def main(channel: int, alive: int) -> None:
@@ -32,7 +24,7 @@ def main(channel: int, alive: int) -> None:
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     connection = Connection(channel)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # nobody is there any more
-        connection.send(Ready(_prepared()))
+        connection.send(_prepared())  # it can take tasks
         while True:
             task: RunTask = connection.recv()
             ended: Ended = carry_out(task, connection.send)

@@ -21,10 +21,9 @@ import filelock
 from optuna.trial import FrozenTrial
 from pubench_report.pages.learning import CRITERION, read_trace
 from pubench_study.cache import cache_of_plans
-from pubench_study.label_counts import held_out_labels
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
-from pubench_study.planning import plain, planned_run
+from pubench_study.planning import held_out_labels, plain, planned_run
 from pubench_study.scheduler import Stop, Study
 from pubench_study.state import OF_THE_MACHINE, Digests, Expected
 from pubench_study.task import Bar, Ended, Orders, Progressed

@@ -113,25 +113,25 @@ def run(
     Ctrl-C starts no more runs and waits for those at work; a second one stops them. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
+    from ..durations import seconds_of
+    from ..task import Orders
     from .run import RunOptions, run_study
     from .study import StudyRequest
 
+    seconds = None if timeout is None else seconds_of(timeout, "--timeout")
     how = RunOptions(
+        orders=Orders(results, data_root, encoder, offline, threads, timeout=seconds),
         jobs=jobs,
         gpus=gpus,
         slots_per_gpu=slots_per_gpu,
         device=device,
-        threads=threads,
-        timeout=timeout,
         executor=executor,
         address=address,
         retry_failed=retry_failed,
-        max_time=max_time,
+        max_seconds=None if max_time is None else seconds_of(max_time, "--max-time"),
         soft=lock is Lock.soft,
         track=track,
         replan=replan,
-        encoder=encoder,
-        offline=offline,
     )
     raise Over(
         run_study(StudyRequest(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -23,12 +22,13 @@ from pubench_core.plugins.registry import load, registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
-from ..durations import duration, seconds_of
+from ..durations import duration
 from ..executors import Wanted
 from ..export import FRAME, write_frame
 from ..lines import Lines, PrintableRun
 from ..scheduler import Pool, Stop, Study, Summary
 from ..state import Expected, states_of
+from ..study_file import LOGS
 from ..task import NO_RESULT, Ended, Orders, Progressed
 from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prepared
 
@@ -37,21 +37,18 @@ from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prep
 class RunOptions:
     """The options of the command that say how."""
 
+    orders: Orders
     jobs: int
     gpus: str | None
     slots_per_gpu: int
     device: str
-    threads: int
-    timeout: str | None
     executor: str
     address: str | None
     retry_failed: bool
-    max_time: str | None
+    max_seconds: float | None
     soft: bool
     track: bool
     replan: bool
-    encoder: Path | None
-    offline: bool
 
 
 def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
@@ -64,7 +61,6 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
         raise RequestError(f"--address {how.address}: the executor {executor.key} takes no address; leave it out")
     if executor.here:
         _refuse_absent_devices(devices, how)
-    max_seconds = None if how.max_time is None else seconds_of(how.max_time, "--max-time")
     started = time.monotonic()
     folder, plan, _ = prepared(request, replan=how.replan)
     store = RecordStore(folder.results)
@@ -82,9 +78,10 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     summary = Summary()
     stop = Stop(say)
     if todo:
-        pool: Pool = load(executor)(_wanted(request, how, devices, found))
+        share = 0.0 if how.gpus is None else 1 / how.slots_per_gpu
+        pool: Pool = load(executor)(Wanted(how.orders, devices, share, folder.path / LOGS, how.address))
         with display(len(todo)) as audience, stop.listening():
-            study = Study(store, found.cache, found.digests, Expected.of(found.states), pool, audience, max_seconds)
+            study = Study(store, found.cache, found.digests, Expected.of(found.states), pool, audience, how.max_seconds)
             summary = study.conduct(todo, stop)
     there = states_of(found.runs(), found.cache, store, found.digests) if todo else found.states
     done = sum(state.status == "done" for state in there)
@@ -179,13 +176,6 @@ def refuse_absent(found: Looked) -> None:
         others = f"; --only data={','.join(here)} runs the others" if here else ""
         names = ", ".join(missing)
         raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
-
-
-def _wanted(request: StudyRequest, how: RunOptions, devices: Sequence[str], found: Looked) -> Wanted:
-    timeout = None if how.timeout is None else seconds_of(how.timeout, "--timeout")
-    orders = Orders(request.results, request.data_root, how.encoder, how.offline, how.threads, timeout=timeout)
-    share = 0.0 if how.gpus is None else 1 / how.slots_per_gpu
-    return Wanted(orders, devices, share, found.folder.logs, how.address)
 
 
 # -------------------------------------------------------------------- what is shown

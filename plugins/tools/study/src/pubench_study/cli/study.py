@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import err, out
@@ -31,9 +31,9 @@ from ..cache import StudyCache, cache_of
 from ..durations import duration
 from ..export import FRAME, export, write_frame
 from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
-from ..spec import CONDITIONS
+from ..spec import CONDITIONS, same
 from ..state import Digests, Expected, RunState, Status, states_of
-from ..study_file import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
+from ..study_file import STUDIES, STUDY, StudyFolder, find_study, folder_of, is_name, protocols, read_study
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def prepared(request: StudyRequest, *, replan: bool) -> tuple[StudyFolder, Froze
     assert request.study is not None
     known = StudyFolder(request.results, request.study)
     if is_name(request.study) and request.study not in protocols() and isfile(known.plan):
-        file = read_study(known.study)
+        file = read_study(known.path / STUDY)
     else:
         file = find_study(request.study)
     folder = StudyFolder(request.results, file.spec.name)
@@ -139,30 +139,22 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
             raise RequestError(
                 f"--only {shortened(text)}: expected NAME=VALUES, with a name of {', '.join(CONDITIONS)}, or failed"
             )
-        facts = dict.fromkeys(run.facts.get(name) for run in plan.runs)
-        keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()
+        chosen: set[str] = set()
         for value in wanted:
-            if value not in keys and not any(_is(fact, value) for fact in facts):
-                listed = ", ".join(str(fact) for fact in facts if fact is not None)
-                others = f"there are {listed}" if listed else f"the plan sets no {name}"
+            fitting = [run.run_id for run in plan.runs if same(run.facts.get(name), value)]
+            if name == "method" and not fitting:
+                fitting = [run.run_id for run in plan.runs if run.method == value]
+            if not fitting:
+                facts = dict.fromkeys(str(run.facts[name]) for run in plan.runs if run.facts.get(name) is not None)
+                others = f"there are {', '.join(facts)}" if facts else f"the plan sets no {name}"
                 raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; {others}")
-        fitting = {fact for fact in facts if any(_is(fact, value) for value in wanted)}
-        runs = [run for run in runs if run.facts.get(name) in fitting or run.method in keys.intersection(wanted)]
+            chosen.update(fitting)
+        runs = [run for run in runs if run.run_id in chosen]
     if not runs:
         raise RequestError(
             f"--only {' --only '.join(only)}: no run of {len(plan.runs)} fits all of them; NAME=A,B is for either value"
         )
     return runs
-
-
-def _is(fact: Any, text: str) -> bool:
-    """Whether a text means this; of numbers, .10 is 0.1."""
-    if isinstance(fact, (int, float)):
-        try:
-            return float(text) == fact
-        except ValueError:
-            return False
-    return str(fact) == text
 
 
 # -------------------------------------------------------------------- plan
@@ -185,65 +177,53 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
     """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
     found = looked(request, folder, plan)
-    facts = plan_facts(found, jobs)
+    (seconds, measured), not_here = expected_seconds(found), absent(found)
+    oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
+    few = [  # whose criterion chooses among epochs by too few labeled positives, without true labels
+        run.held_out
+        for run in found.runs()
+        if run.held_out is not None
+        and is_few(run.held_out)
+        and run.resolved["selection"]["criterion"] not in {*oracles, "last"}
+        and run.resolved["method"]["config"].get("epochs", 1) > 1
+    ]
     if as_json:
-        print_json({**facts, "frozen_now": frozen})
+        print_json(
+            {
+                "name": plan.name,
+                "runs": len(found.states),
+                **counts(found),
+                "few_held_out": len(few),
+                "excluded": [cell.model_dump() for cell in plan.excluded],
+                "not_here": not_here,
+                "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
+                "expected_from": measured,
+                "plan": str(folder.plan),
+                "made_at": plan.made_at,
+                "frozen_now": frozen,
+            }
+        )
         return
-    console = out()
-    console.print(f"{plan.name}: {counted(len(found.states), 'run')}", style="bold", markup=False)
-    excluded = Counter(cell.reason for cell in plan.excluded)
-    for line in (
+    console, runs = out(), counted(len(found.states), "run")
+    console.print(f"{plan.name}: {runs}", style="bold", markup=False)
+    lines = [
         _axes(found.states),
         *_preset_lines(found.states),
         status_line(found),
         f"expected: {expected_line(found, jobs)}",
-        *_few_held_out(found.runs()),
-        *(f"left out: {counted(count, 'combination')}: {reason}" for reason, count in excluded.items()),
-        *(f"not here: {said(reason)}" for reason in absent(found).values()),
-    ):
+    ]
+    if few:
+        several = f"{min(few)} to {max(few)}" if min(few) < max(few) else str(min(few))
+        lines.append(
+            f"warning: {len(few):,} of {runs} choose the epoch by {several} held-out labeled positives: {LOST}; "
+            "settings: {validation: {folds: 5}} holds out every label in turn"
+        )
+    excluded = Counter(cell.reason for cell in plan.excluded)
+    lines += [f"left out: {counted(count, 'combination')}: {reason}" for reason, count in excluded.items()]
+    lines += [f"not here: {said(reason)}" for reason in not_here.values()]
+    for line in lines:
         console.print(line, markup=False)
     console.print(f"plan: {folder.plan}{'' if frozen else f' (frozen {plan.made_at})'}", markup=False, soft_wrap=True)
-
-
-def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
-    """Content of ``--format json`` for a plan."""
-    seconds, measured = expected_seconds(found)
-    return {
-        "name": found.plan.name,
-        "runs": len(found.states),
-        **counts(found),
-        "few_held_out": len(_noisy(found.runs())),
-        "excluded": [cell.model_dump() for cell in found.plan.excluded],
-        "not_here": absent(found),
-        "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
-        "expected_from": measured,
-        "plan": str(found.folder.plan),
-        "made_at": found.plan.made_at,
-    }
-
-
-def _noisy(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """Runs whose criterion chooses among epochs by too few held-out labeled positives, without true labels."""
-    oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
-    return [
-        run
-        for run in runs
-        if is_few(run.held_out)
-        and run.resolved["selection"]["criterion"] not in {*oracles, "last"}
-        and run.resolved["method"]["config"].get("epochs", 1) > 1
-    ]
-
-
-def _few_held_out(runs: Sequence[PlannedRun]) -> list[str]:
-    """A warning of runs whose choice is noise, if there are any."""
-    few = [run.held_out for run in _noisy(runs) if run.held_out is not None]
-    if not few:
-        return []
-    several = f"{min(few)} to {max(few)}" if min(few) < max(few) else str(min(few))
-    return [
-        f"warning: {len(few):,} of {counted(len(runs), 'run')} choose the epoch by {several} held-out labeled "
-        f"positives: {LOST}; settings: {{validation: {{folds: 5}}}} holds out every label in turn"
-    ]
 
 
 def counts(found: Looked) -> dict[str, int]:
@@ -291,23 +271,16 @@ def expected_line(found: Looked, jobs: int) -> str:
     return f"{duration(seconds / jobs)} for {counted(missing, 'run')}, {at_once}{guess}"
 
 
-#: What is said of the lists of a plan: name, one, several.
-_AXES = (
-    ("method", "method", "methods"),
-    ("data", "data set", "data sets"),
-    ("mechanism", "mechanism", "mechanisms"),
-    ("c", "c", "values of c"),
-    ("positive_rate", "positive rate", "positive rates"),
-    ("prior", "prior", "priors"),
-    ("scheme", "scheme", "schemes"),
-    ("seed", "seed", "seeds"),
-)
+#: Lists of a plan, in the order in which they are printed.
+_AXES = ("method", "data", "mechanism", "c", "positive_rate", "prior", "scheme", "seed")
 
 
 def _axes(states: Sequence[RunState]) -> str:
     """``2 methods (nnpu, upu); data set digits; 2 seeds (2, 25)``."""
     parts = []
-    for name, one, several in _AXES:
+    for name in _AXES:
+        one = "data set" if name == "data" else name.replace("_", " ")
+        several = "values of c" if name == "c" else f"{one}s"
         values = list(dict.fromkeys(str(state.run.facts[name]) for state in states if name in state.run.facts))
         if values:
             shown = ", ".join(values[:6]) + (", ..." if len(values) > 6 else "")
@@ -461,10 +434,10 @@ def export_study(request: StudyRequest, target: Path | None, *, with_scores: boo
     for state in found.states:
         if state.unreadable:
             err().print(f"left out: {state.why}", markup=False, soft_wrap=True)
-    packed = export(folder, plan, records, path, with_scores=with_scores)
+    files, sha256 = export(folder, plan, records, path, with_scores=with_scores)
     if as_json:
-        print_json({"archive": str(path), "records": packed.records, "files": packed.files, "sha256": packed.sha256})
+        print_json({"archive": str(path), "records": len(records), "files": files, "sha256": sha256})
         return
-    left = f"; {len(plan.runs) - packed.records} runs have none" if packed.records < len(plan.runs) else ""
-    out().print(f"{path}: {counted(packed.records, 'record')}, {packed.files} files{left}", markup=False)
-    out().print(f"sha256 {packed.sha256}; inside, sha256sum -c SHA256SUMS checks every file", markup=False)
+    left = f"; {len(plan.runs) - len(records)} runs have none" if len(records) < len(plan.runs) else ""
+    out().print(f"{path}: {counted(len(records), 'record')}, {files} files{left}", markup=False)
+    out().print(f"sha256 {sha256}; inside, sha256sum -c SHA256SUMS checks every file", markup=False)
