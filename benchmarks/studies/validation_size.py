@@ -28,6 +28,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.studies.case import Case
 from pubench_core.data.generator import Part
+from pubench_core.engine.score import state_name
 from pubench_core.engine.select import HeldOut, SelectableState, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
 from pubench_core.plugins.info import MetricInfo
@@ -55,7 +56,7 @@ class Cell:
     def states(self) -> list[str]:
         """States that every fold keeps, in the order of their epochs."""
         kept = [fold.kept for fold in self.folds]
-        return [name for key, name in kept[0].items() if all(key in other for other in kept)]
+        return [state_name(*key) for key in kept[0] if all(key in other for other in kept)]
 
     @cached_property
     def test(self) -> dict[str, FloatArray]:

@@ -70,14 +70,11 @@ class Fold:
         return np.asarray(self.arrays[name], dtype=np.float64)
 
     @property
-    def kept(self) -> dict[StateKey, str]:
-        """(epoch, candidate) -> name of the state, in order of epochs."""
-        prefix, found = scores_name("validation", "epoch-"), {}
-        for name in self.arrays:
-            if name.startswith(prefix):
-                epoch, _, candidate = name.removeprefix(prefix).partition("-")
-                found[int(epoch), candidate] = name.removeprefix(scores_name("validation", ""))
-        return dict(sorted(found.items(), key=lambda item: item[0][0]))
+    def kept(self) -> list[StateKey]:
+        """(epoch, candidate) of every state whose scores are stored, in order of epochs."""
+        prefix = scores_name("validation", "epoch-")
+        names = [name.removeprefix(prefix).partition("-") for name in self.arrays if name.startswith(prefix)]
+        return sorted(((int(epoch), candidate) for epoch, _, candidate in names), key=lambda state: state[0])
 
     def native(self, epoch: int) -> float | None:
         """Value of the method's own criterion after an epoch."""
