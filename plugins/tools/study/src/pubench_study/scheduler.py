@@ -62,14 +62,11 @@ class Stop:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
-        if self.starting or number == signal.SIGTERM:
-            self.everything = True
+        self.everything = self.everything or self.starting or number == signal.SIGTERM
         if not self.starting:
             self.starting = True
-            if self.everything:
-                self._heard("no more runs are started, and those in work are given up")
-            else:
-                self._heard("no more runs are started; those in work are waited for (Ctrl-C again gives them up)")
+            rest = "; those in work are waited for (Ctrl-C again gives them up)"
+            self._heard(f"no more runs are started{', and those in work are given up' if self.everything else rest}")
 
     @contextmanager
     def listening(self) -> Iterator[None]:
