@@ -38,21 +38,21 @@ def pool(wanted: Wanted) -> LocalPool:
 
 @dataclass
 class _Worker:
-    """``device``: where its runs compute. ``environment``: None until it can take tasks. ``heard``: when it last said
-    something, ``told``: when that was last said to be long ago.
-    """
+    """A process, and the task that it has."""
 
-    number: int
     device: str
+    """Where its runs compute."""
     process: subprocess.Popen[bytes]
     connection: Connection
-    alive: int
     log: Path
     environment: Environment | None = None
+    """None until it can take tasks."""
     task: RunTask | None = None
     deadline: float | None = None
     heard: float = 0.0
+    """When it last said something."""
     told: float = 0.0
+    """When that was last said to be long ago."""
     epoch: tuple[int, int] = (0, 1)
     retiring: bool = False
 
@@ -115,21 +115,19 @@ class LocalPool:
         self._started += 1
         log = self.logs / f"worker-{os.getpid()}-{self._started}.log"
         ours, theirs = Pipe()
-        read, alive = os.pipe()
         threads = dict.fromkeys(THREAD_VARIABLES, str(self.orders.threads))
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "pubench_study.worker", str(theirs.fileno()), str(read)],
+                [sys.executable, "-m", "pubench_study.worker", str(theirs.fileno())],
                 env={**os.environ, **threads},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                pass_fds=(theirs.fileno(), read),
+                pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # a terminal's Ctrl-C is for this process alone
             )
         theirs.close()
-        os.close(read)
-        self._workers.append(_Worker(self._started, device, process, ours, alive, log))
+        self._workers.append(_Worker(device, process, ours, log))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
         """Events of workers since the last call; waits up to ``timeout`` seconds for the first.
@@ -230,8 +228,6 @@ class LocalPool:
     def _closed(self, worker: _Worker) -> int:
         with suppress(OSError):
             worker.connection.close()
-        with suppress(OSError):
-            os.close(worker.alive)
         try:
             code = worker.process.wait(GRACE)
         except subprocess.TimeoutExpired:

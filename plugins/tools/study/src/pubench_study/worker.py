@@ -1,7 +1,7 @@
-"""A process that carries out one run after the other: ``python -m pubench_study.worker CHANNEL ALIVE``.
+"""A process that carries out one run after the other: ``python -m pubench_study.worker CHANNEL``.
 
-``CHANNEL``: number of a socket on which tasks come and what became of them goes. ``ALIVE``: number of a pipe that ends
-when the process that started this one has gone; a run that still trains is then given up, a finished one is stored.
+``CHANNEL``: number of a socket on which tasks come and what became of them goes. It ends when the process that started
+this one has gone, or needs it no more; a run that still trains is then given up, a finished one is stored.
 """
 
 from __future__ import annotations
@@ -12,29 +12,30 @@ import sys
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from queue import Queue
 
 from pubench_core.results import Environment
 
-from .task import Ended, RunTask, carry_out
+from .task import RunTask, carry_out
 
 
-def main(channel: int, alive: int) -> None:
+def main(channel: int) -> None:
     """Until the channel is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which decides
-    threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
-    connection = Connection(channel)
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # nobody is there any more
+    connection, tasks = Connection(channel), Queue[RunTask]()
+    threading.Thread(target=_take, args=(connection, tasks), daemon=True).start()
+    with suppress(BrokenPipeError, ConnectionResetError):  # nobody is there any more
         connection.send(_prepared())  # it can take tasks
         while True:
-            task: RunTask = connection.recv()
-            ended: Ended = carry_out(task, connection.send)
+            ended = carry_out(tasks.get(), connection.send)
             sys.stdout.flush()
             connection.send(ended)
 
 
-def _end_with_parent(alive: int) -> None:
-    while os.read(alive, 1):
-        pass
+def _take(connection: Connection, tasks: Queue[RunTask]) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            tasks.put(connection.recv())
     os.kill(os.getpid(), signal.SIGTERM)  # held back while a result is stored
 
 
@@ -62,4 +63,4 @@ if __name__ == "__main__":
     # Under its own name, so that what is sent through the channel is of the classes that the parent knows.
     from .worker import main as run_worker
 
-    run_worker(int(sys.argv[1]), int(sys.argv[2]))
+    run_worker(int(sys.argv[1]))
