@@ -55,8 +55,7 @@ class Cell:
     @cached_property
     def states(self) -> list[str]:
         """States that every fold keeps, in the order of their epochs."""
-        kept = [fold.kept for fold in self.folds]
-        return [state_name(*key) for key in kept[0] if all(key in other for other in kept)]
+        return [state_name(*key) for key in self.folds[0].kept if all(key in fold.kept for fold in self.folds)]
 
     @cached_property
     def test(self) -> dict[str, FloatArray]:
