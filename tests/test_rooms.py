@@ -371,7 +371,7 @@ BUDGETS = {
     "plugins/tools/study/src": 4_435,
     "plugins/tools/testkit/src": 2_850,
     "plugins/tools/tune/src": 1_470,
-    "plugins/tools/verify/src": 3_440,
+    "plugins/tools/verify/src": 3_060,
 }
 
 

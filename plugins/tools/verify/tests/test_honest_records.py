@@ -14,7 +14,7 @@ import pytest
 from altered import edit_json
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
-from pubench_verify.packing import pack_records
+from pubench_verify.archive import pack_records
 from pubench_verify.reproduction import reproduced
 from pubench_verify.submission import check
 

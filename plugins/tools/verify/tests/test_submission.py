@@ -25,9 +25,9 @@ import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_report.rows import Board, read_board
-from pubench_verify import duplicates, unpacking
+from pubench_verify import duplicates
+from pubench_verify.archive import PACKED, pack_records, unpack
 from pubench_verify.boards import build
-from pubench_verify.packing import PACKED, pack_records
 from pubench_verify.submission import CheckedSubmission, check
 
 import pubench
@@ -295,7 +295,7 @@ def packed(folder: Path, target: Path, *, sums: bool = True) -> Path:
 
 @pytest.fixture
 def unpacked(honest: Path, tmp_path: Path) -> Path:
-    return unpacking.unpack(honest, tmp_path / "unpacked")
+    return unpack(honest, tmp_path / "unpacked")
 
 
 def refused(found: CheckedSubmission, words: str) -> None:
@@ -419,7 +419,7 @@ def test_a_bomb_takes_no_memory(tmp_path: Path, kind: bytes) -> None:
     with gzip.open(path, "wb") as file:
         file.writelines(_bomb(1 << 33, kind))
     with pytest.raises(RecordError, match=r"at most 67,108,864 are read|more than 2,147,483,648 bytes"):
-        unpacking.unpack(path, tmp_path / "out")
+        unpack(path, tmp_path / "out")
 
 
 def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import pubench_verify.reproduction
 import pytest
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_study.plan import FrozenPlan, PlannedRun
-from pubench_verify.derived import plan_here
 from pubench_verify.difference import differences
+from pubench_verify.record import plan_here
 from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
 from pubench_verify.result import Again
 

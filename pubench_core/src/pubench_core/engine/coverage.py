@@ -16,9 +16,9 @@ from ..records.files import Arrays
 from ..records.later import updated
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
-from ..records.scores import Decided, arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
+from ..records.scores import arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
 from ..records.store import RecordStore
-from ..results import Code, Result
+from ..results import Code, CriterionResult, Result
 from .plan import Plan, model_writer
 from .publish import publish_answer
 
@@ -149,19 +149,7 @@ def answer(plan: Plan, record: Record) -> Result:
     if undecided:  # every metric tells by being measured whether it reads a decision
         names = list(dict.fromkeys([*(name for name in result.metrics if name in plan.metrics), *names]))
     measurer = Measurer(plan.metrics)
-    found = recomputed(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
-    criteria = {
-        name: criterion.model_copy(
-            update={
-                "measures": updated(criterion.measures, found[name].measures, names),
-                "threshold": found[name].threshold,
-                "at_prior": updated(criterion.at_prior, found[name].at_prior, names),
-            }
-        )
-        if name in found
-        else criterion
-        for name, criterion in result.criteria.items()
-    }
+    criteria = recomputed(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
     parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
     failures = {measures[name].undefined for measures in parts for name in names if name in measures}
     warnings = [line for line in result.warnings if line not in failures]
@@ -176,25 +164,31 @@ def answer(plan: Plan, record: Record) -> Result:
 
 def recomputed(
     result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer, *, thresholds: bool = False
-) -> dict[str, Decided]:
-    """Criterion -> what the stored scores of its state give. ``arrays``: with those of the training part, if stored.
+) -> dict[str, CriterionResult]:
+    """The criteria of a result with measures of some metrics and the threshold as the scores of their states give them.
 
-    The threshold is that of the result if the scores of U are not stored; ``thresholds``: also of an older record that
-    has none.
+    ``arrays``: with those of the training part, if stored. The threshold is that of the result if the scores of U are
+    not stored; ``thresholds``: also of an older record that has none.
     """
     knowledge = knowledge_in(arrays, result)
-    chosen = {name: one for name, one in result.criteria.items() if one.snapshot}
-    scores = {state: scores_of(arrays, state) for state in {one.snapshot for one in chosen.values()}}
+    scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
     # all of them first, which tells what reads a decision
     at_zero = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
-    found = {}
-    for name, one in chosen.items():
+    found = dict(result.criteria)
+    for name, one in result.criteria.items():
+        if not one.snapshot:
+            continue
         threshold = one.threshold
         if thresholds or threshold is not None:
             derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
             threshold = threshold if derived is None else derived
         at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
-        found[name] = Decided(at_zero[one.snapshot], threshold, at_prior)
+        update = {
+            "measures": updated(one.measures, at_zero[one.snapshot], names),
+            "threshold": threshold,
+            "at_prior": updated(one.at_prior, at_prior, names),
+        }
+        found[name] = one.model_copy(update=update)
     return found
 
 

@@ -1,11 +1,11 @@
 """Records that others made, checked and carried out again; dated boards of them, and submissions to boards.
 
-``folder`` finds the records and looks at their files; ``record`` compares each with what its spec, code and data
-(``derived``) and its scores (``scores``) give; ``reproduction`` carries a run out again, and ``rerun`` judges what it
-gives. Both compare field by field (``difference``). ``fresh`` tries a method on a problem that nobody knew.
+``folder`` finds the records and looks at their files; ``record`` compares each with what its spec, code, data and
+scores (``score_checks``) give; ``reproduction`` carries a run out again, and ``rerun`` judges what it gives. All of
+them compare field by field (``difference``).
 
-``boards`` builds a dated board and checks one; ``packing`` makes the archive of a submission, ``unpacking`` opens one
-that anybody may have made, ``submission`` judges it.
+``boards`` builds a dated board and checks one; ``archive`` packs a submission, and opens one that anybody may have
+made; ``submission`` judges it, ``duplicates`` compares its scores with those of others.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ COMMANDS = [
     CommandInfo(
         path="verify",
         panel="Results",
-        load="pubench_verify.cli.verify:verify",
+        load="pubench_verify.cli.commands:verify",
         help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
         example="pubench verify results --rerun 2",
     ),
     CommandInfo(
         path="reproduce",
         panel="Run and compare",
-        load="pubench_verify.cli.reproduce:reproduce",
+        load="pubench_verify.cli.commands:reproduce",
         help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
         example="pubench reproduce 783e61fad537fd47 --results results",
     ),
     CommandInfo(
         path="submit",
         panel="Results",
-        load="pubench_verify.cli.submit:submit",
+        load="pubench_verify.cli.commands:submit",
         help="Pack records for a board, check them as its workflow does, and write what the issue form needs.",
         example="pubench submit results --name my-method --with board@2026.12",
     ),
@@ -41,13 +41,13 @@ COMMANDS = [
     ),
     CommandInfo(
         path="board build",
-        load="pubench_verify.cli.submit:build",
+        load="pubench_verify.cli.commands:build",
         help="Freeze finished runs as a dated board: rows as parquet, scores apart, checksums, BibTeX.",
         example="pubench board build 2026.12 --from results --out boards",
     ),
     CommandInfo(
         path="board check",
-        load="pubench_verify.cli.submit:check",
+        load="pubench_verify.cli.commands:check",
         help="Check the files of a board against its checksums and its format.",
         example="pubench board check boards/2026.12",
     ),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os.path import isfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +15,8 @@ from pubench_report.rows.record import digest_of
 from pubench_core.errors import RecordError
 from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record
-from pubench_core.records.scores import scores_name
-from pubench_core.specs import RunSpec
+
+from .boards import scores_on_test, stored_scores
 
 Column = npt.NDArray[Any]
 #: Scores of test rows with at least this rank correlation (Spearman) are nearly identical. Of eight methods on one
@@ -31,12 +28,13 @@ _FEWEST_VALUES = 20
 
 @dataclass(frozen=True)
 class Alike:
-    """A run whose test scores are those of a run of another method. ``correlation``: of ranks; 1 if identical."""
+    """A run whose test scores are those of a run of another method."""
 
     run_id: str
     other_run: str
     other_method: str
     correlation: float
+    """of ranks; 1 if identical"""
     identical: bool
 
     def __str__(self) -> str:
@@ -44,9 +42,8 @@ class Alike:
         return f"its test scores are {how} those of {self.other_method} in run {self.other_run}"
 
 
-@dataclass(frozen=True)
-class RunScores:
-    """Test scores of a run: state -> scores, on the rows in order."""
+class RunScores(NamedTuple):
+    """Test scores of a run: array -> scores, on the rows in order."""
 
     run_id: str
     method: str
@@ -55,41 +52,34 @@ class RunScores:
     rows: bytes
     scores: Mapping[str, Column]
 
-    @classmethod
-    def of(cls, run_id: str, method: str, problem: str, seed: int, arrays: Arrays) -> RunScores:
-        """``arrays``: of ``scores.npz``."""
-        before = scores_name("test", "")
-        scores = {name: array for name, array in arrays.items() if name.startswith(before)}
-        rows = arrays.get("test_rows", np.empty(0)).tobytes()
-        return cls(run_id, method, problem, seed, rows, scores)
 
-    @classmethod
-    def of_record(cls, record: Record) -> RunScores | None:
-        """None if its scores cannot be read, which is a problem of the record."""
+def resembling(records: Iterable[Record], board: Board | None) -> list[Alike]:
+    """Resemblances of records to runs of other methods, on the board and among themselves."""
+    mine = []
+    for record in records:
         spec = record.result.spec
         try:
             arrays = read_scores(record.folder)
         except RecordError:
-            return None
-        return cls.of(record.result.run_id, spec.method.key, *problem_and_seed(spec), arrays)
+            continue  # a problem of the record
+        mine.append(_of(arrays, record.result.run_id, spec.method.key, problem_of(spec), spec.seed))
+    problems = {(one.problem, one.seed) for one in mine}
+    theirs = [] if board is None else [one for one in _of_board(board) if (one.problem, one.seed) in problems]
+    return [one for scored in mine for one in alike(scored, [*theirs, *mine], board)]
 
 
-def scores_of_board(board: Board, problems: Iterable[tuple[str, int]]) -> Iterator[RunScores]:
-    """Scores in the archive next to a board, of runs on these problems and seeds; none if the archive is not there."""
-    archive = board.folder.parent / f"{board.name}-scores.tar"
-    if not isfile(archive):
-        return
-    wanted = set(problems)
+def _of(arrays: Arrays, run_id: str, method: str, problem: str, seed: int) -> RunScores:
+    rows = arrays.get("test_rows", np.empty(0)).tobytes()
+    return RunScores(run_id, method, problem, seed, rows, scores_on_test(arrays))
+
+
+def _of_board(board: Board) -> Iterator[RunScores]:
+    """Scores in the archive next to a board; none if the archive is not there."""
     runs = board.rows.drop_duplicates("run_id").set_index("run_id")
-    with tarfile.open(archive) as members:
-        for member in members:
-            run_id = member.name.removesuffix(".npz")
-            if run_id not in runs.index:
-                continue
+    for run_id, arrays in stored_scores(board):
+        if run_id in runs.index:
             run = runs.loc[run_id]
-            if (run["problem"], int(run["seed"])) in wanted and (file := members.extractfile(member)) is not None:
-                arrays = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
-                yield RunScores.of(run_id, str(run["method"]), str(run["problem"]), int(run["seed"]), arrays)
+            yield _of(arrays, run_id, str(run["method"]), str(run["problem"]), int(run["seed"]))
 
 
 def alike(mine: RunScores, others: Iterable[RunScores], board: Board | None) -> list[Alike]:
@@ -131,8 +121,3 @@ def _correlation(a: Column, b: Column) -> float:
 
 def _says_something(scores: Column) -> bool:
     return len(np.unique(scores)) >= _FEWEST_VALUES
-
-
-def problem_and_seed(spec: RunSpec) -> tuple[str, int]:
-    """Key that two runs on the same rows with the same labels share."""
-    return problem_of(spec), spec.seed

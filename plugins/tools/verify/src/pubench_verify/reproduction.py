@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from pubench_report.grouping import by_path
 
 from pubench.field_names import in_words, said
 from pubench_core.data.dataset import Progress, silent
@@ -22,9 +20,9 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.results import Environment, Result
+from pubench_core.results import Environment, Result, at_prior_name
 
-from .difference import Apart, alike, with_metrics
+from .difference import FieldDifference, differences
 
 if TYPE_CHECKING:
     from pubench import PUTable, RunResult
@@ -33,13 +31,16 @@ if TYPE_CHECKING:
 ABSENT = "none"
 #: Kinds of things that may have changed, in the order in which they are shown.
 _KINDS = ("code", "data", "metric", "versions", "source", "system", "hardware", "threads")
+#: Kinds of change that alone let the last digits of a run differ.
+ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 #: Fields that another run gives otherwise: time, memory, place, what was kept and is shown. ``changed`` has the code.
-_UNREPEATED = re.compile(
+_UNREPEATED = (
     r"seconds\.|peak_memory\.|at_once|finished_at|spec\.|model\.|data\.prior\.estimate\.seconds|code\."
     r"|metrics\.|criteria\.[^.]+\.code|data\.(digest|notes)|scores$|threads|device|selected|decision"
 )
-#: Fields of words, which another version may say in other words.
-_WORDS = ("warnings", "undefined", "notes")
+_MEASURE = re.compile(
+    r"criteria\.(?P<criterion>[^.]+)\.(?P<by>measures|at_prior)\.(?P<part>[^.]+)\.(?P<name>.+)\.value"
+)
 #: Field of an environment -> what kind of thing it is, and what it is called.
 _FACTS = {
     "python": ("versions", "python"),
@@ -54,26 +55,32 @@ _FACTS = {
 
 
 @dataclass(frozen=True)
-class Changed:
-    """Something that was otherwise when the record was made.
+class Here:
+    """Where a run is carried out again. What is None is as it was, if that is here."""
 
-    ``kind``: code (what decides scores), data, metric (what measures scores), versions, source, system, hardware or
-    threads. A thing that is not there is ``none``.
-    """
+    table: Path | None = None
+    test: Path | None = None
+    data_root: Path | None = None
+    device: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Something that was otherwise when the record was made; ``none`` if it is not there."""
 
     kind: str
+    """code (what decides scores), data, metric (what measures scores), versions, source, system, hardware, threads"""
     name: str
     recorded: str
     now: str
 
 
 @dataclass(frozen=True)
-class ScoresApart:
-    """The scores of one part at the epoch that one criterion chose, recorded and now.
+class ScoreDifference:
+    """Scores of one part at the epoch that one criterion chose, recorded and now.
 
-    ``different``: rows whose scores are not the same bits; ``largest``: the largest absolute difference;
-    ``decisions``: rows decided otherwise (positive: score above 0). These are None where the parts do not have the same
-    rows, which then cannot be compared one by one.
+    The last three are None if the parts do not have the same rows, which then cannot be compared one by one.
     """
 
     criterion: str
@@ -82,37 +89,28 @@ class ScoresApart:
     epoch_now: int | None
     rows: int
     different: int | None
+    """rows whose scores are not the same bits"""
     largest: float | None
+    """the largest absolute difference"""
     decisions: int | None
-
-
-@dataclass(frozen=True)
-class MeasureApart:
-    """A measure of the test part at the epoch that one criterion chose; None if it has no value."""
-
-    criterion: str
-    metric: str
-    recorded: float | None
-    now: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """Now minus recorded; None if one of them has no value."""
-        return None if self.recorded is None or self.now is None else self.now - self.recorded
+    """rows decided otherwise (positive: score above 0)"""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """``arrays``: how many arrays of the record's ``scores.npz`` were compared, ``apart``: those that are not the same
-    bits, or on one side only. A record that kept no scores has none of either; then its fields alone decide.
-    """
+    """A run carried out again, next to its record."""
 
     recorded: Result
     now: Result
     kept_scores: bool
+    """if not, its fields alone decide whether it is identical"""
     arrays: int
+    """how many arrays of ``scores.npz`` were compared"""
     apart: tuple[str, ...]
-    scores: tuple[ScoresApart, ...]
+    """arrays that are not the same bits, or on one side only"""
+    scores: tuple[ScoreDifference, ...]
+    fields: tuple[FieldDifference, ...]
+    """fields of ``result.json`` that another run of the same code repeats, and that are not those of the record"""
     changed: tuple[Changed, ...]
 
     @property
@@ -125,32 +123,21 @@ class Reproduction:
         """Whether scores and fields are those of the record."""
         return self.identical and not self.fields
 
-    @cached_property
-    def fields(self) -> tuple[Apart, ...]:
-        """Fields of ``result.json`` that another run of the same code repeats, and that are not those of the record.
-
-        Measures are those of metrics that both measured; of records before decisions at the prior, none of these.
-        Words are left out if versions are others.
-        """
-        older = {name for name, criterion in self.recorded.criteria.items() if criterion.threshold is None}
-        old, new = (_repeated(result, self.now.metrics, older) for result in (self.recorded, self.now))
-        if self.recorded.code.versions != self.now.code.versions:
-            old, new = ({path: one[path] for path in one if not path.endswith(_WORDS)} for one in (old, new))
-        return tuple(
-            Apart(path, old.get(path), new.get(path), "another run gives")
-            for path in sorted({*old, *new})
-            if not alike(old.get(path), new.get(path))
-        )
+    @property
+    def measures(self) -> dict[tuple[str, str, str], FieldDifference]:
+        """(criterion, part, metric) -> a measure whose value is not that of the record."""
+        found = {}
+        for one in self.fields:
+            if (at := _MEASURE.fullmatch(one.path)) is not None:
+                name = at["name"] if at["by"] == "measures" else at_prior_name(at["name"])
+                found[at["criterion"], at["part"], name] = one
+        return found
 
     @property
-    def measures(self) -> tuple[MeasureApart, ...]:
-        """Test measures under every criterion, recorded and now."""
-        found = []
-        for name, criterion in self.recorded.criteria.items():
-            now = self.now.criteria[name].measured("test") if name in self.now.criteria else {}
-            for metric, measure in criterion.measured("test").items():
-                found.append(MeasureApart(name, metric, measure.value, now[metric].value if metric in now else None))
-        return tuple(found)
+    def test_measures(self) -> dict[str, FieldDifference]:
+        """Those on test rows, of the criterion that names the result."""
+        named = self.recorded.selected, "test"
+        return {metric: one for (*at, metric), one in self.measures.items() if (*at,) == named}
 
     @property
     def other_rows(self) -> tuple[str, ...]:
@@ -170,17 +157,9 @@ class Reproduction:
         return f"{words}: {len(self.apart)} of {self.arrays} arrays of {SCORES} differ{others}"
 
     def __str__(self) -> str:
-        lines = [self.verdict]
-        if self.identical or not self.kept_scores:
-            lines += map(str, self.fields)
-        else:
-            lines += [
-                f"{one.metric} by {one.criterion}: {one.difference:+.6g}"
-                for one in self.measures
-                if one.criterion == self.recorded.selected and one.difference
-            ]
-        lines += [f"{one.kind}, {one.name}: {one.recorded} when recorded, {one.now} now" for one in self.changed]
-        return "\n".join(lines)
+        shown = self.fields if self.identical or not self.kept_scores else self.test_measures.values()
+        changed = [f"{one.kind}, {one.name}: {one.recorded} when recorded, {one.now} now" for one in self.changed]
+        return "\n".join([self.verdict, *map(str, shown), *changed])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -194,26 +173,10 @@ class Reproduction:
             "arrays_apart": list(self.apart),
             "fields": [{"path": one.path, "recorded": one.recorded, "now": one.now} for one in self.fields],
             "scores": [asdict(one) for one in self.scores],
-            "measures": [{**asdict(one), "difference": one.difference} for one in self.measures],
             "changed": [asdict(one) for one in self.changed],
             "seconds": self.now.seconds.total,
             "seconds_recorded": self.recorded.seconds.total,
         }
-
-
-def _repeated(result: Result, metrics: Iterable[str], older: Set[str]) -> dict[str, Any]:
-    """Path -> value of what another run repeats. ``older``: criteria without decisions at the prior.
-
-    Records without any lack the share of positives that was given of U as well.
-    """
-    plain = with_metrics(result.plain(), metrics)
-    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
-    for name in older:
-        if name in plain["criteria"]:
-            plain["criteria"][name] |= {"threshold": None, "at_prior": {}}
-    if plain["criteria"].keys() <= older:
-        plain["data"]["prior"].pop("given_unlabeled", None)
-    return {path: value for path, value in by_path(plain).items() if not _UNREPEATED.match(path)}
 
 
 @in_words()
@@ -243,29 +206,17 @@ def reproduce(
     True
     """
     own = getattr(data, "own", {"path": data})
-    return reproduced(
-        run.folder,
-        table=_path(own["path"]),
-        test=_path(own.get("test") if test is None else test),
-        data_root=_path(data_root),
-        device=device,
-        threads=threads,
-        say=lambda text: None if progress is None else progress(said(text)),
+    table, rows, root = (
+        None if place is None else Path(place) for place in (own["path"], test or own.get("test"), data_root)
     )
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
+    here = Here(table, rows, root, device, threads)
+    return reproduced(run.folder, here, say=lambda text: None if progress is None else progress(said(text)))
 
 
 def reproduced(
     folder: Path,
+    here: Here = Here(),
     *,
-    table: Path | None = None,
-    test: Path | None = None,
-    data_root: Path | None = None,
-    device: str | None = None,
-    threads: int | None = None,
     display: Any = None,
     say: Callable[[str], None] = lambda text: None,
     progress: Progress = silent,
@@ -273,8 +224,7 @@ def reproduced(
 ) -> Reproduction:
     """Carries out the run of a record again, as :func:`reproduce` does; no tracker hears of it.
 
-    ``data_root``: None means the record's, where it is here. ``alone``: in a process of its own, that of ``--blind``,
-    unless its table is in memory.
+    ``alone``: in a process of its own, that of ``--blind``, unless its table is in memory.
 
     Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
     be carried out here, RunFailed if it fails.
@@ -287,9 +237,7 @@ def reproduced(
 
     record = read_record(folder)
     before = read_scores(folder) if (folder / SCORES).exists() else {}
-    recorded_root = record.result.spec.execution.data_root
-    root = data_root or (recorded_root if recorded_root is not None and recorded_root.is_dir() else None)
-    spec = spec_again(record.result, root, table=table, test=test, device=device, threads=threads, say=say)
+    spec = spec_again(record.result, here, say)
     if alone and not in_memory(Path((spec["data"]["own"] or {}).get("path", "."))):
         with trained(spec, folder.parent) as (again, _):
             return compared(record, read_record(again), before, read_scores(again) if before else {})
@@ -302,27 +250,20 @@ def reproduced(
         return compared(record, Record(done.folder, done.result), before, read_scores(done.folder) if before else {})
 
 
-def spec_again(
-    result: Result,
-    root: Path | None,
-    *,
-    table: Path | None = None,
-    test: Path | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    say: Callable[[str], None],
-) -> dict[str, Any]:
+def spec_again(result: Result, here: Here, say: Callable[[str], None]) -> dict[str, Any]:
     """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
     from pubench_core.engine.resolve import stored_spec
 
     spec, absent = stored_spec(result, registry())
     if absent:
         say(f"not installed, so not measured again: {', '.join(map(shortened, absent))}")
-    _put_tables(spec["data"], table, test)
+    _put_tables(spec["data"], here)
+    recorded = result.spec.execution.data_root
+    root = here.data_root or (recorded if recorded is not None and recorded.is_dir() else None)
     spec["execution"] |= {
         "data_root": None if root is None else str(root),
-        "device": device or _device_of(result, say),
-        "threads": threads or result.threads,
+        "device": here.device or _device_of(result, say),
+        "threads": here.threads or result.threads,
         "artifacts": ["scores"],
         "save_model": False,
         "tracking": False,
@@ -330,29 +271,14 @@ def spec_again(
     return spec
 
 
-def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
-    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
-    apart = tuple(name for name in dict.fromkeys((*before, *after)) if not _same(before.get(name), after.get(name)))
-    old, new = record.result, again.result
-    return Reproduction(
-        recorded=old,
-        now=new,
-        kept_scores=bool(before),
-        arrays=len({*before, *after}),
-        apart=apart,
-        scores=tuple(_scores(old, new, before, after)) if before else (),
-        changed=tuple(_changed(record, again)),
-    )
-
-
-def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> None:
+def _put_tables(data: dict[str, Any], here: Here) -> None:
     """Names the places where the files of a table are now. Raises RequestError where one is not there."""
-    own = data["own"]
-    for role, given in (("path", table), ("test", test)):
-        if given is not None and (own is None or own.get(role) is None):
-            what = "reads no table of test rows" if own is not None else "is not on a user table"
-            raise RequestError(f"data.own.{role}={given}: this run {what}", field=f"data.own.{role}")
-        if own is None or own.get(role) is None:
+    own = data["own"] or {}
+    for role, given in (("path", here.table), ("test", here.test)):
+        if own.get(role) is None:
+            if given is not None:
+                what = "reads no table of test rows" if own else "is not on a user table"
+                raise RequestError(f"data.own.{role}={given}: this run {what}", field=f"data.own.{role}")
             continue
         place = given or Path(own[role])
         if not in_memory(place) and not place.is_file():
@@ -363,7 +289,7 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
                 value=str(place),
             )
         own[role] = str(place)
-    if own is not None:
+    if own:
         data["key"] = Path(own["path"]).name
 
 
@@ -382,6 +308,24 @@ def _device_of(result: Result, say: Callable[[str], None]) -> str:
     return "auto"
 
 
+# -------------------------------------------------------------------- two records of one run
+
+
+def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
+    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
+    old, new = record.result, again.result
+    return Reproduction(
+        recorded=old,
+        now=new,
+        kept_scores=bool(before),
+        arrays=len({*before, *after}),
+        apart=tuple(name for name in {**before, **after} if not _same(before.get(name), after.get(name))),
+        scores=tuple(_scores(old, new, before, after)) if before else (),
+        fields=tuple(sorted(_fields(old, new), key=lambda one: one.path)),
+        changed=tuple(_changed(record, again)),
+    )
+
+
 def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
     """Whether two arrays are the same bits; one that is not there is like no other."""
     if one is None or other is None:
@@ -389,7 +333,36 @@ def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator[ScoresApart]:
+def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
+    """Fields that differ and should not.
+
+    Measures are those of metrics that both measured; of records before decisions at the prior, none of these, nor the
+    share given of U. Words are left out if versions are others, which may say it in other words.
+    """
+    left_out, older = [_UNREPEATED], [name for name, one in old.criteria.items() if one.threshold is None]
+    left_out += [rf"criteria\.{re.escape(name)}\.(threshold|at_prior)\b" for name in older]
+    if len(older) == len(old.criteria):
+        left_out.append(r"data\.prior\.given_unlabeled")
+    if old.code.versions != new.code.versions:
+        left_out.append(r".*(warnings|undefined|notes)$")
+    before, after = (_repeated(result, new.metrics) for result in (old, new))
+    for one in differences(before, {**dict.fromkeys(before), **after}, "another run gives"):
+        if not re.match("|".join(left_out), one.path):
+            yield one
+
+
+def _repeated(result: Result, metrics: Mapping[str, str]) -> dict[str, Any]:
+    """Content of a ``result.json`` with measures of these metrics alone."""
+    plain = result.plain()
+    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
+    for criterion in plain["criteria"].values():
+        for by in (criterion.get("measures", {}), criterion.get("at_prior", {})):
+            for part in by:
+                by[part] = {name: measure for name, measure in by[part].items() if name in metrics}
+    return plain
+
+
+def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator[ScoreDifference]:
     """Of every criterion that chose an epoch both times, and every part that was scored."""
     for name, criterion in old.criteria.items():
         other = new.criteria.get(name)
@@ -398,58 +371,39 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
         first, second = scores_of(before, criterion.snapshot), scores_of(after, other.snapshot)
         for part, x in first.items():
             y, rows = second.get(part), f"{part}_rows"
-            fits = y is not None and x.shape == y.shape and _same(before.get(rows), after.get(rows))
-            yield ScoresApart(
-                criterion=name,
-                part=part,
-                epoch_recorded=criterion.epoch,
-                epoch_now=other.epoch,
-                rows=len(x),
-                different=int(np.count_nonzero(x != y)) if y is not None and fits else None,
-                largest=float(np.abs(x - y).max(initial=0.0)) if y is not None and fits else None,
-                decisions=int(np.count_nonzero((x > 0) != (y > 0))) if y is not None and fits else None,
-            )
-
-
-#: Kinds of change that alone let the last digits of a run differ.
-ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
+            found: tuple[Any, Any, Any] = (None, None, None)
+            if y is not None and x.shape == y.shape and _same(before.get(rows), after.get(rows)):
+                largest = float(np.abs(x - y).max(initial=0.0))
+                found = int(np.count_nonzero(x != y)), largest, int(np.count_nonzero((x > 0) != (y > 0)))
+            yield ScoreDifference(name, part, criterion.epoch, other.epoch, len(x), *found)
 
 
 def _changed(record: Record, again: Record) -> Iterator[Changed]:
     """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""
-    surroundings = [_environment(one.folder) for one in (record, again)]
-    known = None not in surroundings
-    old, new = (
-        _things(one.result, environment if known else None)
-        for one, environment in zip((record, again), surroundings, strict=True)
-    )
+    known = all((one.folder / ENVIRONMENT).exists() for one in (record, again))
+    old, new = (_surroundings(one, environment=known) for one in (record, again))
     for kind, name in sorted({*old, *new}, key=lambda thing: (_KINDS.index(thing[0]), thing[1])):
         before, now = old.get((kind, name), ABSENT), new.get((kind, name), ABSENT)
         if before != now:
             yield Changed(kind, name, before, now)
 
 
-def _things(result: Result, environment: Environment | None) -> dict[tuple[str, str], str]:
-    """(kind, name) -> code, metric, version or fact."""
-    found = {("data" if part.startswith("data ") else "code", part): code for part, code in result.code.parts.items()}
-    found |= {("metric", name): code for name, code in result.metrics.items()}
-    if environment is None:
+def _surroundings(record: Record, *, environment: bool) -> dict[tuple[str, str], str]:
+    """(kind, name) -> code, metric, version or fact. Raises RecordError for an environment that cannot be read."""
+    code, metrics = record.result.code.parts, record.result.metrics
+    found = {("data" if part.startswith("data ") else "code", part): value for part, value in code.items()}
+    found |= {("metric", name): value for name, value in metrics.items()}
+    if not environment:
         return found
-    found |= {("versions", name): version for name, version in environment.packages.items()}
-    found |= {("system", name): value for name, value in environment.variables.items()}
-    facts = {thing: getattr(environment, field) for field, thing in _FACTS.items()}
-    if environment.git_commit is not None:
-        dirty = ", with changes" if environment.git_dirty else ""
-        facts["source", "git commit"] = f"{environment.git_commit[:12]}{dirty}"
-    return found | {thing: str(value) for thing, value in facts.items() if value is not None}
-
-
-def _environment(folder: Path) -> Environment | None:
-    """Environment of a record; None if it has none."""
-    path = folder / ENVIRONMENT
+    path = record.folder / ENVIRONMENT
     try:
-        return Environment.model_validate_json(read_small(path))
-    except FileNotFoundError:
-        return None
+        known = Environment.model_validate_json(read_small(path))
     except (OSError, ValueError) as error:  # pydantic's error is a ValueError
         raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
+    found |= {("versions", name): version for name, version in known.packages.items()}
+    found |= {("system", name): value for name, value in known.variables.items()}
+    facts = {thing: getattr(known, field) for field, thing in _FACTS.items()}
+    if known.git_commit is not None:
+        dirty = ", with changes" if known.git_dirty else ""
+        facts["source", "git commit"] = f"{known.git_commit[:12]}{dirty}"
+    return found | {thing: str(value) for thing, value in facts.items() if value is not None}

@@ -14,16 +14,14 @@ from pubench_study.folds import parts_of_folds, value_over_folds
 from pubench_core.errors import shortened
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.scores import MEASURED, Decided, scores_name, scores_of, threshold_in
+from pubench_core.records.scores import MEASURED, scores_name, scores_of
 from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
-from .difference import alike, differences
+from .difference import close, differences
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
-#: What a field that is derived from scores is compared with.
-GIVE = "its scores give"
 #: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
 STATE = re.compile(r"epoch-(\d+)(-|$)")
 #: Scores that a fold keeps of an epoch which none of its own criteria chose.
@@ -60,8 +58,7 @@ def other_measures(
     measurer = Measurer(metrics)
     names = tuple(name for name in result.metrics if name in metrics)
     found = recomputed(result, arrays | training, names, measurer)
-    states = {result.criteria[name].snapshot: one for name, one in found.items()}
-    derived = _Choices(metrics, result, arrays, measurer, states)
+    derived = _Choices(metrics, result, arrays, measurer, {one.snapshot: one for one in found.values() if one.snapshot})
     for name, criterion in result.criteria.items():
         reason = derived.undefined(name, criterion)
         now: dict[str, Any] = {} if reason is None else {"undefined": reason}
@@ -69,34 +66,21 @@ def other_measures(
             if not scores_of(arrays, criterion.snapshot):
                 yield f"{SCORES} has no scores of the epoch that {name} chose"
                 continue
-            now |= {"measures": found[name].measures, "at_prior": found[name].at_prior}
-            if threshold_in(arrays | training, criterion.snapshot, result.data, result.spec) is not None:
-                now["threshold"] = found[name].threshold
             if name in metrics or name == "last":
                 now["value"] = derived.value(name, criterion.snapshot) if name in metrics else None
             if plan is not None and result.code.versions == plan.code.versions:
                 now["warnings"] = _warnings(plan, result, name, scores_of(arrays, criterion.snapshot))
-        yield from map(str, _apart(name, criterion, now, names))
+        again = found[name].model_copy(update=now)
+        if criterion != again:  # dumped only then: a record has 300 measures
+            before, after = (one.model_dump(mode="json") for one in (criterion, again))
+            given = {f"criteria.{name}.{field}": after.get(field) for field in before | after}
+            yield from map(str, differences({"criteria": {name: before}}, given, "its scores give"))
         if not criterion.undefined:
             if "warnings" not in now:  # another version may say it in other words
                 yield from derived.unsaid(name, criterion)
             yield from derived.better_states(name, criterion)
     if silent := [line for line in measurer.failed.values() if line not in result.warnings]:
         yield f"it does not say that {silent[0]}"
-
-
-def _apart(name: str, criterion: CriterionResult, now: dict[str, Any], metrics: tuple[str, ...]) -> Iterator[object]:
-    """Fields of a criterion that are otherwise. Measures of other metrics are not looked at."""
-    kept = {
-        field: {part: {key: one[key] for key in metrics if key in one} for part, one in measures.items()}
-        for field, measures in (("measures", criterion.measures), ("at_prior", criterion.at_prior))
-    }
-    stored = criterion.model_copy(update=kept)
-    again = stored.model_copy(update=now)
-    if stored != again:  # dumped only then: a record has 300 measures
-        before, after = stored.model_dump(mode="json"), again.model_dump(mode="json")
-        fields = {f"criteria.{name}.{field}": after.get(field) for field in now}
-        yield from differences({"criteria": {name: before}}, fields, GIVE)
 
 
 def _warnings(plan: Plan, result: Result, name: str, scores: Mapping[str, Any]) -> tuple[str, ...]:
@@ -109,13 +93,13 @@ def _warnings(plan: Plan, result: Result, name: str, scores: Mapping[str, Any]) 
 
 @dataclass(frozen=True)
 class _Choices:
-    """Choices of criteria among the stored states. ``states``: state -> what its scores give."""
+    """Choices of criteria among the stored states. ``states``: state -> a criterion that chose it."""
 
     metrics: Mapping[str, MetricPlugin]
     result: Result
     arrays: Arrays
     measurer: Measurer
-    states: Mapping[str, Decided]
+    states: Mapping[str, CriterionResult]
 
     @cached_property
     def validation(self) -> Knowledge:
@@ -139,8 +123,9 @@ class _Choices:
         reason = self.measurer.measure(name, Scored.of(constant, self.validation)).undefined
         if reason or not criterion.undefined:
             return reason
-        return "" if any(self.value(name, state) is not None for state in self._selectable()) else NEVER
+        return "" if any(self.value(name, state) is not None for state in self._selectable) else NEVER
 
+    @cached_property
     def _selectable(self) -> list[str]:
         """States that a criterion chose by its value."""
         return [state for state in self.states if STATE.match(state) and scores_of(self.arrays, state)]
@@ -171,74 +156,66 @@ class _Choices:
             yield f"{begins} at the epoch that {name} chose, and it does not say so"
 
     def better_states(self, name: str, criterion: CriterionResult) -> Iterator[str]:
-        """Stored states that a criterion could have chosen and that have a better value."""
+        """Stored states that a criterion could have chosen and that have a better value: it looked at them, and they
+        decide validation rows both ways.
+        """
         plugin = self.metrics.get(name)
         value = None if plugin is None else self.value(name, criterion.snapshot)
         if plugin is None or value is None:
             return
         if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
             return  # chosen for its ranking if the state with the best value decides every row alike
-        for state in self._selectable():
-            other = self.value(name, state)
-            if other is None or alike(other, value) or not self._could_choose(criterion, state):
+        for state in self._selectable:
+            other, epoch = self.value(name, state), int((STATE.match(state) or [0, 0])[1])
+            positive = scores_of(self.arrays, state)["validation"] > 0
+            in_time = criterion.stopped_at is None or epoch <= criterion.stopped_at
+            if other is None or close(other, value) or not in_time or positive.all() or not positive.any():
                 continue
             if (other > value) == plugin.info.higher_is_better:
                 yield f"criterion {name} is {value:.6g} in the state that it chose, and {other:.6g} in {state}"
 
-    def _ranks_best(self, state: str) -> bool:
+    def _ranks_best(self, chosen: str) -> bool:
         """Whether no stored state that could be chosen ranks the validation rows better than this one."""
         from pubench_core.engine.select import HeldOut
 
         ranking = {
-            one: HeldOut.of(Scored.of(scores_of(self.arrays, one)["validation"], self.validation)).ranking
-            for one in {*self._selectable(), state}
+            state: HeldOut.of(Scored.of(scores_of(self.arrays, state)["validation"], self.validation)).ranking
+            for state in {*self._selectable, chosen}
         }
-        return ranking[state] >= max(ranking.values())
-
-    def _could_choose(self, criterion: CriterionResult, state: str) -> bool:
-        """Whether a criterion looked at a state, and the state decides validation rows both ways."""
-        epoch = int((STATE.match(state) or [0, 0])[1])
-        positive = scores_of(self.arrays, state)["validation"] > 0
-        in_time = criterion.stopped_at is None or epoch <= criterion.stopped_at
-        return in_time and bool(positive.any()) and not bool(positive.all())
+        return ranking[chosen] >= max(ranking.values())
 
 
 def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
     """Arrays that do not fit each other, or the counts of the record."""
-    needed = ["validation_rows", "validation_labeled", *(["test_rows", "test_labels"] if result.data.test else [])]
-    for name in needed:
-        if name not in arrays:
-            yield f"{SCORES} has no {name}"
-            return
+    test = result.data.test
+    needed = ["validation_rows", "validation_labeled", *(["test_rows", "test_labels"] if test else [])]
+    if lacking := [name for name in needed if name not in arrays]:
+        yield f"{SCORES} has no {lacking[0]}"
+        return
     states = {one.snapshot for one in result.criteria.values() if one.snapshot}
     scores = {scores_name(part, state) for part in (*MEASURED, "unlabeled") for state in states}
     for name, array in arrays.items():
+        part = name.partition("_")[0]
+        rows = arrays.get(f"{part}_rows", array)
         auxiliary = name.startswith("test_auxiliary_") and any(name.endswith(f"_{state}") for state in states)
         kept = result.spec.validation.fold is not None and _CHECKPOINT.match(name)
         if name not in _KINDS and name not in scores and not auxiliary and not kept:
             yield f"{SCORES}: {name} is of no state that a criterion chose"
         elif array.dtype.kind not in _KINDS.get(name, "f"):
             yield f"{SCORES}: {name} has numbers of the type {array.dtype}"
-    parts = ["validation", *(["test"] if result.data.test else [])]
+        if array.shape[:1] != rows.shape[:1]:
+            yield f"{SCORES}: {name} has {array.shape[0] if array.ndim else 0} rows, {part}_rows has {len(rows)}"
+        elif array.dtype.kind == "f" and not np.isfinite(array).all():
+            yield f"{SCORES}: {name} has values that are not finite"
+        elif name in ("test_labels", "validation_labels") and not np.isin(array, (0, 1)).all():
+            yield f"{SCORES}: {name} has other labels than 0 and 1"
     for state in sorted(states):
         found = scores_of(arrays, state)
-        if found and (missing := [part for part in parts if part not in found]):
+        if found and (missing := [part for part in ("validation", *(["test"] if test else [])) if part not in found]):
             yield f"{SCORES} has scores of {state} and no {scores_name(missing[0], state)}"
-    for part in (*MEASURED, "unlabeled"):
-        rows = arrays.get(f"{part}_rows")
-        for name, array in arrays.items():
-            if not name.startswith(f"{part}_") or name == f"{part}_rows" or rows is None:
-                continue
-            if array.shape[:1] != rows.shape[:1]:
-                yield f"{SCORES}: {name} has {array.shape[0] if array.ndim else 0} rows, {part}_rows has {len(rows)}"
-            elif array.dtype.kind == "f" and not np.isfinite(array).all():
-                yield f"{SCORES}: {name} has values that are not finite"
-    for name in ("test_labels", "validation_labels"):
-        if name in arrays and not np.isin(arrays[name], (0, 1)).all():
-            yield f"{SCORES}: {name} has other labels than 0 and 1"
-            return
-    test = result.data.test
-    if test is not None and len(arrays["test_rows"]) != test.rows:
-        yield f"{SCORES} has {len(arrays['test_rows'])} test rows, its result {test.rows}"
-    elif test is not None and test.positive is not None and int((arrays["test_labels"] == 1).sum()) != test.positive:
-        yield f"{SCORES} has {int((arrays['test_labels'] == 1).sum())} positive test rows, its result {test.positive}"
+    if test is not None:
+        there, positive = len(arrays["test_rows"]), int((arrays["test_labels"] == 1).sum())
+        if there != test.rows:
+            yield f"{SCORES} has {there} test rows, its result {test.rows}"
+        elif test.positive not in (None, positive):
+            yield f"{SCORES} has {positive} positive test rows, its result {test.positive}"

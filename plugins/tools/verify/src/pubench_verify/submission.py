@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,35 +13,31 @@ from pubench_report.results import load_results
 from pubench_report.rows import Board
 
 from pubench_core.data.cache import sha256_of
-from pubench_core.data.dataset import data_root as default_root
 from pubench_core.errors import RequestError, counted, shortened
-from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
-from pubench_core.specs import ExecutionSpec
 
-from .duplicates import Alike, RunScores, alike, problem_and_seed, scores_of_board
-from .folder import read_once
-from .packing import FORMAT, SUBMISSION
-from .rerun import carried_out_again, drawn
-from .result import Again, RecordProblem, Verification
-from .unpacking import Refused, unpack
-from .verification import TOLERANCE, verify
+from .archive import SUBMISSION, Refused, Submission, named_runs, unpack
+from .duplicates import Alike, resembling
+from .result import Again
+from .verification import verify
 
 
 @dataclass(frozen=True)
 class CheckedSubmission:
-    """``reasons``: why it is refused, a line each; empty for a sound submission. ``again``: runs carried out again
-    without a problem; ``resembles``: runs of other methods with nearly identical scores; ``standing``: on the board.
-    """
+    """Verdict on an archive."""
 
     archive: Path
     sha256: str
     records: int
     reasons: tuple[str, ...]
+    """why it is refused, a line each; empty for a sound submission"""
     again: tuple[Again, ...] = ()
+    """runs carried out again without a problem"""
     resembles: tuple[Alike, ...] = ()
+    """runs of other methods with nearly identical scores"""
     notes: tuple[str, ...] = ()
     standing: SideBySide | None = None
+    """on the board"""
 
     @property
     def ok(self) -> bool:
@@ -59,12 +54,24 @@ class CheckedSubmission:
             lines += [f"{md_escaped(line)}  " for line in (self.standing.title(), *self.standing.heading())]
             lines += ["", *md_rows(map(md_escaped, head), rows, range(len(head))), ""]
             lines += [f"- {md_escaped(line)}" for line in self.standing.remarks()]
-        for one in self.again:
-            same = "the same scores to the last bit" if one.identical else f"measures within {one.largest:.4g}"
-            lines.append(f"- {one.run_id}: carried out again in {one.seconds:.1f} s: {same}")
+        lines += [f"- {md_escaped(str(one))}" for one in self.again]
         lines += [f"- a person must look: {one.run_id}: {md_escaped(str(one))}" for one in self.resembles]
         lines += [f"- note: {md_escaped(note)}" for note in self.notes]
         return "\n".join(lines) + "\n"
+
+
+def issue_text(made: Submission, check: str) -> str:
+    """The text of the issue, in the order of the form's fields. ``check``: what the check said, as Markdown."""
+    fields = {
+        "Name": made.archive.name.removesuffix(".tar.gz"),
+        "Archive": f"(drop {made.archive.name} here)",
+        "SHA-256 of the archive": made.sha256,
+        "Package": "(NAME==VERSION, or an address of git with a commit; _No response_ for methods of pubench)",
+        "Method": f"{made.methods}: paper, official code, what differs",
+        "Who ran it, on what": "(name or handle; machine; time)",
+        "Check on your machine": check,
+    }
+    return "\n\n".join(f"### {title}\n\n{text}" for title, text in fields.items()) + "\n"
 
 
 def check(
@@ -96,67 +103,34 @@ def check(
     with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
         try:
             folder = unpack(archive, Path(scratch))
-            runs = _named_runs(folder)
-            found = verify(folder, rerun=0, data_root=data_root, progress=progress, submitted=True)
+            runs = named_runs(folder)
+            there = {path.name for path in folder.iterdir() if path.is_dir()}
+            records = [one for one in RecordStore(folder).all().readable if one.folder.name in runs]
+            resembles = resembling(records, board)
+            identical = {one.run_id: one for one in resembles if one.identical}
+            reasons = [
+                *(f"{run} is listed in {SUBMISSION} and not there" for run in sorted(runs - there)),
+                *(f"{run} is not listed in {SUBMISSION}" for run in sorted(there - runs)),
+                # nothing says that they are its own
+                *(f"{run}: {one}" for run, one in identical.items() if not rerun),
+            ]
+            times = 0 if reasons else rerun
+            found = verify(
+                folder, rerun=times, data_root=data_root, progress=progress, submitted=True, also=identical.keys()
+            )
         except (Refused, RequestError) as error:
             return CheckedSubmission(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
-        reasons = [str(problem).replace(f"{scratch}/", "") for problem in found.problems]
-        records = [one for one in RecordStore(folder).all().readable if one.folder.name in runs]
-        reasons += _other_runs(runs, found, folder)
-        own = {record.result.run_id for record in records if record.result.spec.data.own is not None}
-        reasons += [f"{run_id} is of a user table, which nobody else can check" for run_id in sorted(own)]
-        unchecked = [(run_id, what) for run_id, what in found.unchecked.items() if run_id not in own]
-        reasons += [f"{run_id} cannot be checked as a whole: {what}" for run_id, what in unchecked]
-        resembles = _alike(records, board)
-        identical = {one.run_id: one for one in resembles if one.identical}
-        if not rerun:  # nothing says that they are its own
-            reasons += [f"{run_id}: {one}" for run_id, one in identical.items()]
-        again: list[Again] = []
-        if not reasons:
-            root = default_root(ExecutionSpec(data_root=data_root)).path
-            for record in _drawn(records, identical.keys(), rerun):
-                done = carried_out_again(record, TOLERANCE, root, progress or (lambda text: None))
-                if isinstance(done, RecordProblem):
-                    reasons.append(str(done).replace(f"{scratch}/", ""))
-                else:
-                    again.append(done)
-        standing = None if board is None or reasons else beside_board(load_results(folder), board)
+        reasons += map(str, found.problems)
+        reasons += [f"{run} cannot be checked as a whole: {why}" for run, why in found.unchecked.items()]
+        if not found.records:
+            reasons.append("it holds no record that can be read")
         return CheckedSubmission(
-            archive, digest, found.records, tuple(reasons), tuple(again), tuple(resembles), found.notes, standing
+            archive,
+            digest,
+            found.records,
+            tuple(reason.replace(f"{scratch}/", "") for reason in reasons),
+            found.again,
+            tuple(resembles),
+            found.notes,
+            None if board is None or reasons else beside_board(load_results(folder), board),
         )
-
-
-def _named_runs(folder: Path) -> set[str]:
-    """Run ids that the submission lists. Raises Refused if its facts cannot be read."""
-    try:
-        facts = read_once(folder / SUBMISSION)
-        if facts["format"] != FORMAT:
-            raise Refused(f"it is a submission of format {shortened(str(facts['format']))}; expected {FORMAT}")
-        return set(map(str, facts["runs"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Refused(f"{SUBMISSION} cannot be read: {shortened(str(error))}") from error
-
-
-def _other_runs(runs: set[str], found: Verification, folder: Path) -> list[str]:
-    there = {path.name for path in folder.iterdir() if path.is_dir()}
-    missing = [f"{run} is listed in {SUBMISSION} and not there" for run in sorted(runs - there)]
-    more = [f"{run} is not listed in {SUBMISSION}" for run in sorted(there - runs)]
-    return [*missing, *more, *([] if found.records else ["it holds no record that can be read"])]
-
-
-def _alike(records: Sequence[Record], board: Board | None) -> list[Alike]:
-    """Resemblances to runs of other methods, on the board and in the submission itself."""
-    mine = [scored for record in records if (scored := RunScores.of_record(record)) is not None]
-    problems = [problem_and_seed(record.result.spec) for record in records]
-    theirs = [] if board is None else list(scores_of_board(board, problems))
-    return [one for scored in mine for one in alike(scored, [*theirs, *mine], board)]
-
-
-def _drawn(records: Sequence[Record], identical: Collection[str], number: int) -> list[Record]:
-    """Runs to carry out again: at least ``number`` and one of each method, at random, and those of ``identical``."""
-    if not number:
-        return []
-    methods = {record.result.spec.method.key for record in records}
-    order = drawn(records, len(records), random.SystemRandom(), lambda record: record.result.spec.method.key)
-    least = max(number, len(methods))
-    return [one for place, one in enumerate(order) if place < least or one.result.run_id in identical]

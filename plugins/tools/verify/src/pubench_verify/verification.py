@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from pubench_report.suspicion import ScoredRun, too_good
@@ -17,12 +17,11 @@ from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec
 
-from .blind import blind as with_other_labels
+from . import rerun as reruns
 from .folder import compared_sums, names_in_plans, records_in
-from .fresh import fresh as on_fresh_problem
 from .record import RecordChecker
 from .rerun import SIGNIFICANT, carried_out_again, drawn, one_sided
-from .result import Blind, Fresh, RecordProblem, Verification
+from .result import RecordProblem, Tried, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -39,6 +38,7 @@ def verify(
     seed: int | None = None,
     progress: Callable[[str], None] | None = None,
     submitted: bool = False,
+    also: Collection[str] = (),
 ) -> Verification:
     """Checks every record of a folder, and carries some of the runs out again. The folder stays as it is.
 
@@ -61,7 +61,8 @@ def verify(
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
 
-    ``submitted``: the folder is an unpacked submission, which has no models and no runs on user tables.
+    ``submitted``: the folder is an unpacked submission, which has no models and no runs on user tables. If it is whole
+    and sound, at least one run of each method is carried out again, unless ``rerun`` is 0, and those of ``also``.
 
     A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
 
@@ -103,21 +104,21 @@ def verify(
     bad = {problem.of for problem in problems}
     sound = {path: method for run_id, method, path in readable if run_id not in bad | look.missing.keys()}
     draws = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
-    again = []
-    for path in drawn(list(sound), rerun, draws, sound.__getitem__):
-        found = carried_out_again(read_record(path), tolerance, root, say)
-        if isinstance(found, RecordProblem):
-            problems.append(found)
-        else:
-            again.append(found)
-    tried: list[Fresh | Blind | RecordProblem] = []
-    for try_, times in ((on_fresh_problem, fresh), (partial(with_other_labels, tolerance=tolerance), blind)):
+    times = rerun
+    if submitted and rerun:
+        times = 0 if problems or look.missing else max(rerun, len({*sound.values()}))
+    order = drawn(list(sound), len(sound), draws, sound.__getitem__)
+    order = [path for place, path in enumerate(order) if place < times or (times and path.name in also)]
+    again = [carried_out_again(read_record(path), tolerance, root, say) for path in order]
+    tried: list[list[Tried | RecordProblem]] = []
+    for try_, times in ((reruns.fresh, fresh), (partial(reruns.blind, tolerance=tolerance), blind)):
         order = drawn(list(sound), len(sound), draws, sound.__getitem__)
         done = (try_(read_record(path), root, say, draws) for path in order)
-        tried += islice((one for one in done if one is not None), times)
-    problems += [one for one in tried if isinstance(one, RecordProblem)]
+        tried.append(list(islice((one for one in done if one is not None), times)))
+    problems += [one for one in (*again, *chain(*tried)) if isinstance(one, RecordProblem)]
+    repeated = [one for one in again if not isinstance(one, RecordProblem)]
     notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
-    if (sided := one_sided(again)) is not None:
+    if (sided := one_sided(repeated)) is not None:
         words, chance = sided
         notes.append(words)
         if chance < SIGNIFICANT:
@@ -132,8 +133,8 @@ def verify(
         checksums=0 if sums is None else len(sums),
         problems=tuple(problems),
         notes=tuple(notes),
-        again=tuple(again),
+        again=tuple(repeated),
         unchecked=look.missing,
-        fresh=tuple(one for one in tried if isinstance(one, Fresh)),
-        blind=tuple(one for one in tried if isinstance(one, Blind)),
+        fresh=tuple(one for one in tried[0] if isinstance(one, Tried)),
+        blind=tuple(one for one in tried[1] if isinstance(one, Tried)),
     )
