@@ -366,7 +366,7 @@ BUDGETS = {
     "pubench_cli/src": 3_205,
     "pubench_core/src": 13_900,
     "plugins/datasets/tables/src": 2_210,
-    "plugins/tools/evaluate/src": 5_470,
+    "plugins/tools/evaluate/src": 4_965,
     "plugins/tools/report/src": 9_140,
     "plugins/tools/study/src": 4_435,
     "plugins/tools/testkit/src": 2_850,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +95,7 @@ class Scored:
     knowledge: Knowledge
 
     @classmethod
-    def of(cls, scores: FloatArray, knowledge: Knowledge | None = None, **known: Any) -> Scored:
+    def of(cls, scores: FloatArray, knowledge: Knowledge | None = None, **known: Any) -> Self:
         """Scores with the engine's decision; what is known of the rows as an object or field by field.
 
         Metrics share the arrays, which they can therefore only read.

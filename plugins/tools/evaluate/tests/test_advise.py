@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,8 @@ import pandas as pd
 import pytest
 from pubench_evaluate.advice import advise as steps
 from pubench_evaluate.advice import fits
-from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Compared, OverBagging
+from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging, Scar
 from pubench_evaluate.advice.page import Advice, Promise
-from pubench_evaluate.advice.prior import Scar
 from pubench_study.folds import folds_of
 
 import pubench
@@ -73,10 +73,17 @@ def filled(advice: Advice, truth: np.ndarray, path: Path) -> Path:
     return path
 
 
+def sheet_of(answered: tuple[Advice, Path, np.ndarray], folder: Path) -> Path:
+    """A filled sheet of the answer, with its design next to it."""
+    advice, _, truth = answered
+    shutil.copy(advice.folder / "audit.design.npz", folder)
+    return filled(advice, truth, folder / "filled.csv")
+
+
 class TestAnAnswer:
     def test_bagged_trees_alone_without_checked_rows(self, answered: Any) -> None:
         advice = answered[0]
-        assert (advice.answer, [one.name for one in advice.compared]) == (DEFAULT.name, [DEFAULT.name])
+        assert (advice.answer, [fit.candidate for fit in advice.fits]) == (DEFAULT.name, [TREES])
         assert advice.headline.startswith("Use bagged trees")
 
     def test_all_unlabeled_rows_are_ranked_and_named(self, answered: Any) -> None:
@@ -107,7 +114,7 @@ class TestAnAnswer:
     def test_json_says_what_python_says(self, answered: Any) -> None:
         stored = json.loads((answered[0].folder / "answer.json").read_text("utf-8"))
         assert stored == json.loads(json.dumps(answered[0].to_dict()))
-        assert stored["version"] == 2
+        assert stored["version"] == 3
         assert [one["name"] for one in stored["methods"]] == [DEFAULT.name]
 
     def test_the_sheet_has_names_and_features_and_neither_scores_nor_labels(self, answered: Any) -> None:
@@ -142,7 +149,7 @@ def with_sheet(advice: Advice, **changed: Any) -> Advice:
     return replace(advice, **{"promise": Promise(60, 2, 60, "the prior", (40, 58)), **changed})
 
 
-CHECKED = Compared("boosting, P against U", "naive", True, 1.0, 0.8, OverBagging(0.9, 0.8, 0.1, (0.0, 0.2), 0.91))
+CHECKED = Fit(OTHERS[3], checked=OverBagging(0.9, 0.8, 0.1, (0.0, 0.2), 0.91))
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "scar": ({}, "Of the top 60, 40 to 58 are positive if labels are SCAR, which is untested; check the 60 rows of"),
     "contradicted": (
@@ -166,8 +173,8 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
             "promise": Promise(60, 35, 55, "checked rows"),
             "sheet": None,
             "audited": True,
-            "answer": CHECKED.name,
-            "compared": (CHECKED,),
+            "answer": CHECKED.candidate.name,
+            "fits": (CHECKED,),
         },
         "Use boosting, P against U, by the checked rows (91% sure). Of the top 60, 35 to 55 are positive.",
     ),
@@ -191,20 +198,21 @@ class TestAComparison:
             raise KeyboardInterrupt
 
         _, file, _ = answered
-        fitted = steps.fitted
+        fitted, sheet = steps.fitted, sheet_of(answered, tmp_path)
         monkeypatch.setattr(steps, "fitted", lambda one, *a, **k: (fitted if one is TREES else stops)(one, *a, **k))
         with pytest.raises(KeyboardInterrupt):
-            pubench.advise(file, "labeled", prior=0.4, out=tmp_path / "out", compare=True)
+            pubench.advise(file, "labeled", prior=0.4, out=tmp_path / "out", audited=sheet)
         stored = json.loads((tmp_path / "out" / "answer.json").read_text("utf-8"))
         assert Path(stored["model"]).is_dir()
-        assert Path(stored["sheet"]).is_file()
+        assert (tmp_path / "out" / "ranked.csv").is_file()
 
-    def test_others_are_fitted_cheapest_first_and_do_not_choose(self, answered: Any) -> None:
+    def test_others_are_fitted_cheapest_first_and_compared_by_checked_rows(self, answered: Any, tmp_path: Path) -> None:
         advice, file, _ = answered
-        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, compare=True)
-        assert [one.name for one in after.compared] == [one.name for one in CHEAP]
-        assert (after.answer, after.promise, after.headline) == (advice.answer, advice.promise, advice.headline)
-        assert "held-out PAUC (does not choose)" in (after.folder / "advice.html").read_text("utf-8")
+        sheet = sheet_of(answered, tmp_path)
+        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, audited=sheet)
+        assert tuple(fit.candidate for fit in after.fits) == CHEAP
+        assert [fit.checked is None for fit in after.fits] == [True, False, False]
+        assert str(after.fits[1].checked) in (after.folder / "advice.html").read_text("utf-8")
         assert [one.seconds for one in OTHERS] == sorted(one.seconds for one in OTHERS)
 
 
@@ -280,7 +288,7 @@ class TestWhatIsKept:
         advice, file, _ = answered
         monkeypatch.setattr(fits, "trained", lambda plan: pytest.fail("a finished fit was made again"))
         again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder)
-        assert [one.pauc for one in again.compared] == [one.pauc for one in advice.compared]
+        np.testing.assert_array_equal(again.fits[0].scores, advice.fits[0].scores)
 
     def test_an_interrupted_command_goes_on_at_the_same_scores(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -303,14 +311,15 @@ class TestWhatIsKept:
         monkeypatch.setattr(fits, "trained", lambda plan: made.append(plan.run_id) or trained(plan))
         after = pubench.advise(file, "labeled", **arguments)
         assert len(made) == 5 - 3
-        assert [one.pauc for one in after.compared] == [one.pauc for one in advice.compared]
+        np.testing.assert_array_equal(after.fits[0].scores, advice.fits[0].scores)
 
-    def test_finished_fits_count_when_the_time_is_up(self, answered: Any) -> None:
+    def test_finished_fits_count_when_the_time_is_up(self, answered: Any, tmp_path: Path) -> None:
         advice, file, _ = answered
-        more: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": advice.folder, "compare": True}
+        more: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": advice.folder}
+        more["audited"] = sheet_of(answered, tmp_path)
         pubench.advise(file, "labeled", **more)
         again = pubench.advise(file, "labeled", **more, time=0.001)
-        assert [one.name for one in again.compared] == [one.name for one in CHEAP]
+        assert [fit.reason for fit in again.fits] == [""] * len(CHEAP)
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
@@ -320,8 +329,7 @@ class TestWhatIsKept:
         half.write_bytes(half.read_bytes()[:400])
         assert sum(isinstance(one, Plan) for one in fits.kept_folds(fits.run_of(CHEAP[1], rows, tmp_path, None))) == 1
         after = fits.fitted(CHEAP[1], rows, tmp_path, None, fits.Clock(600))
-        assert isinstance(before, fits.OutOfFoldScores)
-        assert isinstance(after, fits.OutOfFoldScores)
+        assert (before.reason, after.reason) == ("", "")
         np.testing.assert_array_equal(after.scores, before.scores)
 
     def test_a_folder_of_another_table_is_refused(self, answered: Any, tmp_path: Path) -> None:
@@ -358,7 +366,6 @@ class TestHonestScores:
         table = pubench.data(frame, "labeled")
         forest = Candidate("forest", "naive", {"base": "forest"})
         found = fits.fitted(forest, fits.FitRows(x, labeled, table), tmp_path, None, fits.Clock(600))
-        assert isinstance(found, fits.OutOfFoldScores)
         copies, others = found.scores[60:120], found.scores[120:]
         assert abs(copies.mean() - others.mean()) < 0.1
 
@@ -381,8 +388,9 @@ class TestTime:
             return trained(plan)
 
         monkeypatch.setattr(fits, "trained", fails)
-        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out", compare=True)
-        assert [(one.candidate, one.reason) for one in found.not_fitted] == [
+        sheet = sheet_of(answered, tmp_path)
+        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out", audited=sheet)
+        assert [(fit.candidate, fit.reason) for fit in found.fits if fit.reason] == [
             (CHEAP[1], "failed: the loss is not finite")
         ]
 
@@ -390,11 +398,10 @@ class TestTime:
         self, answered: Any, tmp_path: Path
     ) -> None:
         lines: list[str] = []
-        found = pubench.advise(
-            answered[1], "labeled", out=tmp_path / "out", time="1s", compare=True, progress=lines.append
-        )
-        assert [one.name for one in found.compared] == [DEFAULT.name]
-        assert len(found.not_fitted) == len(CHEAP) - 1
+        more: dict[str, Any] = {"out": tmp_path / "out", "audited": sheet_of(answered, tmp_path)}
+        found = pubench.advise(answered[1], "labeled", **more, time="1s", progress=lines.append)
+        assert [fit.candidate for fit in found.fits if not fit.reason] == [TREES]
+        assert len(found.fits) == len(CHEAP)
         assert lines[0].startswith("reading ")
         assert "all 3 methods in about" in lines[1]
         assert lines[1].endswith("at most 1 s")

@@ -83,7 +83,6 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
 #: Table, arguments, and a line that the answer has to have.
 ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "12 labeled": (lambda: table(labeled=12), {}, "cannot choose between methods"),
-    "12 labeled, compared": (lambda: table(labeled=12), {"compare": True}, "needs 20 labeled rows"),
     "a leak that is not exact": (
         lambda: changed("c", lambda f: f["labeled"] * 5 + np.arange(N) / N),
         {},

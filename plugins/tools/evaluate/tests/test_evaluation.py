@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_evaluate.estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
-from pubench_evaluate.paired import Difference, _contradictions
-from pubench_evaluate.scored_rows import ScoredRows, scored_rows
-from pubench_evaluate.thresholds import Cuts, Shares, recall_of, threshold_of_budget, threshold_of_recall
+from pubench_evaluate.belief import Belief, EstimatedPrior, belief_in
+from pubench_evaluate.measures import Difference, _contradictions
+from pubench_evaluate.prior import asked, disagreement, infos_of, range_of, summary
+from pubench_evaluate.scored_rows import scored_rows
+from pubench_evaluate.thresholds import Cuts, recall_of, threshold_of_budget, threshold_of_recall
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
@@ -106,7 +107,7 @@ def test_a_sheet_for_a_budget_has_half_its_rows_among_those_that_may_be_picked()
 @pytest.mark.parametrize("target", [0.1, 0.5, 0.9, 1.0])
 def test_the_threshold_of_a_recall_is_the_highest_that_reaches_it(target: float) -> None:
     rows = scored_rows(*drawn()[:2])
-    threshold = threshold_of_recall(rows, target, Shares(None))
+    threshold = threshold_of_recall(rows, target, Belief())
     assert threshold is not None
     assert (rows.of_labeled > threshold).mean() >= target
     higher = rows.of_labeled[rows.of_labeled > threshold].min()
@@ -121,7 +122,7 @@ def test_recall_of_noisy_labels_inverts_the_mixture_identities() -> None:
 
 def cuts_of(scores: np.ndarray, labeled: np.ndarray, seed: int, n_all: int | None = None) -> Cuts:
     rows = scored_rows(scores, labeled)
-    return Cuts(rows, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), seed, n_all)
+    return Cuts(rows, belief_in(PRIOR, rows), seed, n_all)
 
 
 def test_as_many_positives_lie_above_a_threshold_as_a_card_expects_in_19_of_20_tables() -> None:
@@ -138,7 +139,7 @@ def test_as_many_positives_lie_above_a_threshold_as_a_card_expects_in_19_of_20_t
 @pytest.mark.parametrize("scheme", ["one-sample", "two-sample", "case-control", "single-training-set"])
 def test_the_share_in_u_and_the_prior_are_two_words_for_one_thing(scheme: Any) -> None:
     scores, labeled, _ = drawn()
-    rows = ScoredRows(scores, labeled, None, scheme, 0.9)
+    rows = scored_rows(scores, labeled, scheme=scheme, purity=0.9)
     assert rows.prior_of(rows.share_in_u(0.4)) == pytest.approx(0.4, abs=1e-12)
 
 
@@ -505,9 +506,10 @@ def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:
 
 def test_counted_estimators_that_are_far_apart_disagree() -> None:
     near, far = EstimatedPrior("a", "A", prior=0.2), EstimatedPrior("b", "B", prior=0.5)
-    assert disagreement([near, EstimatedPrior("c", "C", prior=0.25)]) == ""
-    assert "the prior is 0.2 by a and 0.5 by b" in disagreement([near, far, EstimatedPrior("d", "D", left_out="no")])
-    assert disagreement([near, replace(far, left_out="it warns")]) == ""
+    assert disagreement([near, EstimatedPrior("c", "C", prior=0.25)]) == ()
+    (said,) = disagreement([near, far, EstimatedPrior("d", "D", left_out="no")])
+    assert "the prior is 0.2 by a and 0.5 by b" in said
+    assert disagreement([near, replace(far, left_out="it warns")]) == ()
 
 
 def test_priors_of_repeated_rows_count_those_that_equal_no_labeled_one() -> None:

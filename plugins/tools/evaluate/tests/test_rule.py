@@ -7,36 +7,37 @@ import pubench_evaluate.advice.choice as choice
 import pytest
 from pubench_evaluate.advice.choice import (
     SURE,
+    Candidate,
     Checked,
-    Compared,
+    Fit,
     OverBagging,
+    budget_of,
     checked_difference,
     chosen_by_checked_rows,
-    goal_of,
+    scar_of,
 )
 from pubench_evaluate.advice.fits import aligned
-from pubench_evaluate.advice.prior import prior_of, scar_of
-from pubench_evaluate.cli.score_table import flags_for_arguments
-from pubench_evaluate.prior_estimates import PriorEstimates
+from pubench_evaluate.cli.score_table import flags_for_arguments, flags_in
+from pubench_evaluate.prior import PriorEstimates, prior_of
 from sklearn.metrics import roc_auc_score
 
 from pubench_core.errors import RequestError
 
 
-def compared(name: str, better: float | None, pauc: float = 0.5) -> Compared:
+def compared(name: str, better: float | None) -> Fit:
     """A method of which checked rows are so sure that it is better than bagged trees."""
     found = None if better is None else OverBagging(0.85, 0.8, 0.05, (-0.01, 0.11), better)
-    return Compared(name, name, False, 1.0, pauc, found)
+    return Fit(Candidate(name, name), checked=found)
 
 
 class TestTheRule:
-    def test_held_out_positives_do_not_choose(self) -> None:
-        assert chosen_by_checked_rows([compared("trees", None), compared("line", None, pauc=0.99)]) is None
+    def test_without_checked_rows_nothing_chooses(self) -> None:
+        assert chosen_by_checked_rows([compared("trees", None), compared("line", None)]) is None
 
     def test_checked_rows_that_are_sure_do(self) -> None:
         found = chosen_by_checked_rows([compared("trees", None), compared("net", SURE + 0.01), compared("line", 0.6)])
         assert found is not None
-        assert found.name == "net"
+        assert found.candidate.name == "net"
 
     def test_less_sure_checked_rows_do_not_choose(self) -> None:
         assert chosen_by_checked_rows([compared("trees", None), compared("net", SURE - 0.01)]) is None
@@ -44,7 +45,7 @@ class TestTheRule:
     def test_of_equally_sure_ones_the_cheaper_is_chosen(self) -> None:
         found = chosen_by_checked_rows([compared("trees", None), compared("line", 0.9), compared("net", 0.9)])
         assert found is not None
-        assert found.name == "line"
+        assert found.candidate.name == "line"
 
 
 class TestCheckedRows:
@@ -110,13 +111,16 @@ def test_errors_on_the_command_line_name_flags() -> None:
     with pytest.raises(RequestError) as raised, flags_for_arguments():
         raise RequestError("unknown column of t.csv (labeled) 'x'; labeled=COLUMN names it")
     assert str(raised.value) == "unknown column of t.csv (--label-col) 'x'; --label-col COLUMN names it"
+    with pytest.raises(RequestError, match=r"^--beta must be"), flags_for_arguments():
+        raise RequestError("purity must be in (0, 1]")
+    assert flags_in("prior: of the population; give purity=0.9") == "prior: of the population; give --beta 0.9"
 
 
 def test_goals() -> None:
-    assert [str(goal_of(text)) for text in ("rank", "classify", "review:50")] == ["rank", "classify", "review:50"]
+    assert [budget_of(text) for text in ("rank", "classify", "review:50")] == [None, None, 50]
     for text in ("review", "review:0", "review:-3", "rank:3", ""):
         with pytest.raises(RequestError, match="must be rank"):
-            goal_of(text)
+            budget_of(text)
 
 
 def test_of_equal_scores_a_random_part_is_found_within_a_budget() -> None:

@@ -1,8 +1,8 @@
 """Tables without one known negative: advice, report cards of scores, class priors, sheets of rows to check.
 
-``rows`` reads scores and labels; ``prior_input`` parses an assumed prior and purity; ``thresholds``, ``resampling``,
-``measuring`` and ``paired`` compute; ``evaluation``, ``prior_estimates`` and ``audit`` are the functions that users
-call; ``report_card`` writes the first two as HTML. ``advice`` is the way from a table to an answer.
+``scored_rows`` is core's view of scores and labels; ``prior``, ``thresholds`` and ``measures`` compute; ``evaluation``
+makes the ``report_card``, ``audit`` draws and reads sheets, ``advice`` is the way from a table to an answer. ``page``
+is the form of every result: lines and tables for a terminal, JSON, and a page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ COMMANDS = [
     CommandInfo(
         path="advise",
         panel="Your own data",
-        load="pubench_evaluate.advice.commands:advise",
+        load="pubench_evaluate.cli.commands:advise",
         help="Recommend a method for a table without negatives, rank its rows, and name the rows to check next.",
         example="pubench advise my.csv --label-col labeled --goal review:200",
     ),
@@ -43,12 +43,12 @@ API = [
     ApiInfo(name="Advice", load="pubench_evaluate.advice.page:Advice"),
     ApiInfo(name="AuditResult", load="pubench_evaluate.audit:AuditResult"),
     ApiInfo(name="AuditSample", load="pubench_evaluate.audit:AuditSample"),
-    ApiInfo(name="Evaluation", load="pubench_evaluate.evaluation:Evaluation"),
-    ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior_estimates:PriorEstimates"),
+    ApiInfo(name="Evaluation", load="pubench_evaluate.report_card:Evaluation"),
+    ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior:PriorEstimates"),
     ApiInfo(name="advise", load="pubench_evaluate.advice.advise:advise"),
     ApiInfo(name="audit_answers", load="pubench_evaluate.audit:audit_answers"),
     ApiInfo(name="audit_sample", load="pubench_evaluate.audit:audit_sample"),
-    ApiInfo(name="estimate_prior", load="pubench_evaluate.prior_estimates:estimate_prior"),
+    ApiInfo(name="estimate_prior", load="pubench_evaluate.prior:estimate_prior"),
     ApiInfo(name="evaluate", load="pubench_evaluate.evaluation:evaluate"),
 ]
 

@@ -5,7 +5,7 @@ Measures come from the installed metrics, class priors from the installed estima
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,21 @@ from pubench_core.plugins.info import PriorInfo
 from pubench_core.specs import is_one_sample
 
 from .audit import AuditResult
-from .estimates import EstimatedPrior, asked, disagreement, infos_of
-from .measuring import Measured, curves_of, installed_metrics, knowledge_of, measured
-from .paired import Comparison, compared, other_model
-from .prior_input import Belief, belief_in, narrowed, shares_of, wanted_estimator
+from .belief import Belief, EstimatedPrior, belief_in, wanted_estimator
+from .measures import (
+    MOST_RESAMPLES,
+    Measured,
+    Resampling,
+    compared,
+    curves_of,
+    installed_metrics,
+    measured,
+    other_model,
+    resamples_for,
+)
+from .prior import asked, disagreement, infos_of, narrowed
 from .report_card import Evaluation
-from .resampling import MOST_RESAMPLES, Resampling, resamples_for
-from .scored_rows import ScoredRows, scored_rows
+from .scored_rows import LabeledScores, scored_rows
 from .thresholds import Cuts, ThresholdCut
 
 #: Bins of the histogram of scores.
@@ -84,23 +92,71 @@ def evaluate(
     with in_words():
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
         prior = narrowed(prior, audited)
-        infos, wanted = _estimators(estimators, wanted_estimator(prior)), wanted_estimator(prior)
-        first = _asked([info for info in infos if info.key == wanted], rows, seed)
-        belief = belief_in(prior, rows, first)
-        if audited is not None and audited.prior.low is not None:
+        infos, wanted = infos_of("scores", estimators), wanted_estimator(prior)
+        if wanted:  # the one that the prior is taken from is asked first
+            infos = [*infos_of("scores", [wanted]), *(info for info in infos if info.key != wanted)]
+        estimates = _asked(infos[: bool(wanted)], rows, seed)
+        belief = belief_in(prior, rows, estimates)
+        if audited is not None and audited.prior.interval is not None:
             belief = replace(belief, source=f"narrowed by {audited.checked} checked rows; the middle is used")
         refuse_other_rows(scores, compare, ("scores", "compare"))
         _check_counts(rows, resamples, n_unlabeled)
-        cuts = Cuts(rows, shares_of(belief, rows), seed, n_unlabeled)
+        cuts = Cuts(rows, belief, seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
-        other = None if compare is None else other_model(rows, compare)  # nothing slow before all is known to be right
-        rest = _asked([info for info in infos if info.key != wanted], rows, seed)
-        drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
-        given = threshold is not None
-        return _card(names, rows, (*first, *rest), belief, decision, cuts, other, drawn, audited, given=given)
+        other = None if compare is None else other_model(rows, compare)
+        estimates += _asked(infos[bool(wanted) :], rows, seed)  # nothing slow before all is known to be right
+    drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
+    rows = rows.knowing(prior=belief.prior, prior_interval=belief.interval, threshold=decision.threshold, thorough=True)
+    metrics = installed_metrics()
+    measures = measured(rows, metrics, drawn)
+    curves, band = curves_of(rows, measures)
+    comparison = None
+    if other is not None:
+        made_for = None if decision.budget or decision.target else decision.threshold
+        there = replace(cuts, rows=other).chosen(made_for, decision.budget, decision.target).threshold
+        known = replace(rows.knowledge, threshold=there)
+        comparison = compared(names, (rows, LabeledScores.of(other.scores, known)), metrics, drawn)
+    budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
+    contradictions = _contradictions(decision, (*budgets, *recalls), measures)
+    if audited is not None and audited.scar.rejected:
+        contradictions.insert(0, f"Checked rows reject SCAR (p = {audited.scar.p_value:.2g})")
+    warnings = [
+        *contradictions[1:],  # the headline has the first
+        *_warnings(rows, belief, decision, given=threshold is not None),
+        *disagreement(estimates),
+        *(() if comparison is None else comparison.warnings),
+    ]
+    if contradictions:
+        decision, budgets, recalls = _unknown(decision), tuple(map(_unknown, budgets)), tuple(map(_unknown, recalls))
+    counts = {"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)}
+    return Evaluation(
+        name=names[0],
+        rows=counts if n_unlabeled is None else {**counts, "all_unlabeled": n_unlabeled},
+        scheme=rows.scheme,
+        purity=rows.purity,
+        belief=belief,
+        estimates=tuple(estimates),
+        measures=measures,
+        decision=decision,
+        budgets=budgets,
+        recalls=recalls,
+        curves=curves,
+        band=band,
+        comparison=comparison,
+        contradictions=tuple(contradictions),
+        warnings=tuple(warnings),
+        notes=tuple(_notes(rows, belief, n_unlabeled)),
+        checked="" if audited is None else audited.sentence,
+        scar_tested=audited is not None and audited.scar.p_value is not None,
+        histogram=_histogram(rows),
+    )
 
 
-def _check_counts(rows: ScoredRows, resamples: int | None, n_unlabeled: int | None) -> None:
+def _asked(infos: Sequence[PriorInfo], rows: LabeledScores, seed: int) -> list[EstimatedPrior]:
+    return [asked(info, rows.of_labeled, rows.of_unlabeled, rows, seed) for info in infos]
+
+
+def _check_counts(rows: LabeledScores, resamples: int | None, n_unlabeled: int | None) -> None:
     """Raises RequestError for more resamples than anybody waits for, or fewer unlabeled rows than have a score."""
     if resamples is not None and not 0 <= resamples <= MOST_RESAMPLES:
         raise RequestError(
@@ -116,101 +172,23 @@ def _check_counts(rows: ScoredRows, resamples: int | None, n_unlabeled: int | No
         )
 
 
-def _card(
-    names: tuple[str, str],
-    rows: ScoredRows,
-    estimates: tuple[EstimatedPrior, ...],
-    belief: Belief,
-    decision: ThresholdCut,
-    cuts: Cuts,
-    other: ScoredRows | None,
-    drawn: Resampling,
-    audited: AuditResult | None,
-    *,
-    given: bool,
-) -> Evaluation:
-    metrics = installed_metrics()
-    known = knowledge_of(rows, belief, decision.threshold)
-    measures = measured(rows, known, metrics, drawn)
-    curves, band = curves_of(rows, measures)
-    comparison = None if other is None else compared(names, rows, other, known, metrics, cuts, decision, drawn)
-    budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
-    contradictions = tuple(_contradictions(decision, (*budgets, *recalls), measures))
-    if audited is not None and audited.scar.rejected:
-        contradictions = (f"Checked rows reject SCAR (p = {audited.scar.p_value:.2g})", *contradictions)
-    if contradictions:
-        decision, *others = (replace(c, expected=None, expected_interval=None) for c in (decision, *budgets, *recalls))
-        budgets, recalls = tuple(others[: len(budgets)]), tuple(others[len(budgets) :])
-    counts = {"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)}
-    return Evaluation(
-        name=names[0],
-        rows=counts if cuts.n_all is None else {**counts, "all_unlabeled": cuts.n_all},
-        scheme=rows.scheme,
-        purity=rows.purity,
-        belief=belief,
-        estimates=estimates,
-        measures=measures,
-        decision=decision,
-        budgets=budgets,
-        recalls=recalls,
-        curves=curves,
-        band=band,
-        comparison=comparison,
-        contradictions=contradictions,
-        warnings=tuple(_warnings(rows, belief, estimates, decision, comparison, contradictions, given=given)),
-        notes=tuple(_notes(rows, belief, cuts.n_all)),
-        checked="" if audited is None else audited.sentence,
-        scar_tested=audited is not None and audited.scar.p_value is not None,
-        histogram=_histogram(rows),
-        by_prior=() if contradictions else tuple(_by_prior(rows, belief, decision, cuts.n_all)),
-    )
+def _unknown(cut: ThresholdCut) -> ThresholdCut:
+    """A cut at which nothing can be expected."""
+    return replace(cut, expected=None, expected_interval=None)
 
 
-def _histogram(rows: ScoredRows) -> dict[str, tuple[float, ...]]:
+def _histogram(rows: LabeledScores) -> dict[str, tuple[float, ...]]:
     edges = np.histogram_bin_edges(rows.scores, BINS)
     groups = {"labeled": rows.scores[rows.labeled], "unlabeled": rows.scores[~rows.labeled]}
     shares = {name: np.histogram(scores, edges)[0] / len(scores) for name, scores in groups.items()}
     return {name: tuple(values.tolist()) for name, values in {"edges": edges, **shares}.items()}
 
 
-def _by_prior(
-    rows: ScoredRows, belief: Belief, decision: ThresholdCut, n_all: int | None
-) -> Iterator[tuple[float, float, float]]:
-    """Recall times the positives in U that another prior implies, at most as many as there are rows."""
-    if belief.prior is None or decision.recall_interval is None:
-        return
-    for prior in np.linspace(0.5, 1.5, 11) * belief.prior:
-        share = rows.share_in_u(float(prior))
-        if 0 < share < rows.purity:
-            positives = share * (n_all or len(rows.unlabeled))
-            low, high = (min(recall * positives, decision.all_rows) for recall in decision.recall_interval)
-            yield float(prior), float(low), float(high)
-
-
-def _estimators(keys: Sequence[str] | None, wanted: str) -> list[PriorInfo]:
-    """Those to be asked, the one that the prior is taken from among them."""
-    infos = infos_of("scores", keys)
-    return infos if wanted in ("", *(info.key for info in infos)) else [*infos_of("scores", [wanted]), *infos]
-
-
-def _asked(infos: Sequence[PriorInfo], rows: ScoredRows, seed: int) -> tuple[EstimatedPrior, ...]:
-    return tuple(asked(info, rows.of_labeled, rows.of_unlabeled, rows, seed) for info in infos)
-
-
 # -------------------------------------------------------------------- what a reader must know
 
 
-def _warnings(
-    rows: ScoredRows,
-    belief: Belief,
-    estimates: Sequence[EstimatedPrior],
-    decision: ThresholdCut,
-    comparison: Comparison | None,
-    contradictions: Sequence[str],
-    *,
-    given: bool,
-) -> list[str]:
-    said = list(contradictions[1:])  # the headline has the first
+def _warnings(rows: LabeledScores, belief: Belief, decision: ThresholdCut, *, given: bool) -> list[str]:
+    said = []
     if rows.scores.min() == rows.scores.max():
         said.append("every row has the same score: nothing is ranked")
     elif decision.rows in (0, len(rows.unlabeled)):
@@ -236,10 +214,6 @@ def _warnings(
             f"{wrong} of {rows.n_labeled} labeled rows are negative by the true labels, and purity=1 says that "
             f"all are positive; give purity={1 - wrong / rows.n_labeled:.3g}, or check the two columns"
         )
-    if line := disagreement(estimates):
-        said.append(line)
-    if comparison is not None:
-        said += comparison.warnings
     return said
 
 
@@ -261,7 +235,7 @@ def _contradictions(
     return said
 
 
-def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
+def _notes(rows: LabeledScores, belief: Belief, n_all: int | None) -> list[str]:
     which = "labeled and unlabeled rows together are" if is_one_sample(rows.scheme) else "the unlabeled rows are"
     said = [
         "the scores are of a model that was not trained on these rows: on its own training rows "

@@ -1,24 +1,55 @@
-"""Pages of this package in the style of the board: one file each, with the scripts of ``report_card.js``."""
+"""Form of every result: parts for a terminal, JSON, and a page in the style of the board."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
+
+from pubench_report.rendering import RenderedTable
 
 from pubench_core.results import plain_data
 
-
-def page_from(template: str, title: str, drawn: dict[str, Any], **given: Any) -> str:
-    """A page. ``drawn``: what its script draws."""
-    from pubench_report.pages.template import rendered, script_json  # jinja2: only if a page is written
-
-    scripts = ("report_card.js",)
-    return rendered(template, title, scripts, __package__ or "", drawn=script_json(plain_data(drawn)), **given)
+#: A line or a table of a terminal; an empty line parts.
+Part = str | RenderedTable
 
 
-def framed(page: str) -> str:
-    """A page inside of another one (a notebook), which its styles must not change."""
-    return f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%;height:900px;border:0"></iframe>'
+class Report:
+    """Base of results: a notebook shows the page, which is one file that loads nothing, light and dark."""
+
+    template: ClassVar[str] = ""
+    """of the page; empty if there is none"""
+    long_lines: ClassVar[bool] = False
+    """whether lines of a terminal are not wrapped, because they name files"""
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        raise NotImplementedError
+
+    def figures(self) -> dict[str, Any]:
+        """Figures that the script of the page draws."""
+        return {}
+
+    def parts(self) -> list[Part]:
+        """Lines and tables for a terminal, the heading first."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """The page."""
+        from pubench_report.pages.template import rendered, script_json  # jinja2: only if a page is written
+
+        drawn = script_json(plain_data(self.figures()))
+        return rendered(self.template, self.title, ("report_card.js",), __package__ or "", card=self, drawn=drawn)
+
+    def _repr_html_(self) -> str | None:
+        if not self.template:
+            return None
+        page = escape(self.html(), quote=True)  # its styles must not change the notebook
+        return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0"></iframe>'
 
 
 def between(interval: tuple[float, float] | None, *, percent: bool = False) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from pubench_datasets_tables.frames import labels_of, refuse_other_rows
 
 from pubench_core.errors import RequestError, shown
+from pubench_core.metric import Knowledge, Scored
 from pubench_core.specs import Scheme, is_one_sample
 
 FloatArray = npt.NDArray[np.float64]
@@ -18,36 +20,81 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ScoredRows:
-    """``scores``: (n,) finite; ``labeled``: (n,) True for labeled positives; ``truth``: (n,) True for positives, where
-    it is known. ``purity``: β, the share of true positives among the labeled rows.
-    """
+class LabeledScores(Scored):
+    """Core's scores of rows of which some are labeled positive; its knowledge has P, U, scheme, purity and truth."""
 
-    scores: FloatArray
-    labeled: BoolArray
-    truth: BoolArray | None = None
-    scheme: Scheme = "one-sample"
-    purity: float = 1.0
+    @classmethod
+    def made(
+        cls,
+        scores: FloatArray,
+        labeled: BoolArray,
+        truth: BoolArray | None = None,
+        scheme: Scheme = "one-sample",
+        purity: float = 1.0,
+    ) -> LabeledScores:
+        """``scores``: (n,) finite; ``labeled``, ``truth``: (n,) True for positives; ``purity``: β of the labeled rows.
+
+        U is every row in case-control (labeled positives stay in U), the unlabeled rows otherwise.
+        """
+        known = Knowledge(
+            truth=None if truth is None else truth.astype(np.int8),
+            labeled=np.flatnonzero(labeled),
+            unlabeled=np.arange(len(scores)) if scheme == "case-control" else np.flatnonzero(~labeled),
+            scheme=scheme,
+            positive_purity=purity,
+        )
+        return cls.of(scores, known)
+
+    @cached_property
+    def labeled(self) -> BoolArray:
+        """(n,) True for labeled positives."""
+        found = np.zeros(len(self.scores), dtype=bool)
+        found[self.knowledge.labeled] = True
+        return found
+
+    @property
+    def unlabeled(self) -> IntArray:
+        """Positions of U."""
+        return np.asarray(self.knowledge.unlabeled)
+
+    @property
+    def truth(self) -> BoolArray | None:
+        """(n,) True for positives; None if it is not known."""
+        return None if self.knowledge.truth is None else self.knowledge.truth == 1
+
+    @property
+    def scheme(self) -> Scheme:
+        """How labeled and unlabeled rows were drawn."""
+        return self.knowledge.scheme or "one-sample"
+
+    @property
+    def purity(self) -> float:
+        """β, the share of true positives among the labeled rows."""
+        return self.knowledge.positive_purity
+
+    @property
+    def population(self) -> IntArray:
+        """Positions of the rows that are a draw from the population."""
+        return self.unlabeled if self.scheme == "two-sample" else np.arange(len(self.scores))
 
     @property
     def n_labeled(self) -> int:
         """N_l."""
-        return int(self.labeled.sum())
+        return len(self.of_labeled)
 
-    @property
-    def unlabeled(self) -> IntArray:
-        """Positions of U: every row in case-control (labeled positives stay in U), the unlabeled rows otherwise."""
-        return np.arange(len(self.scores)) if self.scheme == "case-control" else np.flatnonzero(~self.labeled)
-
-    @property
+    @cached_property
     def of_labeled(self) -> FloatArray:
         """(N_l,) scores of the labeled rows."""
-        return self.scores[self.labeled]
+        return self.scores[self.knowledge.labeled]
 
-    @property
+    @cached_property
     def of_unlabeled(self) -> FloatArray:
         """(n_U,) scores of U."""
         return self.scores[self.unlabeled]
+
+    def knowing(self, scores: FloatArray | None = None, **more: Any) -> LabeledScores:
+        """The same rows with more knowledge, or with the scores of another model."""
+        return self.of(self.scores if scores is None else scores, replace(self.knowledge, **more))
 
     def share_in_u(self, prior: float) -> float:
         """α, the share of positives in U, of the prior π of the population.
@@ -74,7 +121,7 @@ def scored_rows(
     scheme: str = "one-sample",
     purity: float = 1.0,
     pos_label: Any = None,
-) -> ScoredRows:
+) -> LabeledScores:
     """Checked arrays. Raises RequestError, whose ``field`` is the argument that is wrong."""
     values = _numbers(scores, "scores")
     refuse_other_rows(scores, labeled, ("scores", "labeled"))
@@ -98,7 +145,7 @@ def scored_rows(
             field="purity",
             value=purity,
         )
-    return ScoredRows(values, of_label, of_truth, scheme, float(purity))  # type: ignore[arg-type]
+    return LabeledScores.made(values, of_label, of_truth, scheme, float(purity))  # type: ignore[arg-type]
 
 
 def _is_number(value: Any) -> bool:

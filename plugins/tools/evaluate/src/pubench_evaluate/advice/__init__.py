@@ -1,5 +1,5 @@
 """``pubench advise``: from a table without negatives to an answer.
 
-``look``, ``labeling``, ``prior``, ``fitting`` (with ``portfolio`` and ``fits``), ``evidence``, ``choose`` and
-``facts`` are the steps, ``advise`` carries them out, ``page`` shows them.
+``look`` checks the table, ``fits`` scores its rows, ``choice`` compares methods by checked rows, ``advise`` carries the
+steps out and ``page`` shows the answer.
 """

@@ -1,57 +1,60 @@
-"""``pubench.advise``: from a table without negatives to an answer, and on request what is compared with it."""
+"""``pubench.advise``: from a table without negatives to an answer, which checked rows can change."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 from pubench_datasets_tables.frames import TableFields, data
 from pubench_study.durations import duration, seconds_of
 
 from pubench import PUTable
-from pubench.field_names import in_words as in_words_of_python
+from pubench.field_names import in_words
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.registry import registry
+from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
 from pubench_core.records.record import Record
 from pubench_core.specs.fields import short_hash
 
 from ..audit import AuditSample, audit_sample
-from ..audit.sheet import DESIGN, MOST_SHOWN
+from ..audit.sheet import DESIGN, columns_of_table, most_used
 from ..audit.statistics import Side, clopper_pearson
+from ..belief import Interval, ends_of
 from ..evaluation import Evaluation, evaluate
-from ..prior_input import ends_of
+from ..prior import APART, Prior, PriorEstimates, estimate_prior, infos_of, prior_of
+from ..scored_rows import FloatArray, IntArray
 from .choice import (
     DEFAULT,
     OTHERS,
     SURE,
-    AdviceGoal,
     Audited,
-    Compared,
+    Candidate,
+    Fit,
+    budget_of,
     checked_difference,
     chosen_by_checked_rows,
-    goal_of,
-    highest,
     read_answers,
+    scar_of,
 )
-from .fits import Clock, FitRows, NotFitted, OutOfFoldScores, expected, fitted, kept_record, run_of, still_said, trained
-from .look import FEW_TO_CHOOSE, Look, looked_at
+from .fits import Clock, FitRows, Say, fitted, kept_record, run_of, still_said, trained
+from .look import FEW_TO_CHOOSE, looked_at
 from .page import SHEET, Advice, Promise
-from .prior import Prior, estimates, prior_of, scar_of
 
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
 
 #: The budget that is shown if neither a goal nor a prior says one.
 BUDGET = 200
+#: Estimators of the prior read at most so many rows, a random part of the table.
+MOST_ROWS = 10_000
 
 
 def advise(
@@ -60,50 +63,49 @@ def advise(
     *,
     prior: float | tuple[float, float] | str | None = None,
     goal: str = "rank",
-    compare: bool = False,
     audited: str | Path | None = None,
     time: str | float = "10m",
     out: str | Path | None = None,
     scheme: str | None = None,
     threads: int | None = None,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: Say | None = None,
     **about: Unpack[TableFields],
 ) -> Advice:
     """Which method for this table, what its ranking is worth, and what to check next.
 
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
     ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
-    ``review:200`` for a review of so many rows. ``compare``: fit the other methods, too, cheapest first. ``audited``:
-    the sheet of an earlier call, filled in: prior, range and choice are made again with it, and the other methods are
-    compared by it. ``time``: budget for that, ``10m``; what is not fitted by then is left out. ``out``: folder of the
-    answer, by default ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``scheme`` and
-    ``about``, all else about the table: as :func:`pubench.data` has them. ``progress``: called with a line about what
-    runs now.
+    ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: prior, range and
+    choice are made again with it, and the other methods are fitted, cheapest first, and compared by it. ``time``:
+    budget for that, ``10m``; what is not fitted by then is left out. ``out``: folder of the answer, by default
+    ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``scheme`` and ``about``, all else
+    about the table: as :func:`pubench.data` has them. ``progress``: called with a line about what runs now.
 
     The answer is bagged trees unless checked rows speak for another method: see ``docs/pages/advice.md``. The folder
     holds ranking, model and sheet before anything is compared.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
-    with in_words_of_python():
-        wanted, clock, say = goal_of(goal), Clock(seconds_of(time, "time", least=1e-9)), progress or (lambda text: None)
+    with in_words():
+        budget, clock, say = (
+            budget_of(goal),
+            Clock(seconds_of(time, "time", least=1e-9)),
+            progress or (lambda text: None),
+        )
         given = None if prior is None else ends_of(prior)
         own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **about)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         say(f"reading {own.name}")
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
-        return _Steps(own, folder, wanted, clock, given, checked, compare, threads, seed, say).answer()
+        return _Steps(own, folder, goal, budget, clock, given, checked, threads, seed, say).answer()
 
 
 def _claim(folder: Path, table: PUTable) -> None:
     """Makes the folder, or finds that it is of the same table. Raises RequestError if it is of another one."""
-    facts = {
-        name: str(value)
-        for name, value in sorted(table.own.items())
-        if name not in ("path", "test", "positives", "unlabeled")
-    }
+    files = ("path", "test", "positives", "unlabeled")
+    facts = {name: str(value) for name, value in sorted(table.own.items()) if name not in files}
     mine = short_hash([*table.notes, facts, table.scheme])
     about = folder / "about.json"
     try:
@@ -120,67 +122,101 @@ def _claim(folder: Path, table: PUTable) -> None:
         raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
 
 
+def estimates(rows: FitRows, say: Say) -> PriorEstimates | None:
+    """Estimators whose answer can count, on at most :data:`MOST_ROWS` rows; None if they cannot be asked."""
+    keys = [info.key for info in infos_of("any", None) if info.error is not None and info.error <= APART]
+    part = stream(rows.seed, "rows for priors").permutation(len(rows.x))[:MOST_ROWS]
+    x, labeled = rows.x[part], rows.labeled[part]
+    x = x[:, ~np.isnan(x).all(axis=0)]
+    try:
+        return estimate_prior(x, labeled, estimators=keys, scheme=rows.scheme, seed=rows.seed, progress=say)
+    except PubenchError as error:
+        say(f"no prior is estimated: {error}")
+        return None
+
+
 @dataclass
 class _Steps:
     """The way to an answer; each step keeps what the later ones read."""
 
     table: PUTable
     folder: Path
-    goal: AdviceGoal
+    goal: str
+    wanted: int | None
+    """how many rows are to be reviewed"""
     clock: Clock
-    given: tuple[float, float] | None
+    given: Interval | None
     audited: Audited | None
-    compare: bool
     threads: int | None
     seed: int
-    say: Callable[[str], None]
+    say: Say
 
     def __post_init__(self) -> None:
         self.kept = self.folder / "fits"
         self.read: LabeledData = self.table._read()
         self.look = looked_at(self.table, self.read)
-        self.cards: dict[tuple[str, tuple[float, float] | None], Evaluation] = {}
+        assert isinstance(self.read.x, np.ndarray)
+        self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
+        self.unlabeled = np.flatnonzero(~self.read.labeled)
+        self.cards: dict[tuple[str, Interval | None], Evaluation] = {}
         self.checks = None if self.audited is None else self.audited.result
 
     def answer(self) -> Advice:
-        """Bagged trees with ranking, model and sheet; on request, the others next to them."""
-        look = self.look
-        _refuse_budget(self.goal, look)
-        _refuse_prior(self.given, look, self.table.scheme)
-        assert isinstance(self.read.x, np.ndarray)
-        self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
+        """Bagged trees with ranking, model and sheet; then the prior, and with checked rows the other methods."""
+        self._refuse()
         self._announce()
         prior = prior_of(self.given, self.checks, None)
         self.told, self.budget = self._told(prior), self._budget(prior)
         trees = self._fitted(DEFAULT, must=True)
-        if isinstance(trees, NotFitted):
+        if trees.reason:
             raise RequestError(f"{self.table.name}: {DEFAULT.name} {trees.reason}")
-        self._answered(prior, [trees], [])
+        self._answered(prior, [trees])
         self.say(f"ranked rows, model and rows to check after {duration(self.clock.spent)}: {self.folder}")
-        if self.checks is None:
-            prior = self._believable(prior_of(self.given, None, estimates(self.rows, self.say)), trees)
-        found: list[OutOfFoldScores | NotFitted] = []
-        if self.compare or self.audited is not None:
-            few = f"needs {FEW_TO_CHOOSE} labeled rows"
-            enough = look.labeled >= FEW_TO_CHOOSE
-            found = [self._fitted(one) if enough else NotFitted(one, few) for one in OTHERS]
-        scored = [one for one in found if isinstance(one, OutOfFoldScores)]
-        return self._answered(prior, [trees, *scored], [one for one in found if isinstance(one, NotFitted)])
+        if self.audited is None:
+            prior = prior_of(self.given, None, estimates(self.rows, self.say))
+            if prior.assumes_scar and self._contradiction(trees, prior):  # it is wrong, whatever the labels are
+                prior = prior.without("contradicts the scores")
+            return self._answered(prior, [trees])
+        few = f"needs {FEW_TO_CHOOSE} labeled rows" if self.look.labeled < FEW_TO_CHOOSE else ""
+        return self._answered(prior, [trees, *(Fit(one, reason=few) if few else self._fitted(one) for one in OTHERS)])
 
-    def _fitted(self, one: Any, *, must: bool = False) -> OutOfFoldScores | NotFitted:
-        return fitted(one, self.rows, self.kept, self.told, self.clock, threads=self.threads, say=self.say, must=must)
+    def _refuse(self) -> None:
+        """Raises RequestError for a goal or a prior that the table cannot have."""
+        look, given = self.look, self.given
+        if self.wanted is not None and self.wanted >= look.unlabeled:
+            raise RequestError(
+                f"goal={self.goal}: expected fewer rows than the {look.unlabeled:,} unlabeled ones",
+                field="goal",
+                value=self.goal,
+            )
+        least = look.labeled / look.rows
+        if given is not None and self.table.scheme != "two-sample" and given[1] <= least:
+            raise RequestError(
+                f"prior={given[1]:g}: {look.labeled:,} of {look.rows:,} rows are labeled positives, so it must be "
+                f"above {least:.4g}; scheme=two-sample if the labeled rows come from elsewhere",
+                field="prior",
+                value=given,
+            )
 
     def _announce(self) -> None:
         """How long it will take, before it starts."""
-        look, least = self.look, expected([DEFAULT], self.rows) + 5
-        more = ""
-        if self.compare or self.audited is not None:
-            whole = least + expected(OTHERS, self.rows)
+        look, least, more = self.look, self.rows.expected([DEFAULT]) + 5, ""
+        if self.audited is not None:
+            whole = least + self.rows.expected(OTHERS)
             more = f", all {len(OTHERS) + 1} methods in about {duration(whole)}, at most {duration(self.clock.budget)}"
         self.say(
             f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; an answer in "
             f"about {duration(least)}{more}"
         )
+
+    def _fitted(self, one: Candidate, *, must: bool = False) -> Fit:
+        """A fit, next to bagged trees by checked rows."""
+        fit = fitted(one, self.rows, self.kept, self.told, self.clock, threads=self.threads, say=self.say, must=must)
+        if one is DEFAULT:
+            self.reference = fit.scores
+        elif self.audited is not None and not fit.reason:
+            return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
+        return fit
 
     def _told(self, prior: Prior) -> float | None:
         """What models are given to decide by: as before, if that lies in the interval, so that their fits still count.
@@ -197,30 +233,24 @@ class _Steps:
             before = -1.0
         if low <= before <= high:
             return before
-        n, labeled = len(self.rows.x), int(self.rows.labeled.sum())
         told = round((low + high) / 2, 4)
         if self.rows.scheme == "one-sample":  # in every fold more rows are positive than are labeled
-            told = max(told, round(1.1 * labeled / n, 4))
+            told = max(told, round(1.1 * self.look.labeled / self.look.rows, 4))
         self.kept.mkdir(parents=True, exist_ok=True)
         replace_text(path, json.dumps(told))
         return told
 
-    def _believable(self, prior: Prior, trees: OutOfFoldScores) -> Prior:
-        """Without an estimate that the scores contradict: it is wrong, whatever the labels are."""
-        if prior.assumes_scar and self._contradiction(trees, prior):
-            return prior.without("contradicts the scores")
-        return prior
-
-    def _answered(self, prior: Prior, scored: list[OutOfFoldScores], missing: list[NotFitted]) -> Advice:
+    def _answered(self, prior: Prior, fits: Sequence[Fit]) -> Advice:
         """The answer, written to the folder with its ranking, model and sheet."""
-        reference = scored[0].scores
-        compared = [self._compared(one, reference) for one in scored]
-        best = chosen_by_checked_rows(compared)
-        chosen = scored[0] if best is None else scored[compared.index(best)]
-        card = self._card(chosen, prior)
-        thresholds = self._ranked(chosen, prior)
-        sheet = self._sheet(reference) if self.audited is None else None
+        best = chosen_by_checked_rows(fits)
+        chosen = best or fits[0]
         model, more = self._model(chosen)
+        known = [(fit.checked, fit.candidate) for fit in fits if fit.checked is not None]
+        over, first = max(known, key=lambda one: one[0].difference, default=(None, DEFAULT))
+        if over is not None and first.is_baseline and over.better >= SURE:
+            more.append(
+                f"{first.name} is better than every PU method on the checked rows: PU learning does not help here"
+            )
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
@@ -230,16 +260,15 @@ class _Steps:
             prior=prior,
             given=self.given,
             answer=chosen.candidate.name,
-            compared=tuple(compared),
-            not_fitted=tuple(missing),
-            promise=self._promise(chosen, prior, card),
-            card=card,
+            fits=tuple(fits),
+            promise=self._promise(chosen, prior),
+            card=self._card(chosen, prior.interval),
             audited=self.audited,
-            warnings=(*self.look.warnings, *prior.warnings, *_baselines(compared), *more),
+            warnings=(*self.look.warnings, *prior.warnings, *more),
             seconds=self.clock.spent,
             model=model,
-            sheet=sheet,
-            thresholds=thresholds,
+            sheet=self._sheet() if self.audited is None else None,
+            thresholds=self._ranked(chosen, prior),
             before=self._before(),
         )
         replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
@@ -250,38 +279,49 @@ class _Steps:
 
     def _budget(self, prior: Prior) -> int:
         """How many of the highest rows are spoken of: the goal's, or as many as there are positives by the prior."""
-        look, middle = self.look, prior.middle
-        if self.goal.budget is not None:
-            return self.goal.budget
-        if middle is None:
+        look = self.look
+        if self.wanted is not None:
+            return self.wanted
+        if prior.middle is None:
             return min(BUDGET, look.unlabeled // 2)
-        n = middle * look.unlabeled if self.rows.scheme == "two-sample" else middle * look.rows - look.labeled
-        return int(np.clip(round(n), 10, look.unlabeled - 10))
+        return int(np.clip(self._positives(prior.middle), 10, look.unlabeled - 10))
 
-    def _compared(self, one: OutOfFoldScores, reference: npt.NDArray[np.float64]) -> Compared:
-        from sklearn.metrics import roc_auc_score
+    def _positives(self, prior: float) -> int:
+        """Positives among the unlabeled rows."""
+        look = self.look
+        n = prior * look.unlabeled if self.rows.scheme == "two-sample" else prior * look.rows - look.labeled
+        return int(np.clip(round(n), 0, look.unlabeled))
 
-        checked = None
-        if self.audited is not None and one.candidate is not DEFAULT:
-            checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
-        return Compared(
-            name=one.candidate.name,
-            method=one.candidate.method,
-            baseline=one.candidate.is_baseline,
-            seconds=round(one.seconds, 2),
-            pauc=float(roc_auc_score(self.rows.labeled, one.scores)),
-            checked=checked,
-        )
+    def _top(self, scores: FloatArray, n: int | None = None) -> IntArray:
+        """The ``n`` highest unlabeled rows (all of them), the highest first; of equal ones, the first."""
+        return self.unlabeled[np.argsort(-scores[self.unlabeled], kind="stable")[:n]]
 
-    def _contradiction(self, chosen: OutOfFoldScores, prior: Prior) -> str:
+    def _card(self, chosen: Fit, prior: Interval | None) -> Evaluation:
+        key = (chosen.candidate.name, prior)
+        if key not in self.cards:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.cards[key] = evaluate(
+                    chosen.scores,
+                    self.rows.labeled,
+                    prior=prior,
+                    scheme=self.rows.scheme,
+                    budget=self.budget,
+                    estimators=(),
+                    resamples=0,
+                    seed=self.seed,
+                )
+        return self.cards[key]
+
+    def _contradiction(self, chosen: Fit, prior: Prior) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if prior.interval is None or not self._card(chosen, prior).contradictions:
+        if prior.interval is None or not self._card(chosen, prior.interval).contradictions:
             return ""
         low = prior.interval[0]
-        lowest = self._card(chosen, Prior((low, low), ""))
+        lowest = self._card(chosen, (low, low))
         beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
         if not beyond:
             return ""
@@ -291,26 +331,10 @@ class _Steps:
             f"{cut.all_rows:,} rows, more than chance explains"
         )
 
-    def _card(self, chosen: OutOfFoldScores, prior: Prior) -> Evaluation:
-        key = (chosen.candidate.name, prior.interval)
-        if key not in self.cards:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.cards[key] = evaluate(
-                    chosen.scores,
-                    self.rows.labeled,
-                    prior=prior.interval,
-                    scheme=self.rows.scheme,
-                    budget=self.budget,
-                    estimators=(),
-                    resamples=0,
-                    seed=self.seed,
-                )
-        return self.cards[key]
-
-    def _promise(self, chosen: OutOfFoldScores, prior: Prior, card: Evaluation) -> Promise:
+    def _promise(self, chosen: Fit, prior: Prior) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
-        budget, found = self.budget, card.decision.expected_interval
+        budget, card = self.budget, self._card(chosen, prior.interval)
+        found = card.decision.expected_interval
         if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
         by_design = self._by_design(chosen, budget)
         if by_design is not None:
@@ -325,35 +349,31 @@ class _Steps:
         most = min(budget, int(np.ceil(high * self.look.unlabeled)))
         return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
 
-    def _by_design(self, chosen: OutOfFoldScores, budget: int) -> tuple[int, int] | None:
+    def _by_design(self, chosen: Fit, budget: int) -> tuple[int, int] | None:
         """95 % interval by checked rows: by the design if the sheet divides the rows there, else by those in the top.
 
         None without checked rows in the top.
         """
         if self.audited is None:
             return None
-        unlabeled = np.flatnonzero(~self.rows.labeled)
-        top = unlabeled[highest(chosen.scores[unlabeled], budget)]
-        scored, precision = self.audited.sample.scored, self.audited.result.precision
-        above = np.flatnonzero(~scored.labeled & (scored.scores > self.audited.sample.threshold))
-        if np.array_equal(np.sort(top), above) and precision.low is not None and precision.high is not None:
-            return int(np.floor(precision.low * budget)), int(np.ceil(precision.high * budget))
-        inside = np.isin(self.audited.checked.rows, top)
+        top = self._top(chosen.scores, budget)
+        sample, checked, precision = self.audited.sample, self.audited.checked, self.audited.result.precision.interval
+        above = np.flatnonzero(~sample.scored.labeled & (sample.scored.scores > sample.threshold))
+        if np.array_equal(np.sort(top), above) and precision is not None:
+            return int(np.floor(precision[0] * budget)), int(np.ceil(precision[1] * budget))
+        inside = np.isin(checked.rows, top)
         if not inside.any():
             return None
-        weights = self.audited.checked.weight[inside]
-        positive = self.audited.checked.positive[inside]
+        weights, positive = checked.weight[inside], checked.positive[inside]
         effective = int(np.floor(weights.sum() ** 2 / (weights**2).sum() + 1e-9))  # Kish 1965: unequal weights
         share = float((weights * positive).sum() / weights.sum())
         low, high = clopper_pearson(Side(budget, effective, round(share * effective)))
-        known = int(positive.sum())
-        most = budget - int((~positive).sum())
+        known, most = int(positive.sum()), budget - int((~positive).sum())
         return max(known, int(np.floor(low * budget))), min(most, int(np.ceil(high * budget)))
 
     def _before(self) -> dict[str, Any] | None:
         """Prior, promise and choice of the answer without checked rows, if there was one."""
-        path = self.folder / "before.json"
-        now = self.folder / "answer.json"
+        path, now = self.folder / "before.json", self.folder / "answer.json"
         if self.audited is None:
             return None
         if not path.exists() and now.exists():
@@ -366,13 +386,11 @@ class _Steps:
 
     # ---------------------------------------------------------------- use
 
-    def _ranked(self, chosen: OutOfFoldScores, prior: Prior) -> dict[str, float]:
+    def _ranked(self, chosen: Fit, prior: Prior) -> dict[str, float]:
         """Writes all unlabeled rows, the highest first; thresholds of the score at both ends of the prior."""
         import pandas as pd
 
-        look, labeled, scores = self.look, self.rows.labeled, chosen.scores
-        unlabeled = np.flatnonzero(~labeled)
-        order = unlabeled[highest(scores[unlabeled], len(unlabeled))]
+        scores, order = chosen.scores, self._top(chosen.scores)
         frame = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "row": order})
         for name, texts in self.read.ids.items():
             frame[name] = texts[order]
@@ -380,8 +398,7 @@ class _Steps:
         thresholds: dict[str, float] = {}
         if prior.interval is not None:
             for name, end in (("low", prior.interval[0]), ("middle", prior.middle or 0), ("high", prior.interval[1])):
-                share = end if self.rows.scheme == "two-sample" else (end * look.rows - look.labeled) / look.unlabeled
-                n = int(np.clip(round(share * look.unlabeled), 0, look.unlabeled))
+                n = self._positives(end)
                 thresholds[name] = float(scores[order[n - 1]]) if n else 1.0
                 frame["decision" if name == "middle" else f"decision_{name}"] = (frame["rank"] <= n).astype(int)
         if self.audited is not None:
@@ -390,12 +407,12 @@ class _Steps:
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
         return thresholds
 
-    def _sheet(self, reference: npt.NDArray[np.float64]) -> str | None:
+    def _sheet(self) -> str | None:
         """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
         if self.look.unlabeled < 2 * SHEET:
             return None
         sample = audit_sample(
-            reference,
+            self.reference,
             self.rows.labeled,
             n=SHEET,
             budget=self.budget,
@@ -405,26 +422,21 @@ class _Steps:
             seed=self.seed,
         )
         path = self.folder / "audit.csv"
-        design = path.with_suffix(DESIGN)
         if path.exists():
+            design = path.with_suffix(DESIGN)
             if design.exists() and sample.key == AuditSample.load(design).key:
                 return str(path)
             path = self.folder / f"audit-{sample.key[:6]}.csv"
-            design = path.with_suffix(DESIGN)
             if path.exists():
                 return str(path)
-        sample.save(design)
-        sample.sheet(self._columns()).to_csv(path, index=False)
+        own = table_reader(registry()).spec(self.table.own)
+        names = most_used(self.read, np.arange(len(self.reference)), self.reference)
+        columns = {**self.read.ids, **columns_of_table(own, names, lambda text: None)}
+        sample.save(path.with_suffix(DESIGN))
+        sample.sheet(columns).to_csv(path, index=False)
         return str(path)
 
-    def _columns(self) -> Mapping[str, npt.NDArray[Any]]:
-        """What names the rows, and the first features as the file has them."""
-        reader = table_reader(registry())
-        own = reader.spec(self.table.own)
-        names = [column.name for column in self.read.columns][:MOST_SHOWN]
-        return {**self.read.ids, **reader.written(own, reader.rows(own), names)}
-
-    def _model(self, chosen: OutOfFoldScores) -> tuple[str | None, list[str]]:
+    def _model(self, chosen: Fit) -> tuple[str | None, list[str]]:
         """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read."""
         plan, text = run_of(chosen.candidate, self.rows, self.kept, self.told, self.threads), chosen.candidate.name
         try:
@@ -439,32 +451,3 @@ class _Steps:
         shutil.rmtree(model, ignore_errors=True)
         shutil.copytree(record.folder, model)
         return str(model), []
-
-
-def _refuse_budget(goal: AdviceGoal, look: Look) -> None:
-    if goal.budget is not None and goal.budget >= look.unlabeled:
-        raise RequestError(
-            f"goal=review:{goal.budget}: expected fewer rows than the {look.unlabeled:,} unlabeled ones",
-            field="goal",
-            value=str(goal),
-        )
-
-
-def _refuse_prior(given: tuple[float, float] | None, look: Look, scheme: str | None) -> None:
-    least = look.labeled / look.rows
-    if given is not None and scheme != "two-sample" and given[1] <= least:
-        raise RequestError(
-            f"prior={given[1]:g}: {look.labeled:,} of {look.rows:,} rows are labeled positives, so it must be above "
-            f"{least:.4g}; scheme=two-sample if the labeled rows come from elsewhere",
-            field="prior",
-            value=given,
-        )
-
-
-def _baselines(compared: Sequence[Compared]) -> list[str]:
-    """A line if checked rows say that P against U is better than every PU method."""
-    known = [(one.checked.difference, one) for one in compared if one.checked is not None]
-    best = max(known, key=lambda one: one[0], default=(0.0, None))[1]
-    if best is not None and best.baseline and best.checked is not None and best.checked.better >= SURE:
-        return [f"{best.name} is better than every PU method on the checked rows: PU learning does not help here"]
-    return []

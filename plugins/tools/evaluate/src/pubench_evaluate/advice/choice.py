@@ -1,7 +1,7 @@
 """Candidates, and the rule that chooses: bagged trees, unless rows that a person checked speak for another method.
 
-Held-out labeled positives do not choose. Where labels are not SCAR they prefer the method that finds what looks like
-the labeled rows: ``docs/pages/advice.md`` has the measurement, also of the networks and PUET, which are no candidates.
+Nothing that labels alone say chooses, or is shown: ``docs/pages/advice.md`` has the measurement that rejects it, and
+why the networks and PUET are no candidates.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 
 from ..audit import AuditResult, AuditSample, answered, audit_answers
 from ..audit.sheet import read_sheet
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from ..scored_rows import BoolArray, FloatArray, IntArray
 
 #: How sure checked rows must be that another method is better. Fixed by ``benchmarks/studies/advice_regret.py`` on the
 #: half of the sources that it names, judged on the other half.
@@ -65,26 +62,17 @@ OTHERS = (
 )
 
 
-@dataclass(frozen=True)
-class AdviceGoal:
-    """Purpose of the ranking."""
+def budget_of(goal: str) -> int | None:
+    """How many rows are to be reviewed: 200 of ``review:200``; None for ``rank`` and ``classify``.
 
-    kind: Literal["rank", "classify", "review"] = "rank"
-    budget: int | None = None
-    """how many unlabeled rows are to be reviewed; None unless that is the goal"""
-
-    def __str__(self) -> str:
-        return self.kind if self.budget is None else f"{self.kind}:{self.budget}"
-
-
-def goal_of(text: str) -> AdviceGoal:
-    """``rank``, ``classify`` or ``review:200``. Raises RequestError for anything else."""
-    kind, colon, number = text.partition(":")
-    if kind in ("rank", "classify") and not colon:
-        return AdviceGoal(kind)  # type: ignore[arg-type]
+    Raises RequestError for anything else.
+    """
+    kind, _, number = goal.partition(":")
+    if goal in ("rank", "classify"):
+        return None
     if kind == "review" and number.isdecimal() and int(number) > 0:
-        return AdviceGoal("review", int(number))
-    raise RequestError(f"goal={shown(text)}: must be rank, classify or review:200", field="goal", value=text)
+        return int(number)
+    raise RequestError(f"goal={shown(goal)}: must be rank, classify or review:200", field="goal", value=goal)
 
 
 # -------------------------------------------------------------------- checked rows
@@ -92,25 +80,16 @@ def goal_of(text: str) -> AdviceGoal:
 
 @dataclass(frozen=True)
 class Checked:
-    """Checked unlabeled rows. ``rows``: (n,) positions in the table; ``positive``: (n,) bool; ``weight``: (n,) how many
-    unlabeled rows each stands for by the design of the draw; ``band``: (n,) the band of the score that it was drawn in.
-    """
+    """Checked unlabeled rows."""
 
     rows: IntArray
-    positive: npt.NDArray[np.bool_]
+    """(n,) positions in the table"""
+    positive: BoolArray
+    """(n,)"""
     weight: FloatArray
+    """(n,) how many unlabeled rows each stands for by the design of the draw"""
     band: IntArray
-
-    @classmethod
-    def of(cls, sample: AuditSample, answers: Mapping[int, int]) -> Checked:
-        """``answers``: number of a row -> 1 or 0; rows without an answer are left out."""
-        numbers, band = sample.to_check, sample.band
-        known = np.array([int(number) in answers for number in numbers], dtype=bool)
-        per_band = np.bincount(band[known], minlength=len(sample.bands))
-        size = np.array([rows for _, _, rows, _ in sample.bands])
-        kept, of_band = numbers[known], band[known]
-        positive = np.array([answers[int(number)] == 1 for number in kept], dtype=bool)
-        return cls(kept, positive, (size / np.maximum(per_band, 1))[of_band], of_band)
+    """(n,) the band of the score that it was drawn in"""
 
 
 @dataclass(frozen=True)
@@ -118,18 +97,21 @@ class Audited:
     """A sheet that was filled in."""
 
     sheet: Path
+    sample: AuditSample
     result: AuditResult
     """what the answers say, by design of the draw"""
     checked: Checked
-    sample: AuditSample
 
 
 def read_answers(sheet: Path, folder: Path) -> Audited:
     """A filled sheet; its design is looked for next to it and in ``folder``. Raises RequestError."""
     sample, given = read_sheet(sheet, field="audited", folders=[folder])
     values = answered(sample, given)
-    known = {int(number): int(value) for number, value in zip(sample.to_check, values, strict=True) if value >= 0}
-    return Audited(sheet, audit_answers(sample, given), Checked.of(sample, known), sample)
+    kept, band = values >= 0, sample.band[values >= 0]
+    size = np.array([rows for _, _, rows, _ in sample.bands])
+    weight = (size / np.maximum(np.bincount(band, minlength=len(size)), 1))[band]
+    checked = Checked(sample.to_check[kept], values[kept] == 1, weight, band)
+    return Audited(sheet, sample, audit_answers(sample, given), checked)
 
 
 @dataclass(frozen=True)
@@ -185,9 +167,7 @@ def _drawn(band: IntArray, rng: np.random.Generator) -> FloatArray:
 def _weighted_auc(scores: FloatArray, checked: Checked, draws: FloatArray) -> tuple[float, FloatArray]:
     """The AUC that the whole of U would have by the weights, and that of every draw (NaN without one class)."""
     positive = checked.positive
-    above = (scores[positive][:, None] > scores[~positive][None, :]) + 0.5 * (
-        scores[positive][:, None] == scores[~positive][None, :]
-    )
+    above = np.sign(scores[positive][:, None] - scores[~positive][None, :]) / 2 + 0.5
     counts = np.vstack([np.ones(len(scores)), draws]) * checked.weight
     p, n = counts[:, positive], counts[:, ~positive]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -195,30 +175,66 @@ def _weighted_auc(scores: FloatArray, checked: Checked, draws: FloatArray) -> tu
     return float(found[0]), found[1:]
 
 
-def highest(scores: FloatArray, budget: int) -> IntArray:
-    """Positions of the ``budget`` highest scores; of equal ones, the first."""
-    return np.argsort(-scores, kind="stable")[:budget]
-
-
 # -------------------------------------------------------------------- the rule
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A fitted method next to bagged trees."""
+class Fit:
+    """A candidate with scores of every row by models that did not see it, or why there are none."""
 
-    name: str
-    method: str
-    baseline: bool
-    seconds: float
-    pauc: float
-    """held-out labeled positives against unlabeled rows; it does not choose"""
+    candidate: Candidate
+    scores: FloatArray = field(default_factory=lambda: np.empty(0))
+    """(n,)"""
+    seconds: float = 0.0
+    reason: str = ""
+    """why there are no scores"""
     checked: OverBagging | None = None
     """None for bagged trees themselves, and without checked rows"""
 
 
-def chosen_by_checked_rows(compared: Sequence[Compared], sure: float = SURE) -> Compared | None:
+def chosen_by_checked_rows(fits: Sequence[Fit], sure: float = SURE) -> Fit | None:
     """The method that checked rows prefer to bagged trees with enough certainty; None if there is none."""
-    known = [(one.checked.better, -k) for k, one in enumerate(compared) if one.checked is not None]
+    known = [(fit.checked.better, -k) for k, fit in enumerate(fits) if fit.checked is not None]
     better, place = max(known, default=(0.0, 0))
-    return compared[-place] if better >= sure else None
+    return fits[-place] if better >= sure else None
+
+
+# -------------------------------------------------------------------- SCAR
+
+
+@dataclass(frozen=True)
+class Scar:
+    """Whether labeled positives are a random draw of all positives."""
+
+    status: str
+    """``untested``, ``contradicted`` (by prior and scores), ``rejected`` or ``not rejected`` (by checked rows)"""
+    p_value: float | None = None
+    """of the checked rows"""
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Finding about SCAR, in words."""
+        match self.status:
+            case "rejected":
+                return f"Labeled rows are no random draw of the positives (p = {self.p_value:.2g}, checked rows)."
+            case "not rejected":
+                return f"Checked rows do not contradict a random draw (p = {self.p_value:.2g}); no proof."
+            case "contradicted":
+                return f"Labeled rows are no random draw of the positives, or the prior is wrong: {self.reason}."
+        return (
+            f"Whether labeled rows are a random draw of the positives is not tested: {self.reason}. A table alone "
+            "cannot tell: labels that prefer some positives look like a smaller prior."
+        )
+
+
+def scar_of(audited: AuditResult | None, contradiction: str) -> Scar:
+    """Rejected by checked rows, contradicted by the scores at the narrowed prior, not rejected, or untested."""
+    test = None if audited is None else audited.scar
+    if test is not None and test.rejected:
+        return Scar("rejected", test.p_value)
+    if contradiction:
+        return Scar("contradicted", None if test is None else test.p_value, contradiction)
+    if test is not None and test.p_value is not None:
+        return Scar("not rejected", test.p_value)
+    return Scar("untested", reason="no row was checked" if test is None else test.undefined)

@@ -27,14 +27,13 @@ from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
-from .choice import Candidate
+from ..scored_rows import BoolArray, FloatArray, IntArray
+from .choice import Candidate, Fit
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+Say = Callable[[str], None]
 
 #: Parts that the rows are cut into; more if few rows are labeled, so that a model trains on nearly all of them.
 FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
@@ -65,24 +64,9 @@ class FitRows:
         """How labeled and unlabeled rows were drawn."""
         return self.table.scheme or "one-sample"
 
-
-@dataclass(frozen=True)
-class OutOfFoldScores:
-    """Out-of-fold scores of one candidate."""
-
-    candidate: Candidate
-    scores: FloatArray
-    """(n,)"""
-    seconds: float
-    """of its fits"""
-
-
-@dataclass(frozen=True)
-class NotFitted:
-    """A method without scores, and why."""
-
-    candidate: Candidate
-    reason: str
+    def expected(self, candidates: Sequence[Candidate]) -> float:
+        """Seconds of all fits of candidates, roughly."""
+        return self.folds * sum(one.expected(*self.x.shape) for one in candidates)
 
 
 @dataclass
@@ -103,11 +87,6 @@ class Clock:
     def left(self) -> float:
         """Seconds until the budget is used up."""
         return self.budget - self.spent
-
-
-def expected(candidates: Sequence[Candidate], rows: FitRows) -> float:
-    """Seconds of all their fits, roughly."""
-    return rows.folds * sum(one.expected(*rows.x.shape) for one in candidates)
 
 
 def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None, threads: int | None = None) -> Plan:
@@ -157,7 +136,7 @@ def trained(plan: Plan) -> Record:
 
 
 @contextmanager
-def still_said(say: Callable[[str], None], text: str) -> Iterator[None]:
+def still_said(say: Say, text: str) -> Iterator[None]:
     """A block of which a line is said every ten seconds, with the time so far."""
     over, began = threading.Event(), time.perf_counter()
 
@@ -182,29 +161,30 @@ def fitted(
     clock: Clock,
     *,
     threads: int | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = lambda text: None,
     must: bool = False,
-) -> OutOfFoldScores | NotFitted:
+) -> Fit:
     """Scores of all rows, each by a model that did not see it, or why there are none.
 
     Every finished fit is a record in the folder ``kept``, which always counts. ``must``: whatever time it takes.
     """
     folds = kept_folds(run_of(candidate, rows, kept, prior, threads))
-    ahead = sum(not isinstance(one, Record) for one in folds) * clock.slower * candidate.expected(*rows.x.shape)
+    usual = candidate.expected(*rows.x.shape)
+    ahead = sum(not isinstance(one, Record) for one in folds) * clock.slower * usual
     if ahead and not must and clock.left < ahead:
-        return NotFitted(candidate, f"would take about {duration(ahead)}, longer than was left")
+        return Fit(candidate, reason=f"would take about {duration(ahead)}, longer than was left")
     scores, fold, per_fit, total = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), [0.0], 0.0
     for k, one in enumerate(folds):
         if not isinstance(one, Record):
             if not must and clock.left < per_fit[-1]:
                 done = f"{len(per_fit) - 1} of {len(folds)} fits"
-                return NotFitted(candidate, f"the time was up after {done}; the same command goes on")
+                return Fit(candidate, reason=f"the time was up after {done}; the same command goes on")
             text = f"{candidate.name}: fit {k + 1} of {len(folds)}"
             try:
                 with still_said(say, text):
                     one = trained(one)
             except PubenchError as error:
-                return NotFitted(candidate, f"failed: {error}")
+                return Fit(candidate, reason=f"failed: {error}")
             per_fit.append(one.result.seconds.total)
             left = per_fit[-1] * (len(folds) - k - 1)
             say(text + (f", about {duration(left)} left" if left >= 1 else ""))
@@ -214,8 +194,8 @@ def fitted(
         fold[held_out] = k
         total += one.result.seconds.total
     if per_fit[1:] and total > 1:  # the first fit of a process compiles
-        clock.slower = max(0.2, median(per_fit[1:]) / candidate.expected(*rows.x.shape))
-    return OutOfFoldScores(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
+        clock.slower = max(0.2, median(per_fit[1:]) / usual)
+    return Fit(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Step 1: what was understood of the table, and what in it would make any answer worthless."""
+"""Facts of a table before anything is trained, and what in it would make any answer worthless."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pubench_datasets_tables.frames import frame_of
 
 from pubench import PUTable
 from pubench_core.errors import RequestError, counted
+
+from ..scored_rows import BoolArray
 
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
@@ -95,7 +97,7 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
             field="data.own.groups",
         )
     owners = [column.name for column in read.columns for _ in column.features]
-    found = dict.fromkeys(name for name, tells in zip(owners, _told_by(x, labeled), strict=True) if tells >= TELLS)
+    found = dict.fromkeys(name for name, auc in zip(owners, _aucs(x, labeled), strict=True) if auc >= TELLS)
     return Look(table.name, n, n_labeled, x.shape[1], tuple(found), _copies(x, labeled), tuple(map(str, table.notes)))
 
 
@@ -111,26 +113,25 @@ def _unchecked(table: PUTable) -> str:
             listed = value if isinstance(value, (list, tuple)) else [str(value)]
             each = ",".join(f'"{one}"' if "," in one and len(listed) > 1 else one for one in listed)
             words += [flag] if value is True else [flag, each]
-    options = shlex.join([*words, "--set", "validation.fraction=0", "--select", "last"])
-    return f"pubench run --method pu-bagging {options}"
+    return f"pubench run --method pu-bagging {shlex.join(words)} --set validation.fraction=0 --select last"
 
 
-def _told_by(x: npt.NDArray[np.float32], labeled: npt.NDArray[np.bool_]) -> Iterator[float]:
+def _aucs(x: npt.NDArray[np.float32], labeled: BoolArray) -> Iterator[float]:
     """For each feature alone, its AUC for labeled against unlabeled rows in the better direction; gaps are lowest or
     highest.
     """
-    from scipy.stats import rankdata
-
     n_p, n_u = int(labeled.sum()), int((~labeled).sum())
     for values in x.T:
         aucs = []
         for gap in (-np.inf, np.inf) if np.isnan(values).any() else (0.0,):
-            ranks = rankdata(np.where(np.isnan(values), gap, values))
-            aucs.append((ranks[labeled].sum() - n_p * (n_p + 1) / 2) / (n_p * n_u))
+            filled = np.where(np.isnan(values), gap, values)
+            of_u = np.sort(filled[~labeled])
+            below, upto = (np.searchsorted(of_u, filled[labeled], side).sum() for side in ("left", "right"))
+            aucs.append((int(below) + int(upto)) / (2 * n_p * n_u))
         yield max(max(auc, 1 - auc) for auc in aucs)
 
 
-def _copies(x: npt.NDArray[np.float32], labeled: npt.NDArray[np.bool_]) -> int:
+def _copies(x: npt.NDArray[np.float32], labeled: BoolArray) -> int:
     """Labeled rows whose features an unlabeled row has, too."""
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""An answer, its sentences, and its page in the style of the board: one file, the answer first."""
+"""An answer and its sentences: what the terminal and the page show, the answer first."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
 
-from ..estimates import estimates_table
-from ..evaluation import Evaluation
-from ..page import framed, page_from
-from ..report_card import HOW, review_drawn, reviews_table
-from .choice import DEFAULT, AdviceGoal, Audited, Compared
-from .fits import NotFitted
+from ..belief import Interval, in_short
+from ..page import Part, Report
+from ..prior import SHOWN, Prior
+from ..report_card import Evaluation
+from .choice import DEFAULT, Audited, Fit, Scar
 from .look import Look
-from .prior import Prior, Scar, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Changes if the meaning of a field of ``answer.json`` changes.
-VERSION = 2
+VERSION = 3
 #: Rows of a sheet.
 SHEET = 60
 
@@ -48,23 +46,22 @@ class Promise:
 
 
 @dataclass(frozen=True, repr=False)
-class Advice:
+class Advice(Report):
     """Answer of :func:`pubench.advise`, with its page; a notebook shows the page."""
 
     folder: Path
     """holds the page, ranked rows, the sheet to check and the model"""
-    goal: AdviceGoal
+    goal: str
     look: Look
     scheme: str
     scar: Scar
     prior: Prior
-    given: tuple[float, float] | None
+    given: Interval | None
     """the prior as the user gave it"""
     answer: str
     """name of the method"""
-    compared: tuple[Compared, ...]
-    """every fitted method, bagged trees first"""
-    not_fitted: tuple[NotFitted, ...]
+    fits: tuple[Fit, ...]
+    """bagged trees first, then the methods that checked rows compare with them"""
     promise: Promise
     card: Evaluation
     audited: Audited | None
@@ -76,10 +73,9 @@ class Advice:
     before: Mapping[str, Any] | None = None
     """prior, promise and method before rows were checked"""
 
-    @property
-    def headline(self) -> str:
-        """The method, what its highest rows hold, and the rows to check: at most 25 words."""
-        return " ".join(_sentences(self))
+    template = "advice.html.j2"
+    long_lines = True
+    shown = SHOWN
 
     def ranked(self) -> DataFrame:
         """All unlabeled rows, the likeliest positive first: rank, row, what names it, score, decision, checked."""
@@ -93,15 +89,25 @@ class Advice:
             "version": VERSION,
             "answer": self.answer,
             "headline": self.headline,
-            "goal": str(self.goal),
+            "goal": self.goal,
             "promise": plain_data(asdict(self.promise)),
             "prior": plain_data(asdict(self.prior)),
             "given": plain_data(self.given),
             "scar": {**plain_data(asdict(self.scar)), "sentence": self.scar.sentence},
             "scheme": self.scheme,
             "table": plain_data(asdict(self.look)),
-            "methods": [plain_data(asdict(one)) for one in self.compared],
-            "not_fitted": [{"name": one.candidate.name, "reason": one.reason} for one in self.not_fitted],
+            "methods": [
+                {
+                    "name": fit.candidate.name,
+                    "method": fit.candidate.method,
+                    "baseline": fit.candidate.is_baseline,
+                    "seconds": round(fit.seconds, 2),
+                    "checked": None if fit.checked is None else plain_data(asdict(fit.checked)),
+                }
+                for fit in self.fits
+                if not fit.reason
+            ],
+            "not_fitted": [{"name": fit.candidate.name, "reason": fit.reason} for fit in self.fits if fit.reason],
             "thresholds": dict(self.thresholds),
             "audited": None if self.audited is None else self.audited.result.to_dict(),
             "filled": None if self.audited is None else str(self.audited.sheet.absolute()),
@@ -112,143 +118,139 @@ class Advice:
             "seconds": round(self.seconds, 1),
         }
 
-    def html(self) -> str:
-        """The page: one file that loads nothing."""
-        return _page_of(self)
-
-    def _repr_html_(self) -> str:
-        return framed(self.html())
+    def figures(self) -> dict[str, Any]:
+        """Figures of the page."""
+        return self.card.review_figure()
 
     def __repr__(self) -> str:
         return f"<advice on {self.look.name}: {self.answer}; {self.folder}>"
 
+    def parts(self) -> list[Part]:
+        """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""
+        said: list[Part] = [self.headline, *(f"warning: {line}" for line in self.warnings), ""]
+        if self.before is not None:
+            said.append(f"before the checked rows: {self.before['answer']}, prior {in_short(self.before['prior'])}")
+        said += [f"prior: {in_short(self.prior.interval)} ({self.prior.source})", self.scar.sentence, self.choice, ""]
+        if self.fits[1:]:
+            said += [self.methods, ""]
+        if self.sheet is not None:
+            said.append(f"rows to check: {self.sheet}; then the same command with --audited {self.sheet}")
+        said += [f"ranked rows: {self.folder / 'ranked.csv'}", f"page: {self.folder / 'advice.html'}"]
+        if self.model is not None:
+            said.append(f"new rows: pubench predict {self.model} new.csv")
+        return [*said, f"{duration(self.seconds)} in all"]
 
-# -------------------------------------------------------------------- sentences
+    # ---------------------------------------------------------------- sentences
 
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"Advice on {self.look.name}"
 
-def _sentences(advice: Advice) -> Iterator[str]:
-    """The headline."""
-    promise, top = advice.promise, f"the top {advice.promise.budget:,}"
-    if advice.audited is not None:
-        by = next((one.checked for one in advice.compared if one.name == advice.answer), None)
-        yield (
-            f"Use {advice.answer}."
-            if by is None
-            else f"Use {advice.answer}, by the checked rows ({by.better:.0%} sure)."
+    @property
+    def headline(self) -> str:
+        """The method, what its highest rows hold, and the rows to check: at most 25 words."""
+        return " ".join(self._headline())
+
+    def _headline(self) -> Iterator[str]:
+        promise, top = self.promise, f"the top {self.promise.budget:,}"
+        sure = next((fit.checked for fit in self.fits if fit.candidate.name == self.answer and fit.checked), None)
+        yield f"Use {self.answer}{'' if sure is None else f', by the checked rows ({sure.better:.0%} sure)'}."
+        found, on = (promise.low, promise.high), ", if the prior is right"
+        if promise.by == "checked rows":
+            on = ", by the checked rows" if sure is None else ""
+        elif self.scar.status != "contradicted" and promise.says(promise.if_scar):
+            found, on = promise.if_scar or found, " if labels are SCAR, which is untested"
+        check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
+        if promise.says(found):
+            yield f"Of {top}, {found[0]:,} to {found[1]:,} are positive{on}{f'; {check}' if check else ''}."
+        else:
+            yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
+
+    @property
+    def facts(self) -> str:
+        """Facts of the table, for the page."""
+        look = self.look
+        return (
+            f"Advice on {look.name}: {look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} "
+            f"unlabeled, {look.features:,} features; goal {self.goal}; {duration(self.seconds)}"
         )
-    else:
-        yield f"Use {advice.answer}."
-    found, on = (promise.low, promise.high), ", if the prior is right"
-    if promise.by == "checked rows":
-        on = ", by the checked rows" if advice.answer == DEFAULT.name else ""
-    elif advice.scar.status != "contradicted" and promise.says(promise.if_scar):
-        found, on = promise.if_scar or found, " if labels are SCAR, which is untested"
-    check = "" if advice.sheet is None else f"check the {SHEET} rows of {Path(advice.sheet).name}."
-    if promise.says(found):
-        yield f"Of {top}, {found[0]:,} to {found[1]:,} are positive{on}{f'; {check}' if check else '.'}"
-    else:
-        yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else '.'}"
 
+    @property
+    def prior_line(self) -> str:
+        """The class prior and where it comes from."""
+        interval, scar = in_short(self.prior.interval), ", as if labels were a random draw of the positives"
+        assumed = scar if self.prior.assumes_scar and self.prior.interval else ""
+        return f"Share of positives in the population: {interval} ({self.prior.source}{assumed})."
 
-def choice_of(advice: Advice) -> Iterator[str]:
-    """Why it is this method."""
-    others = len(advice.compared) - 1
-    if advice.answer != DEFAULT.name:
-        yield f"{advice.answer}: checked rows chose it."
-    elif advice.audited is not None and others:
-        known = any(one.checked is not None for one in advice.compared)
-        yield (
-            f"{advice.answer}: the checked rows show no method that is better."
-            if known
-            else f"{advice.answer}: too few rows of one class are checked to compare methods by them."
-        )
-    else:
-        yield (
-            f"{advice.answer}: of all constant choices it loses least, and no criterion without checked rows does "
+    @property
+    def choice(self) -> str:
+        """Why it is this method."""
+        if self.answer != DEFAULT.name:
+            return f"{self.answer}: checked rows chose it."
+        if any(fit.checked is not None for fit in self.fits):
+            return f"{self.answer}: the checked rows show no method that is better."
+        if self.audited is not None and any(not fit.reason for fit in self.fits[1:]):
+            return f"{self.answer}: too few rows of one class are checked to compare methods by them."
+        return (
+            f"{self.answer}: of all constant choices it loses least, and no criterion without checked rows does "
             "better. Checked rows can change it."
         )
 
+    @property
+    def labeling(self) -> tuple[str, ...]:
+        """How rows were labeled, and what can be known of it."""
+        if self.scheme == "one-sample":
+            taken = (
+                "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): "
+                "the file holds labeled and unlabeled rows together.",
+                "If the unlabeled rows were drawn from everybody and the labeled ones collected elsewhere, ask with "
+                "--scheme two-sample: the prior then is the share of positives among the unlabeled rows. Rankings "
+                "stay.",
+            )
+        else:
+            taken = (
+                "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
+                "(two-sample).",
+                "If labeled and unlabeled rows were drawn together, ask with --scheme one-sample.",
+            )
+        return (*taken, self.scar.sentence)
 
-def labeling_of(advice: Advice) -> tuple[str, ...]:
-    """How rows were labeled, and what can be known of it."""
-    if advice.scheme == "one-sample":
-        taken = (
-            "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the "
-            "file holds labeled and unlabeled rows together.",
-            "If the unlabeled rows were drawn from everybody and the labeled ones collected elsewhere, ask with "
-            "--scheme two-sample: the prior then is the share of positives among the unlabeled rows. Rankings stay.",
-        )
-    else:
-        taken = (
-            "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
-            "(two-sample).",
-            "If labeled and unlabeled rows were drawn together, ask with --scheme one-sample.",
-        )
-    return (*taken, advice.scar.sentence)
+    @property
+    def ends(self) -> str:
+        """Thresholds at both ends of the prior; empty if it is unknown."""
+        ends = ", ".join(f"{name} end of the prior: score at least {at:.4f}" for name, at in self.thresholds.items())
+        return f"To decide: {ends}. Column decision of ranked.csv is of the middle." if ends else ""
 
+    # ---------------------------------------------------------------- tables
 
-# -------------------------------------------------------------------- the page
-
-
-def _page_of(advice: Advice) -> str:
-    look, prior, card = advice.look, advice.prior, advice.card
-    ends = ", ".join(
-        f"{name} end of the prior: score at least {value:.4f}" for name, value in advice.thresholds.items()
-    )
-    estimates = () if prior.estimated is None else prior.estimated.estimates
-    return page_from(
-        "advice.html.j2",
-        f"Advice on {look.name}",
-        review_drawn(card),
-        facts=f"Advice on {look.name}: {look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} "
-        f"unlabeled, {look.features:,} features; goal {advice.goal}; {duration(advice.seconds)}",
-        headline=advice.headline,
-        warnings=advice.warnings,
-        before=_before(advice),
-        advice=advice,
-        labeling=labeling_of(advice),
-        prior=f"Share of positives in the population: {said(prior.interval)} ({prior.source}"
-        f"{', as if labels were a random draw of the positives' if prior.assumes_scar and prior.interval else ''}).",
-        estimates=estimates_table(estimates),
-        methods=methods_table(advice),
-        choice=choice_of(advice),
-        reviews=reviews_table(card),
-        how=HOW,
-        ends=f"To decide: {ends}. Column decision of ranked.csv is of the middle." if ends else "",
-    )
-
-
-def _before(advice: Advice) -> RenderedTable | None:
-    """What checked rows changed."""
-    before, promise = advice.before, advice.promise
-    if before is None:
-        return None
-    promised = before["promise"]
-    rows = [
-        ["method", before["answer"], advice.answer],
-        ["prior", said(before["prior"]), said(advice.prior.interval)],
-        [
-            f"positives in the top {promise.budget:,}",
-            f"{promised['low']:,} to {promised['high']:,} of {promised['budget']:,}",
-            f"{promise.low:,} to {promise.high:,} of {promise.budget:,}",
-        ],
-    ]
-    return RenderedTable.of(("", "before", "after"), rows, left=3)
-
-
-def methods_table(advice: Advice) -> RenderedTable:
-    """Every fitted method, by checked rows if there are any, and those that were not fitted; empty for one alone."""
-    if not advice.compared[1:] and not advice.not_fitted:
-        return RenderedTable.of((), ())
-    rows = [
-        [
-            one.name + (" (no PU method)" if one.baseline else ""),
-            str(one.checked or ""),
-            f"{one.pauc:.3f}",
-            duration(one.seconds),
+    @property
+    def changed(self) -> RenderedTable:
+        """Changes by checked rows; empty if there are none."""
+        if self.before is None:
+            return RenderedTable.of((), ())
+        was, now = self.before["promise"], self.promise
+        rows = [
+            ["method", self.before["answer"], self.answer],
+            ["prior", in_short(self.before["prior"]), in_short(self.prior.interval)],
+            [
+                f"positives in the top {now.budget:,}",
+                f"{was['low']:,} to {was['high']:,} of {was['budget']:,}",
+                f"{now.low:,} to {now.high:,} of {now.budget:,}",
+            ],
         ]
-        for one in advice.compared
-    ]
-    rows += [[one.candidate.name, "", "", f"not fitted: {one.reason}"] for one in advice.not_fitted]
-    head = ("method", "AUC by checked rows minus bagged trees, 95 %", "held-out PAUC (does not choose)", "time")
-    return RenderedTable.of(head, rows, texts=(3,), wraps=(0, 3), ranks={2: 1})
+        return RenderedTable.of(("", "before", "after"), rows, left=3)
+
+    @property
+    def methods(self) -> RenderedTable:
+        """Every method by checked rows, and why some were not fitted; empty for bagged trees alone."""
+        rows = [
+            [
+                fit.candidate.name + (" (no PU method)" if fit.candidate.is_baseline and not fit.reason else ""),
+                str(fit.checked or ""),
+                f"not fitted: {fit.reason}" if fit.reason else duration(fit.seconds),
+            ]
+            for fit in sorted(self.fits if self.fits[1:] else (), key=lambda fit: bool(fit.reason))
+        ]
+        head = ("method", "AUC by checked rows minus bagged trees, 95 %", "time")
+        return RenderedTable.of(head, rows, texts=(2,), wraps=(0, 2))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from pubench_report.rendering import RenderedTable
 
 from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
@@ -14,7 +15,8 @@ from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
-from ..scored_rows import BoolArray, IntArray
+from ..page import Part, Report, between
+from ..scored_rows import IntArray
 from .sample import AuditSample
 from .statistics import AuditEstimate, Melded, ScarTest, Side, clopper_pearson, scar_test
 
@@ -28,10 +30,7 @@ _BLANK = frozenset({"", "?", "nan", "none"})
 
 @dataclass(frozen=True)
 class Band:
-    """A band of the score: its lowest and highest score, rows, answers, positives and their share with its interval.
-
-    ``mean_score``: of all its rows, to be held against the share where scores are probabilities.
-    """
+    """A band of the score: its lowest and highest score, rows, answers, positives and their share with its interval."""
 
     low: float
     high: float
@@ -40,28 +39,30 @@ class Band:
     positive: int
     share: AuditEstimate
     mean_score: float
+    """of all its rows, to be held against the share if scores are probabilities"""
 
 
 @dataclass(frozen=True)
-class AuditResult:
-    """Estimates with 95 % intervals. All except ``prior`` are of the unlabeled rows.
-
-    ``prior``: π of the population; ``share``: of positives among the unlabeled rows; ``precision``, ``recall``: at
-    ``threshold``; ``decided_per_positive``: rows above it for each positive (1 is calibrated). ``mean_score_error``:
-    mean score minus share, where all scores are in [0, 1]. ``bands``: calibration by score. ``scar``: the test.
-    """
+class AuditResult(Report):
+    """Estimates with 95 % intervals. All except ``prior`` are of the unlabeled rows."""
 
     name: str
     threshold: float
     checked: int
     unanswered: int
     prior: AuditEstimate
+    """π of the population"""
     share: AuditEstimate
+    """of positives among the unlabeled rows"""
     precision: AuditEstimate
+    """at ``threshold``, as ``recall``"""
     recall: AuditEstimate
     decided_per_positive: AuditEstimate
+    """rows above the threshold for each positive; 1 is calibrated"""
     mean_score_error: AuditEstimate
+    """mean score minus share, where all scores are in [0, 1]"""
     bands: tuple[Band, ...]
+    """calibration by score"""
     scar: ScarTest
     level: float
     warnings: tuple[str, ...]
@@ -69,23 +70,63 @@ class AuditResult:
     @property
     def sentence(self) -> str:
         """Prior, precision and SCAR, in words that assume nothing."""
-        said = f"{self.checked} checked rows, whatever the labeling: class prior {between(self.prior)}"
+        said = f"{self.checked} checked rows, whatever the labeling: class prior {_ends(self.prior)}"
         if self.precision.value is not None:
-            said += f"; of the rows above {self.threshold:.4g}, {between(self.precision)} are positive"
+            said += f"; of the rows above {self.threshold:.4g}, {_ends(self.precision)} are positive"
         return f"{said}; SCAR is {self.scar.verdict}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         return dict(plain_data(asdict(self)))
 
+    def parts(self) -> list[Part]:
+        """Lines and tables for a terminal."""
+        of_u = "the unlabeled rows"
+        quantities = [
+            ("prior", self.prior, "the population"),
+            ("share of positives", self.share, of_u),
+            ("precision", self.precision, f"{of_u} above the threshold"),
+            ("recall", self.recall, f"the positives among {of_u}"),
+            ("decided per positive", self.decided_per_positive, f"{of_u}; 1 is calibrated"),
+        ]
+        if self.mean_score_error.value is not None:
+            quantities.append(("mean score - share", self.mean_score_error, f"{of_u}; 0 is calibrated"))
+        rows = [
+            (name, "" if one.value is None else f"{one.value:.3f}", between(one.interval), one.undefined or of)
+            for name, one, of in quantities
+        ]
+        bands = [
+            (
+                f"{band.low:.4g} to {band.high:.4g}",
+                band.rows,
+                band.checked,
+                band.positive,
+                "" if band.share.low is None else f"{band.share.low:.2f} to {band.share.high:.2f}",
+                f"{band.mean_score:.4g}",
+            )
+            for band in self.bands
+        ]
+        head = ("quantity", "value", f"{100 * self.level:g} % interval", "of")
+        columns = ("scores", "rows", "checked", "positive", "share, 95 %", "mean score")
+        return [
+            f"{self.name}: {self.checked} rows checked; threshold {self.threshold:.4g}",
+            *(f"warning: {line}" for line in self.warnings),
+            *("", RenderedTable.of(head, rows, texts=(3,), wraps=(3,))),
+            *("", RenderedTable.of(columns, bands, ranks={5: 1})),
+            *("", self.scar.sentence),
+            "intervals: exact binomial on each side of the threshold (Clopper and Pearson 1934), melded where both "
+            "sides count (Fay, Proschan and Brittain 2015); by design, no model is believed",
+        ]
+
     def __repr__(self) -> str:
-        prior = between(self.prior) if self.prior.value is None else f"{self.prior.value:.3f} ({between(self.prior)})"
-        return f"<audit of {self.name}: {self.checked} rows checked, prior {prior}; SCAR {self.scar.verdict}>"
+        prior = "" if self.prior.value is None else f"{self.prior.value:.3f} "
+        ends = f"({_ends(self.prior)})" if prior else _ends(self.prior)
+        return f"<audit of {self.name}: {self.checked} rows checked, prior {prior}{ends}; SCAR {self.scar.verdict}>"
 
 
-def between(found: AuditEstimate) -> str:
+def _ends(found: AuditEstimate) -> str:
     """The interval of an estimate, or why there is none."""
-    return found.undefined if found.value is None else f"{found.low:.3f} to {found.high:.3f}"
+    return between(found.interval) or found.undefined
 
 
 def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> AuditResult:
@@ -188,11 +229,8 @@ def _mean_score_error(sample: AuditSample, share: AuditEstimate) -> AuditEstimat
     scores = sample.scored.scores[~sample.scored.labeled]
     if scores.min() < 0 or scores.max() > 1:
         return AuditEstimate(undefined="scores are not probabilities")
-    assert share.value is not None
-    assert share.low is not None
-    assert share.high is not None
-    mean = float(scores.mean())
-    return AuditEstimate(mean - share.value, mean - share.high, mean - share.low)
+    mean, (low, high) = float(scores.mean()), share.interval or (0.0, 1.0)
+    return AuditEstimate(mean - (share.value or 0.0), mean - high, mean - low)
 
 
 def _band(sample: AuditSample, given: IntArray, k: int, level: float) -> Band:
@@ -224,7 +262,7 @@ def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.G
     return scar_test(melded, split[0], split[1], rng)
 
 
-def _warnings(sample: AuditSample, given: BoolArray | IntArray) -> list[str]:
+def _warnings(sample: AuditSample, given: IntArray) -> list[str]:
     said = []
     if unanswered := int((given < 0).sum()):
         said.append(f"{unanswered} of {len(given)} rows have no answer: the others are taken to be like them")

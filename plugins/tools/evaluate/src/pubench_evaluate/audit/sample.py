@@ -19,8 +19,9 @@ from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.records.files import OF_THE_TABLE
 
-from ..scored_rows import IntArray, ScoredRows, scored_rows
-from ..thresholds import Cuts, Shares
+from ..belief import Belief
+from ..scored_rows import IntArray, LabeledScores, scored_rows
+from ..thresholds import Cuts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,29 +29,33 @@ if TYPE_CHECKING:
 #: Draws of a band of the score, as far as they can be dealt out.
 _PER_BAND = 6
 _VERSION = 1
+#: Fields that a design holds as JSON and as arrays, next to the scores.
+_ABOUT = ("threshold", "seed", "bands", "n_bands_above", "name", "n_labeled")
+_ARRAYS = ("rows", "drawn", "band")
 #: Columns of a sheet that are not the table's.
 COLUMNS = ("audit", "row", "answer")
 
 
 @dataclass(frozen=True)
 class AuditSample:
-    """Rows to check. ``drawn``: (n,) positions among the scored rows, in random order; ``band``: (n,) of each.
+    """Rows to check."""
 
-    ``rows``: (n_all,) numbers by which the reader knows the scored rows. ``bands``: (low, high, rows, drawn) of each
-    band of the score, the highest first; ``n_bands_above``: those above the threshold. ``n_labeled``: how many rows are
-    labeled in all, if only some of them have a score.
-    """
-
-    scored: ScoredRows
+    scored: LabeledScores
     rows: IntArray
+    """(n_all,) numbers by which the reader knows the scored rows"""
     threshold: float
     seed: int
     drawn: IntArray
+    """(n,) positions among the scored rows, in random order"""
     band: IntArray
+    """(n,) of each"""
     bands: tuple[tuple[float, float, int, int], ...]
+    """(low, high, rows, drawn) of each band of the score, the highest first"""
     n_bands_above: int
+    """those above the threshold"""
     name: str = "scores"
     n_labeled: int | None = None
+    """how many rows are labeled in all, if only some of them have a score"""
 
     @property
     def key(self) -> str:
@@ -84,29 +89,13 @@ class AuditSample:
 
     def save(self, path: str | Path) -> Path:
         """Writes what the answers are to be read with: an npz. Raises OSError if it cannot be written."""
-        about = {
-            "version": _VERSION,
-            "key": self.key,
-            "threshold": self.threshold,
-            "seed": self.seed,
-            "scheme": self.scored.scheme,
-            "purity": self.scored.purity,
-            "bands": self.bands,
-            "n_bands_above": self.n_bands_above,
-            "name": self.name,
-            "n_labeled": self.n_labeled,
-        }
+        about = {name: getattr(self, name) for name in _ABOUT} | {"version": _VERSION, "key": self.key}
+        about |= {"scheme": self.scored.scheme, "purity": self.scored.purity}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        labeled = {"scores": self.scored.scores, "labeled": self.scored.labeled}
         path = Path(path)
         with path.open("wb") as file:
-            np.savez_compressed(
-                file,
-                scores=self.scored.scores,
-                labeled=self.scored.labeled,
-                rows=self.rows,
-                drawn=self.drawn,
-                band=self.band,
-                about=np.array(json.dumps(about)),
-            )
+            np.savez_compressed(file, **arrays, **labeled, about=np.array(json.dumps(about)))
         return path
 
     @classmethod
@@ -117,20 +106,10 @@ class AuditSample:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 arrays = dict(stored)
-            about = json.loads(str(arrays["about"]))
-            scored = ScoredRows(arrays["scores"], arrays["labeled"], None, about["scheme"], about["purity"])
-            found = cls(
-                scored=scored,
-                rows=arrays["rows"],
-                threshold=about["threshold"],
-                seed=about["seed"],
-                drawn=arrays["drawn"],
-                band=arrays["band"],
-                bands=tuple((low, high, rows, drawn) for low, high, rows, drawn in about["bands"]),
-                n_bands_above=about["n_bands_above"],
-                name=about["name"],
-                n_labeled=about.get("n_labeled"),
-            )
+            about = {"n_labeled": None, **json.loads(str(arrays["about"]))}
+            scored = LabeledScores.made(arrays["scores"], arrays["labeled"], None, about["scheme"], about["purity"])
+            facts = {name: about[name] for name in _ABOUT} | {"bands": tuple(map(tuple, about["bands"]))}
+            found = cls(scored, **{name: arrays[name] for name in _ARRAYS}, **facts)
             found._check()
         except OSError as error:
             raise RequestError(
@@ -205,7 +184,7 @@ def audit_sample(
         numbers = np.arange(n_all) if rows is None else np.asarray(rows, dtype=np.int64)
         if numbers.shape != (n_all,) or len(np.unique(numbers)) != n_all:
             raise RequestError(f"rows: expected {n_all} different numbers, one per score", field="rows")
-        cut = Cuts(scored, Shares(None, None, scored.purity), seed).chosen(threshold, budget, recall).threshold
+        cut = Cuts(scored, Belief(), seed).chosen(threshold, budget, recall).threshold
         rng = stream(seed, "audit")
         above = population[scored.scores[population] > cut]
         below = population[scored.scores[population] <= cut]
@@ -242,7 +221,7 @@ def _seen(groups: npt.NDArray[Any], members: IntArray, taken: Sequence[IntArray]
     return found | np.isin(groups[members], groups[np.concatenate(taken)]) if taken else found
 
 
-def _bands(scored: ScoredRows, side: IntArray, take: int, rng: np.random.Generator) -> list[tuple[IntArray, int]]:
+def _bands(scored: LabeledScores, side: IntArray, take: int, rng: np.random.Generator) -> list[tuple[IntArray, int]]:
     """Bands of the score, the highest first, each with as many draws as its share of the side's rows gives it."""
     if not take:
         return []

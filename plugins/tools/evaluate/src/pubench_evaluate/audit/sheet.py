@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import Say, table_reader
 from pubench_core.errors import RequestError, nearest
 from pubench_core.plugins.registry import registry
+from pubench_core.specs import UserTableSpec
 
+from ..scored_rows import FloatArray, IntArray
 from .answers import AuditResult, audit_answers
 from .sample import COLUMNS, AuditSample
 
 #: What the design of a sheet is called, next to it.
 DESIGN = ".design.npz"
-#: As many columns as a person reads of a row: a sheet shows the first ones.
+#: As many columns as a person reads of a row: a sheet shows those that the scores follow most.
 MOST_SHOWN = 40
+#: Rows by which that is judged.
+_JUDGED = 10_000
 
 
 def read_sheet(
@@ -66,3 +74,38 @@ def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditS
         f"{where}: no design of audit {key} is next to {sheet}; name it with design=FILE (*{DESIGN}, "
         "written with the sheet)"
     )
+
+
+# -------------------------------------------------------------------- columns of a table, for a person who checks rows
+
+
+def columns_of_table(own: UserTableSpec, names: Sequence[str], say: Say) -> Mapping[str, npt.NDArray[np.object_]]:
+    """Columns of a table as its file has them: name -> (n,) texts."""
+    reader = table_reader(registry())
+    return reader.written(own, reader.rows(own, texts=names, say=say), names)
+
+
+def most_used(read: LabeledData, rows: IntArray, scores: FloatArray) -> list[str]:
+    """The columns that a model uses most, at most :data:`MOST_SHOWN`, in the order of the table.
+
+    A column counts by the variance of the rank of the score that the tenths of its values explain: whatever the model.
+    ``rows``: (n,) positions of the rows with ``scores``, (n,).
+    """
+    names = [column.name for column in read.columns]
+    if len(names) <= MOST_SHOWN or not isinstance(read.x, np.ndarray):
+        return names[:MOST_SHOWN]
+    part = np.linspace(0, len(rows) - 1, min(len(rows), _JUDGED)).astype(int)
+    ranks = scores[part].argsort().argsort()
+    of_feature = iter([_explained(values, ranks) for values in read.x[rows[part]].T])
+    explained = {column.name: max(next(of_feature) for _ in column.features) for column in read.columns}
+    chosen = sorted(names, key=lambda name: -explained[name])[:MOST_SHOWN]
+    return [name for name in names if name in chosen]
+
+
+def _explained(values: npt.NDArray[np.float32], ranks: IntArray) -> float:
+    """Variance of ``ranks`` between the tenths of ``values``; gaps are a group of their own."""
+    known = values[~np.isnan(values)]
+    edges = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))) if len(known) else known
+    group = np.where(np.isnan(values), len(edges) + 1, np.searchsorted(edges, values, "right"))
+    size, total = np.bincount(group), np.bincount(group, ranks)
+    return float((total[size > 0] ** 2 / size[size > 0]).sum() / len(ranks) - ranks.mean() ** 2)

@@ -32,6 +32,11 @@ class AuditEstimate:
     high: float | None = None
     undefined: str = ""
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None if there is no value."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 @dataclass(frozen=True)
 class Side:
@@ -117,11 +122,9 @@ class Melded:
             return AuditEstimate(undefined="no positive was found")
         share = self.share()
         n_above, n = self.above.rows, self.above.rows + self.below.rows
-        assert share.value is not None
-        assert share.low is not None
-        assert share.high is not None
-        high = n_above / (n * share.low) if share.low else float("inf")
-        return AuditEstimate(n_above / (n * share.value), n_above / (n * share.high), high)
+        low, high = share.interval or (0.0, 1.0)
+        ends = n_above / (n * high), n_above / (n * low) if low else float("inf")
+        return AuditEstimate(n_above / (n * (share.value or 1.0)), *ends)
 
 
 def clopper_pearson(side: Side, level: float = 0.95) -> tuple[float, float]:
@@ -156,6 +159,20 @@ class ScarTest:
     def verdict(self) -> str:
         """Whether SCAR is ``rejected``, ``not rejected`` or ``not tested``."""
         return "not tested" if self.p_value is None else "rejected" if self.rejected else "not rejected"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with its p-values, or why there is none."""
+        if self.p_value is None:
+            return f"SCAR was not tested: {self.undefined}"
+        parts = ", ".join(f"{name} p = {p:.2g}" for name, p in self.parts)
+        verdict = (
+            "SCAR is rejected: labeled positives do not score as positives do in general; measures that assume SCAR "
+            "mislead"
+            if self.rejected
+            else "SCAR is not rejected, which is no proof of it"
+        )
+        return f"{verdict} (p = {self.p_value:.2g} after Holm; {parts})"
 
 
 def scar_test(

@@ -1,31 +1,34 @@
-"""The commands that ask what scores are worth without a negative: ``evaluate``, ``audit`` and ``prior``.
-
-What they do is in the modules of their names.
-"""
+"""The commands that ask what a table without negatives is worth: ``advise``, ``evaluate``, ``audit`` and ``prior``."""
 
 from __future__ import annotations
 
+import csv
+from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pubench_cli.choices import Format, runs
 from pubench_cli.commands.shared import PrintFormat, Results
 from pubench_cli.options import TABLE_FLAGS, Given, takes
+from pubench_core.errors import RequestError
+
+if TYPE_CHECKING:
+    from ..audit import AuditSample
+    from ..page import Report
+    from .score_table import Columns, ScoreTable
 
 Scored = Annotated[
     str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
 ]
 ScoreCol = Annotated[
-    str | None, typer.Option("--score-col", help="Column of scores, higher means positive. (default: score)")
+    str | None, typer.Option("--score-col", help="Column of scores, higher means more positive. (default: score)")
 ]
 LabelCol = Annotated[
     str | None, typer.Option("--label-col", help="Column that says who is labeled: 1/0, 1/-1, true/false; blank: not.")
 ]
-TruthCol = Annotated[str | None, typer.Option("--truth-col", help="Column of true labels, for measuring only.")]
 PositiveValue = Annotated[
     str | None, typer.Option("--positive-value", help="Text that means positive, if columns hold texts.")
 ]
@@ -45,6 +48,9 @@ Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score 
 Budget = Annotated[
     int | None, typer.Option(help="Instead of --threshold: so many of the highest unlabeled rows are decided positive.")
 ]
+Recall = Annotated[
+    float | None, typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives.")
+]
 
 
 class AuditedPart(StrEnum):
@@ -54,16 +60,13 @@ class AuditedPart(StrEnum):
     validation = "validation"
 
 
-Recall = Annotated[
-    float | None, typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives.")
-]
-
-
 def evaluate(
     scored: Scored,
     score_col: ScoreCol = None,
     label_col: LabelCol = None,
-    truth_col: TruthCol = None,
+    truth_col: Annotated[
+        str | None, typer.Option("--truth-col", help="Column of true labels, for measuring only.")
+    ] = None,
     positive_value: PositiveValue = None,
     prior: Annotated[
         str | None, typer.Option(help="Class prior: 0.3, 0.2..0.4 or estimated:KEY. (default: unknown, or the run's)")
@@ -99,40 +102,35 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Evaluate scores without a single negative: measures, intervals, and what each assumes."""
+    from ..audit.sheet import answers_of
     from ..evaluation import evaluate
-    from .evaluate import card_of, show_card
-    from .score_table import Columns
+    from .score_table import Columns, flags_for_arguments, subject_of
 
-    card = card_of(
-        scored,
-        Columns(score_col, label_col, truth_col, _words(positive_value)),
-        partial(
-            evaluate,
+    _refuse_other_suffix(html)
+    columns = Columns(score_col, label_col, truth_col, _words(positive_value))
+    subject = subject_of(scored, columns, results)
+    second = _other(scored, subject, columns, compare, compare_col, results)
+    sheet = audited or subject.sheet
+    with flags_for_arguments():
+        card = evaluate(
+            subject.scores,
+            subject.labeled,
+            prior=subject.prior if prior is None else _number(prior),
             purity=beta,
+            truth=subject.truth,
+            scheme=scheme or subject.scheme or "one-sample",
             threshold=threshold,
             budget=budget,
             recall=recall,
-            estimators=_keys(estimators),
+            compare=None if second is None else second.scores,
+            estimators=() if estimators == "none" else _words(estimators) if estimators is not None else None,
+            names=(subject.name, "" if second is None else second.name),
             resamples=resamples,
+            n_unlabeled=subject.n_unlabeled,
+            audited=None if sheet is None else answers_of(sheet, subject.folders),
             seed=seed,
-        ),
-        results=results,
-        prior=prior,
-        scheme=scheme,
-        other=(compare, compare_col),
-        audited=audited,
-        html=html,
-    )
-    show_card(card, html=html, as_json=format is Format.json)
-
-
-def _words(text: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
-
-
-def _keys(text: str | None) -> tuple[str, ...] | None:
-    """Keys of plugins; None where all are meant."""
-    return None if text is None else () if text == "none" else _words(text)
+        )
+    _show(card, format, html, "report card")
 
 
 def audit(
@@ -168,22 +166,48 @@ def audit(
     format: PrintFormat = Format.table,
 ) -> None:
     """Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR."""
-    from pubench_core.errors import RequestError
+    from pubench_cli.console import err
 
-    from ..audit import audit_sample
-    from .audit import draw, read
-    from .score_table import Columns
+    from ..audit import audit_answers, audit_sample
+    from ..audit.sheet import DESIGN, read_sheet
+    from .score_table import Columns, flags_for_arguments
 
-    as_json = format is Format.json
     if (scored is None) == (answers is None):
         raise RequestError("pubench audit takes a table or a run to draw rows from, or --answers with a filled sheet")
     if answers is not None:
-        read(answers, design, as_json=as_json)
+        with flags_for_arguments():
+            result = audit_answers(*read_sheet(answers, design, say=lambda text: err().print(text, markup=False)))
+        _show(result, format)
         return
+    if out.suffix.lower() != ".csv":
+        raise RequestError(f"--out must end in .csv, got {out}")
+    for path in (out, out.with_suffix(DESIGN)):
+        if path.exists():
+            raise RequestError(f"{path} exists already, perhaps with answers; name another sheet with --out")
     columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids), groups)
-    drawn = partial(audit_sample, n=n, threshold=threshold, budget=budget, recall=recall, purity=beta, seed=seed)
-    where = None if part is None else part.value
-    draw(scored or "", columns, drawn, scheme=scheme, part=where, target=out, results=results, as_json=as_json)
+    subject = _to_audit(scored or "", columns, part, results)
+    with flags_for_arguments():
+        sample = audit_sample(
+            subject.scores,
+            subject.labeled,
+            n=n,
+            threshold=threshold,
+            budget=budget,
+            recall=recall,
+            scheme=scheme or subject.scheme or "one-sample",
+            purity=beta,
+            rows=subject.rows,
+            n_labeled=subject.n_labeled,
+            name=subject.name,
+            groups=subject.groups,
+            seed=seed,
+        )
+    try:
+        sample.sheet(subject.ids).to_csv(out, index=False)
+        sample.save(out.with_suffix(DESIGN))
+    except OSError as error:
+        raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
+    _show_drawn(sample, out, out.with_suffix(DESIGN), format, named=bool(subject.ids))
 
 
 @takes(*(flag for flag in TABLE_FLAGS if flag != "--test"))
@@ -212,18 +236,242 @@ def prior(
     format: PrintFormat = Format.table,
 ) -> None:
     """Estimate the class prior of a table: a range from the trusted estimators, and the estimate of each."""
-    from .prior import print_priors
+    from pubench_cli.progress import stage_progress
 
-    print_priors(
-        file,
-        given,
-        score_col=score_col,
-        estimators=None if estimators is None else _words(estimators),
-        thorough=thorough,
-        scheme=scheme,
-        purity=beta,
-        seed=seed,
-        audited=audited,
-        html=html,
-        as_json=format is Format.json,
-    )
+    from ..audit.sheet import answers_of
+    from ..prior import estimate_prior
+    from .score_table import flags_for_arguments
+
+    _refuse_other_suffix(html)
+    _refuse_no_labels(given)
+    x, labeled, truth = _of_features(file, given) if score_col is None else _of_scores(file, given, score_col)
+    if thorough and estimators is not None:
+        raise RequestError("--thorough and --estimators exclude each other; leave one out")
+    with flags_for_arguments(), stage_progress() as progress:
+        found = estimate_prior(
+            x,
+            labeled,
+            estimators=None if estimators is None else _words(estimators),
+            thorough=thorough,
+            scheme=scheme,
+            purity=beta,
+            truth=truth,
+            name=file.name,
+            seed=seed,
+            audited=None if audited is None else answers_of(audited),
+            progress=progress,
+        )
+    _show(found, format, html, "estimates")
+
+
+@takes(*(flag for flag in TABLE_FLAGS if flag not in ("--truth-col", "--test")))
+def advise(
+    given: Given,
+    file: Annotated[
+        Path,
+        typer.Argument(help="A table of your own: .csv, .tsv, .txt, .xlsx, .parquet, .npz, ..."),
+    ],
+    prior: Annotated[str | None, typer.Option(help="Class prior as you know it: 0.3 or 0.2..0.4.")] = None,
+    goal: Annotated[
+        str, typer.Option(help="rank; classify; or review:200, if so many unlabeled rows are to be looked at.")
+    ] = "rank",
+    audited: Annotated[
+        Path | None, typer.Option(help="The sheet of an earlier answer, filled in: other methods are compared by it.")
+    ] = None,
+    time: Annotated[
+        str, typer.Option(help="Time for a comparison: 90s, 10m, 1h. Methods that do not fit into it are left out.")
+    ] = "10m",
+    out: Annotated[Path | None, typer.Option(help="Folder of the answer. (default: advice-NAME)")] = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="one-sample: all rows are one draw (default); two-sample: the unlabeled ones.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads. (default: all)", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the parts and of the rows to check.", min=0)] = 0,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Recommend a method for a table without negatives, rank its rows, and name the rows to check next.
+
+    Bagged trees are the answer unless checked rows (--audited) speak for another method. Interrupted, the same command
+    goes on.
+    """
+    from pubench_cli.progress import stage_progress
+
+    from ..advice.advise import advise
+    from .score_table import flags_for_arguments
+
+    _refuse_no_labels(given)
+    about: Any = {
+        option.field.argument: tuple(map(str.strip, next(csv.reader([value], skipinitialspace=True), [])))
+        if option.field.default == ()
+        else value
+        for option, value in given.values
+        if option.flag != "--label-col"
+    }
+    with flags_for_arguments(), stage_progress() as progress:
+        advice = advise(
+            file,
+            given.get("--label-col"),
+            prior=prior,
+            goal=goal,
+            audited=audited,
+            time=time,
+            out=out,
+            scheme=scheme,
+            threads=threads,
+            seed=seed,
+            progress=progress,
+            **about,
+        )
+    _show(advice, format)
+
+
+# -------------------------------------------------------------------- what is read
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
+
+
+def _number(prior: str) -> float | str:
+    """A number as a number, for messages; an interval or an estimator as it is."""
+    try:
+        return float(prior)
+    except ValueError:
+        return prior
+
+
+def _refuse_no_labels(given: Given) -> None:
+    """RequestError if nothing says who is labeled."""
+    if all(given.get(flag) is None for flag in ("--label-col", "--positives", "--unlabeled")):
+        raise RequestError(
+            "--label-col is missing: it names the column that says who is labeled (pubench data check lists columns)",
+            field="data.own.label_col",
+        )
+
+
+def _refuse_other_suffix(html: Path | None) -> None:
+    """RequestError for a page that does not end in .html."""
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--html must end in .html, got {html}")
+
+
+def _other(
+    given: str, subject: ScoreTable, columns: Columns, compare: str | None, compare_col: str | None, results: Path
+) -> ScoreTable | None:
+    """The model to compare with: another file, another column, or another run, of the same rows and labels."""
+    from .score_table import Columns, is_table, subject_of
+
+    if compare is None and compare_col is None:
+        return None
+    source = compare or given
+    named = replace(columns, truth=None)
+    if compare_col is not None:
+        named = replace(named, score=compare_col, score_flag="--compare-col")
+    if is_table(source) != is_table(given):
+        raise RequestError(f"--compare must be a {'table' if is_table(given) else 'run'} as {given} is, got {source}")
+    other = subject_of(source, named if is_table(source) else Columns(), results)
+    if other.rows.tolist() != subject.rows.tolist() or other.labeled.tolist() != subject.labeled.tolist():
+        raise RequestError(
+            f"--compare {source}: expected the {len(subject.rows)} rows of {given} with the same labels in the same "
+            f"order, found {len(other.rows)} other rows"
+        )
+    return replace(other, name=f"{other.name}: {compare_col}") if compare_col else other
+
+
+def _to_audit(given: str, columns: Columns, part: AuditedPart | None, results: Path) -> ScoreTable:
+    """Rows of a table, or of a run with what the table says of them."""
+    from pubench_core.records.record import read_record
+
+    from .score_table import all_unlabeled_of_run, columns_of_run, folder_of, is_table, subject_of, subject_of_run
+
+    if is_table(given):
+        if part is not None:
+            raise RequestError(f"--part {part.value}: {given} is a table, which has no parts")
+        return subject_of(given, columns, results)
+    folder = folder_of(given, replace(columns, ids=()), results)
+    subject = subject_of_run(folder) if part is AuditedPart.validation else all_unlabeled_of_run(folder)
+    ids, own = columns_of_run(folder, subject, columns.ids), read_record(folder).result.spec.data.own
+    return replace(subject, ids=ids, groups=None if own is None else ids.get(own.groups or ""))
+
+
+def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
+    """Features as a run would have them. Raises RequestError for a table that a run would refuse."""
+    import numpy as np
+
+    from pubench_cli.messages import say
+    from pubench_core.data.table_reader import table_reader
+    from pubench_core.plugins.registry import registry
+
+    reader = table_reader(registry())
+    table = reader.read(reader.spec({**{option.path[-1]: value for option, value in given.values}, "path": path}))
+    for note in table.notes:
+        say(note)
+    left_out = np.zeros(len(table.labeled), bool) if table.known_negative is None else table.known_negative
+    kept = np.flatnonzero(~left_out)
+    return table.x[kept], table.labeled[kept], None if table.truth is None else table.truth[kept]
+
+
+def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:
+    from .score_table import Columns, subject_of_table
+
+    for flag in ("--drop", "--features"):
+        if given.get(flag) is not None:
+            raise RequestError(
+                f"{flag} names features, and --score-col {score_col} reads none; leave one of the two out"
+            )
+    positive = _words(given.get("--positive-value"))
+    subject = subject_of_table(path, Columns(score_col, given.get("--label-col"), given.get("--truth-col"), positive))
+    return subject.scores, subject.labeled, subject.truth
+
+
+# -------------------------------------------------------------------- what is shown
+
+
+def _show(found: Report, format: Format, html: Path | None = None, what: str = "") -> None:
+    """Writes the page, the ``what``, if one is wanted, and prints the rest. Raises RequestError if it cannot."""
+    from pubench_cli.console import err, out
+    from pubench_cli.machine import print_json
+
+    from .score_table import flags_in
+
+    if html is not None:
+        try:
+            html.write_text(found.html(), encoding="utf-8")
+        except OSError as error:
+            raise RequestError(f"cannot write --html {html}: {error.strerror or error}") from error
+        err().print(f"the {what}: {html}", markup=False)
+    if format is Format.json:
+        print_json(found.to_dict())
+        return
+    for k, part in enumerate(found.parts()):
+        if isinstance(part, str):
+            style = "" if k else "bold"
+            out().print(flags_in(part), style=style, markup=False, soft_wrap=found.long_lines)
+        else:
+            part.print_to(out())
+
+
+def _show_drawn(sample: AuditSample, sheet: Path, design: Path, format: Format, *, named: bool) -> None:
+    """What was drawn, and what to do with it."""
+    from pubench_cli.console import out
+    from pubench_cli.machine import print_json
+
+    n, above = len(sample.drawn), sum(drawn for *_, drawn in sample.bands[: sample.n_bands_above])
+    if format is Format.json:
+        bands = [
+            {"low": low, "high": high, "rows": rows, "drawn": drawn, "above": k < sample.n_bands_above}
+            for k, (low, high, rows, drawn) in enumerate(sample.bands)
+        ]
+        facts = {"audit": sample.key, "sheet": str(sheet), "design": str(design), "rows": sample.to_check.tolist()}
+        print_json({**facts, "threshold": sample.threshold, "seed": sample.seed, "bands": bands})
+        return
+    numbers = "rows are named by their number, counted from 0 without the header; --ids COLUMN adds a name"
+    for line in (
+        f"{sample.name}: {n} unlabeled rows to check, {above} above the threshold {sample.threshold:.4g} and "
+        f"{n - above} below it",
+        f"the sheet: {sheet} (write 1 or 0 in its last column, nothing where it cannot be told)",
+        *(() if named else (numbers,)),
+        f"the design: {design} (keep it; it holds scores and labels, which the person who checks should not see)",
+        f"then: pubench audit --answers {sheet}",
+    ):
+        out().print(line, markup=False, soft_wrap=True)

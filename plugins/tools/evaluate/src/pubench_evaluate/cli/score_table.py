@@ -4,71 +4,74 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.held import sha256_of
 
 from pubench_cli.console import err
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, unknown
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import read_scores
+from pubench_core.records.files import ids_in, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_of
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from ..audit.sheet import MOST_SHOWN, columns_of_table, most_used
 
-    from pubench_core.results import Result
+Texts = Mapping[str, npt.NDArray[Any]]
 
+_SAME = (
+    "answers", "audited", "budget", "compare", "design", "drop", "estimators", "features", "goal", "n", "out",
+    "positive_value", "prior", "recall", "resamples", "scheme", "seed", "threshold", "time",
+)  # fmt: skip
 #: Argument of the Python functions -> flag.
-_FLAGS = {
-    "answers": "--answers",
-    "audited": "--audited",
-    "budget": "--budget",
-    "compare": "--compare",
-    "design": "--design",
-    "drop": "--drop",
-    "estimators": "--estimators",
-    "features": "--features",
-    "goal": "--goal",
+_FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
     "labeled": "--label-col",
-    "n": "--n",
-    "out": "--out",
-    "positive_value": "--positive-value",
-    "prior": "--prior",
     "purity": "--beta",
-    "recall": "--recall",
-    "resamples": "--resamples",
-    "scheme": "--scheme",
     "scores": "--score-col",
-    "seed": "--seed",
-    "threshold": "--threshold",
-    "time": "--time",
     "truth": "--truth-col",
 }
-_COLUMNS = re.compile(r"\((?P<argument>drop|features|labeled)\)")
-_GIVEN = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
-_NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:| must be )")
+_NAMES = "|".join(_FLAGS)
+_GIVEN = re.compile(rf"(?<![\w.-])({_NAMES})=")
+#: ``purity: `` or ``purity must be`` at the start of an error, and ``(labeled)``.
+_NAMED = re.compile(rf"^({_NAMES})(?=:| must be )|(?<=\()(drop|features|labeled)(?=\))")
+
+
+@contextmanager
+def flags_for_arguments() -> Iterator[None]:
+    """A block whose errors name flags where the Python functions name arguments."""
+    try:
+        yield
+    except RequestError as error:
+        text = _NAMED.sub(lambda found: _FLAGS[found[0]], flags_in(str(error)))
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def flags_in(text: str) -> str:
+    """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
+    return _GIVEN.sub(lambda found: f"{_FLAGS[found[1]]} ", text)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is what. ``ids``: columns that name the rows; ``score_flag``: what names ``score``."""
+    """Which column of a table is what."""
 
     score: str | None = None
     label: str | None = None
     truth: str | None = None
     positive_value: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    """columns that name the rows"""
     groups: str | None = None
     score_flag: str = "--score-col"
+    """what names ``score``"""
 
     @property
     def given(self) -> dict[str, object]:
@@ -86,43 +89,29 @@ class Columns:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
-
-    ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``groups``: (n,) values such as patients.
-    ``prior``, ``scheme``: of a run; None for a table. ``sheet``: the filled one that a model of advice comes from,
-    ``folders``: where its design may be. ``n_unlabeled``, ``n_labeled``: how many such rows the
-    table of a run has, if only some have a score.
-    """
+    """Rows to evaluate."""
 
     name: str
+    """as reports call it"""
     scores: npt.NDArray[np.float64]
     labeled: npt.NDArray[np.bool_]
     truth: npt.NDArray[np.bool_] | None
     rows: npt.NDArray[np.int64]
-    ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """(n,) numbers of the rows, counted from 0"""
+    ids: Texts = field(default_factory=dict)
+    """name of a column -> (n,) texts that a reader sees of the rows"""
     groups: npt.NDArray[Any] | None = None
+    """(n,) values such as patients"""
     prior: float | tuple[float, float] | None = None
+    """of a run, as ``scheme``; None for a table"""
     scheme: str | None = None
     sheet: Path | None = None
+    """the filled one that a model of advice comes from"""
     folders: tuple[Path, ...] = ()
+    """where its design may be"""
     n_unlabeled: int | None = None
+    """how many such rows the table of a run has, if only some have a score; as ``n_labeled``"""
     n_labeled: int | None = None
-
-
-@contextmanager
-def flags_for_arguments() -> Iterator[None]:
-    """A block whose errors name flags where the Python functions name arguments."""
-    try:
-        yield
-    except RequestError as error:
-        text = _COLUMNS.sub(lambda found: f"({_FLAGS[found['argument']]})", flags_in(str(error)))
-        text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
-        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
-
-
-def flags_in(text: str) -> str:
-    """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
-    return _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", text)
 
 
 def is_table(given: str) -> bool:
@@ -134,64 +123,68 @@ def subject_of(given: str, columns: Columns, results: Path) -> ScoreTable:
     """Scores of a table or of the validation part of a run. Raises RequestError, RecordError."""
     if is_table(given):
         return subject_of_table(Path(given), columns)
-    refuse_columns_of_run(given, columns)
-    return subject_of_run(folder_of_run(results, given))
+    return subject_of_run(folder_of(given, columns, results))
 
 
-def refuse_columns_of_run(given: str, columns: Columns) -> None:
-    """RequestError if columns of scores or labels are named, which a run does not have."""
+def folder_of(run: str, columns: Columns, results: Path) -> Path:
+    """The folder of a run. Raises RequestError if columns are named, of scores or labels, which a run does not have."""
     if columns.given:
-        flag = next(iter(columns.given))
-        raise RequestError(f"{flag} needs a table (.csv, .parquet ...); {given} is a run")
+        raise RequestError(f"{next(iter(columns.given))} needs a table (.csv, .parquet ...); {run} is a run")
+    return folder_of_run(results, run)
+
+
+def _say(text: str) -> None:
+    err().print(text, markup=False)
+
+
+# -------------------------------------------------------------------- of a table
 
 
 def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
     """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
-    reader = table_reader(registry())
-    frame = reader.frame(path, say=lambda text: err().print(text, markup=False))
-    known = list(frame.columns)
-    score = _column(columns.score or ("score" if "score" in known else None), columns.score_flag, path, known)
-    label = _column(columns.label, "--label-col", path, known)
-    labeled = reader.positives(frame, label, columns.positive_value, path.name)
-    truth = None
-    if columns.truth is not None:
-        name = _column(columns.truth, "--truth-col", path, known)
-        truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
-    for name in columns.ids:
-        _column(name, "--ids", path, known)
-    groups = None if columns.groups is None else frame[_column(columns.groups, "--groups", path, known)].astype(str)
-    return ScoreTable(
-        name=path.name,
-        scores=_numbers(frame, score, path, columns.score_flag),
-        labeled=labeled,
-        truth=truth,
-        rows=np.arange(len(frame)),
-        ids=reader.as_written(path, frame, columns.ids),
-        groups=None if groups is None else groups.to_numpy(),
-    )
-
-
-def _column(given: str | None, flag: str, path: Path, known: list[str]) -> str:
-    if given is None:
-        shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-        raise RequestError(f"{flag} is missing: name a column of {path.name}: {shown}")
-    if given not in known:
-        raise unknown(f"column of {path.name} ({flag})", given, known)
-    return given
-
-
-def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArray[np.float64]:
     import pandas as pd
 
-    values = frame[column]
+    reader = table_reader(registry())
+    frame = reader.frame(path, say=_say)
+    known = list(frame.columns)
+
+    def column(given: str | None, flag: str) -> str:
+        if given is None:
+            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise RequestError(f"{flag} is missing: name a column of {path.name}: {shown}")
+        if given not in known:
+            raise unknown(f"column of {path.name} ({flag})", given, known)
+        return given
+
+    score = column(columns.score or ("score" if "score" in known else None), columns.score_flag)
+    label, truth = column(columns.label, "--label-col"), None
+    labeled = reader.positives(frame, label, columns.positive_value, path.name)
+    if columns.truth is not None:
+        name = column(columns.truth, "--truth-col")
+        truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
+    for name in columns.ids:
+        column(name, "--ids")
+    groups = None if columns.groups is None else frame[column(columns.groups, "--groups")].astype(str).to_numpy()
+    values = frame[score]
     if values.dtype.kind not in "iuf":
         strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
         row = int(np.argmax(strange))  # of texts that are all numbers, the first
         raise RequestError(
-            f"{path.name}: row {row} of column '{column}' ({flag}) is {values.iloc[row]!r}; expected numbers, higher "
-            "means more positive"
+            f"{path.name}: row {row} of column '{score}' ({columns.score_flag}) is {values.iloc[row]!r}; expected "
+            "numbers, higher means more positive"
         )
-    return np.asarray(values, dtype=np.float64)
+    return ScoreTable(
+        name=path.name,
+        scores=np.asarray(values, dtype=np.float64),
+        labeled=labeled,
+        truth=truth,
+        rows=np.arange(len(frame)),
+        ids=reader.as_written(path, frame, columns.ids),
+        groups=groups,
+    )
+
+
+# -------------------------------------------------------------------- of a run
 
 
 def subject_of_run(folder: Path) -> ScoreTable:
@@ -215,7 +208,8 @@ def subject_of_run(folder: Path) -> ScoreTable:
         prior, filled = advice.get("given"), advice.get("filled")
         sheet = Path(filled) if filled is not None and Path(filled).is_file() else None
     return ScoreTable(
-        name=f"{_named(result)}, {'scores out of fold' if result.folds else 'validation part'}",
+        name=f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}, "
+        f"{'scores out of fold' if result.folds else 'validation part'}",
         scores=scores,
         labeled=labeled,
         truth=None if truth is None else truth == 1,
@@ -240,7 +234,7 @@ def all_unlabeled_of_run(folder: Path) -> ScoreTable:
         return held_out
     kept = held_out.labeled
     return ScoreTable(
-        name=f"{_named(result)}, all unlabeled rows",
+        name=f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}, all unlabeled rows",
         scores=np.concatenate([held_out.scores[kept], scores]),
         labeled=np.repeat([True, False], [int(kept.sum()), len(scores)]),
         truth=None,
@@ -250,5 +244,48 @@ def all_unlabeled_of_run(folder: Path) -> ScoreTable:
     )
 
 
-def _named(result: Result) -> str:
-    return f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}"
+def columns_of_run(folder: Path, subject: ScoreTable, named: Sequence[str]) -> Texts:
+    """Columns that name the rows, and features: name -> (n,) texts for each row of ``subject``, as the file has them.
+
+    ``named``: the naming columns; by default those by which the record names its rows. Raises RequestError for a column
+    that is not in the table or says what a person must not see, and if the table is needed and is not there any more.
+    """
+    result, rows = read_record(folder).result, subject.rows
+    own = result.spec.data.own
+    if own is None:
+        if named:
+            raise RequestError(f"--ids {named[0]}: run {result.run_id} is on {result.spec.data.key}, not on a table")
+        return {}
+    if not own.path.is_file() or sha256_of(own.path) != own.sha256:
+        state = "was changed since" if own.path.is_file() else "no longer exists"
+        if named:
+            raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
+        _say(f"{own.path} {state}: the sheet has no features")
+        return _ids_in_record(folder, rows)
+    ids = list(named or _ids_in_record(folder, rows[:0]))
+    ids += [own.groups] if own.groups is not None and own.groups not in ids else []
+    features = [str(column["name"]) for column in result.data.encoding or ()]
+    if len(features) > MOST_SHOWN:
+        _say(f"the sheet shows the {MOST_SHOWN} of {len(features)} features that the scores follow most")
+        features = most_used(table_reader(registry()).read(own), rows, subject.scores)
+    known = table_reader(registry()).rows(own) if named else ()
+    for name in named:
+        if name not in known:
+            raise unknown(f"column of {own.path.name} (--ids)", name, list(known))
+        if name in (own.label_col, own.truth_col):
+            raise RequestError(f"--ids {name} is a column of labels, which the person who checks rows must not see")
+    shown = [*ids, *(name for name in features if name not in ids)]
+    return {name: texts[rows] for name, texts in columns_of_table(own, shown, _say).items()}
+
+
+def _ids_in_record(folder: Path, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """What names the unlabeled rows in the record's predictions; empty texts for other rows."""
+    try:
+        ids = ids_in(folder)
+    except OSError:  # the run kept no predictions
+        return {}
+    place = {row: k for k, row in enumerate(read_scores(folder)["unlabeled_rows"].tolist())}
+    return {
+        name: np.array([texts[place[row]] if row in place else "" for row in rows.tolist()], dtype=object)
+        for name, texts in ids.items()
+    }

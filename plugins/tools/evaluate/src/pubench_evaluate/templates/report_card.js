@@ -1,6 +1,6 @@
 // Figures of a report card, and of a page of class priors.
 {
-const { review, curves = {}, band = [], histogram, by_prior: byPrior = [], priors = [] } = jsonOf("card");
+const { review, curves = {}, band = [], histogram, priors = [] } = jsonOf("card");
 const draw = (id, figure) => { if (by(id)) by(id).innerHTML = figure; };
 const panel = { W: 340, H: 260 };
 
@@ -48,10 +48,6 @@ if (histogram && histogram.edges) {
   const top = Math.max(...histogram.labeled, ...histogram.unlabeled), inside = histogram.threshold >= histogram.edges[0] && histogram.threshold <= histogram.edges[histogram.edges.length - 1];
   if (inside) of.push({ name: "threshold", kind: "ref", points: [[histogram.threshold, 0], [histogram.threshold, top]] });
   draw("scores", lines(of, { title: "share of rows: labeled, unlabeled (dashed)", x: "score", y: [0, top], ...panel }));
-}
-if (byPrior.length > 1) {
-  const middle = byPrior.map(([prior, low, high]) => [prior, (low + high) / 2]);
-  draw("by-prior", lines([{ name: "positives", points: middle }], { title: "positives found, if the prior is another", x: "class prior", y: [0, Math.max(...byPrior.map((one) => one[2]))], ...panel, band: byPrior }));
 }
 if (priors.length) draw("priors", spans(priors, `class prior by estimator: ${priors.map(([name, value]) => `${name} ${value.toFixed(3)}`).join(", ")}`));
 }

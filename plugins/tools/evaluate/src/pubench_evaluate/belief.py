@@ -1,56 +1,74 @@
-"""Assumed class prior, and its meaning for a table of labeled and unlabeled rows."""
+"""What is believed of the class prior, and what that means for a table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import is_one_sample
 
-from .estimates import EstimatedPrior
-from .scored_rows import ScoredRows
-from .thresholds import Shares
+from .scored_rows import LabeledScores
 
-if TYPE_CHECKING:
-    from .audit import AuditResult
-
+Interval = tuple[float, float]
 _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 
 
 @dataclass(frozen=True)
-class Belief:
-    """Assumed class prior.
+class EstimatedPrior:
+    """Estimate of one estimator."""
 
-    ``prior``: π of the population, ``interval``: where it lies; ``share``, ``share_interval``: what that means for α,
-    the share of positives in U. ``source``: where it comes from, in words; ``estimated``: by an estimator of the share
-    in U. None where nothing is believed.
-    """
+    key: str
+    name: str
+    share: float | None = None
+    """of positives in U (α)"""
+    prior: float | None = None
+    """what that means for π of the population"""
+    interval: Interval | None = None
+    """of the share"""
+    prior_interval: Interval | None = None
+    undefined: str = ""
+    """why there is no estimate"""
+    left_out: str = ""
+    """why the estimate is not part of the range of priors; empty if it is"""
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """Why there is no estimate, or what its reader must know."""
+        return self.undefined or "; ".join(self.warnings)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Assumed class prior, and what it means for a table. None where nothing is believed."""
 
     prior: float | None = None
-    interval: tuple[float, float] | None = None
+    """π of the population"""
+    interval: Interval | None = None
+    """where it lies"""
     share: float | None = None
-    share_interval: tuple[float, float] | None = None
+    """α, the share of positives in U"""
+    share_interval: Interval | None = None
     source: str = "not given"
+    """where it comes from, in words"""
     estimated: bool = False
+    """by an estimator of the share in U"""
+
+    @property
+    def line(self) -> str:
+        """The assumed prior in words."""
+        if self.prior is None:
+            return "no prior given"
+        where = "" if self.interval is None else f" (between {self.interval[0]:.3g} and {self.interval[1]:.3g})"
+        return f"class prior {self.prior:.3g}{where}, {self.source}; share of positives in U {self.share:.3g}"
 
 
-def wanted_estimator(prior: Any) -> str:
-    """The key of the estimator that the prior is to be taken from; empty where it is not estimated."""
-    word, _, key = prior.partition(":") if isinstance(prior, str) else ("", "", "")
-    return key if word == "estimated" else ""
-
-
-def shares_of(belief: Belief, rows: ScoredRows) -> Shares:
-    """Shares of positives in U under a belief, with their uncertainty."""
-    follows = belief.prior is not None and not belief.estimated and is_one_sample(rows.scheme)
-    ends = (belief.interval or (belief.prior, belief.prior)) if follows else None
-    return Shares(belief.share, belief.share_interval, rows.purity, ends)  # type: ignore[arg-type]
-
-
-def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior]) -> Belief:
+def belief_in(prior: Any, rows: LabeledScores, estimates: Sequence[EstimatedPrior] = ()) -> Belief:
     """Belief that an argument ``prior`` means for these rows.
 
     Raises RequestError for a prior outside (0, 1), one that leaves less than no positive among the unlabeled rows, or
@@ -83,22 +101,13 @@ def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior])
     return Belief(value, (low, high), rows.share_in_u(value), share, "given as an interval; its middle is used")
 
 
-def narrowed(prior: Any, audited: AuditResult | None) -> Any:
-    """Belief after rows were checked: both where they agree, the checked rows where they do not.
-
-    An estimator's prior is replaced, because estimators assume SCAR and checked rows do not.
-    """
-    if audited is None or audited.prior.low is None or audited.prior.high is None:
-        return prior
-    low, high = max(audited.prior.low, 1e-6), min(audited.prior.high, 1 - 1e-6)
-    if prior is None or wanted_estimator(prior):
-        return low, high
-    given_low, given_high = ends_of(prior, "estimated:KEY")
-    both = max(low, given_low), min(high, given_high)
-    return both if both[0] <= both[1] else (low, high)
+def wanted_estimator(prior: Any) -> str:
+    """The key of the estimator that the prior is to be taken from; empty if it is not estimated."""
+    word, _, key = prior.partition(":") if isinstance(prior, str) else ("", "", "")
+    return key if word == "estimated" else ""
 
 
-def ends_of(prior: Any, also: str = "") -> tuple[float, float]:
+def ends_of(prior: Any, also: str = "") -> Interval:
     """The two ends of a prior; equal for a single number. Raises RequestError for anything else.
 
     ``also``: what else a prior may be where it is given, in words.
@@ -116,3 +125,8 @@ def ends_of(prior: Any, also: str = "") -> tuple[float, float]:
         expected = f"{number}, {interval} or {also}" if also else f"{number} or {interval}"
         raise RequestError(f"prior must be {expected}, got {shown(prior)}", field="prior", value=prior)
     return low, high
+
+
+def in_short(interval: Interval | None) -> str:
+    """An interval in words."""
+    return "unknown" if interval is None else " to ".join(dict.fromkeys(f"{end:.3g}" for end in interval))

@@ -1,0 +1,449 @@
+"""The class prior: what estimators say of a table, what a user or checked rows say, and what counts.
+
+``pubench.estimate_prior`` asks the installed estimators side by side. Checked rows outweigh a given prior, and both
+outweigh estimators, which assume SCAR.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of, refuse_other_rows
+from pubench_report.rendering import RenderedTable
+
+from pubench.field_names import in_words
+from pubench_core.errors import PluginError, PubenchError, RequestError, Undefined, said_by, unknown
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.plugins.registry import load, registry
+from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.randomness import stream
+from pubench_core.results import plain_data
+
+from .belief import EstimatedPrior, Interval, ends_of, in_short, wanted_estimator
+from .page import Part, Report, between
+from .scored_rows import BoolArray, FloatArray, LabeledScores, scored_rows
+
+if TYPE_CHECKING:
+    from .audit import AuditResult
+
+#: Estimators are said to disagree if their priors lie further apart than this; one that errs more is left out.
+APART = 0.1
+#: Which estimates are part of the range of priors.
+RULE = (
+    f"In the range: estimators that are off by at most {APART:g} on average on known shares and warn of nothing. "
+    "Labels that prefer some positives (not SCAR) bias all of them; sixty checked rows need no SCAR (pubench audit)."
+)
+#: Columns of printed sentences, where the console is wider: piped text is for people, too.
+PAGE = 120
+#: Folds of the classifier whose scores estimators read.
+FOLDS = 5
+
+
+# -------------------------------------------------------------------- one estimator
+
+
+def infos_of(inputs: str, keys: Sequence[str] | None, *, thorough: bool = False) -> list[PriorInfo]:
+    """The installed estimators that read ``inputs`` (scores, features or ``any``), or those that are named.
+
+    ``thorough``: whether the slow ones are among them.
+
+    Raises RequestError for a key that is not installed, or that reads something else.
+    """
+    known = {info.key: info for info in registry().infos(PriorInfo)}
+    fitting = [info for info in known.values() if inputs in ("any", info.inputs)]
+    if keys is None:
+        return [info for info in fitting if thorough or not info.slow]
+    for key in keys:
+        if key not in known:
+            raise unknown("prior estimator", key, known, field="estimators")
+        if known[key] not in fitting:
+            names = ", ".join(info.key for info in fitting) or "none is installed"
+            raise RequestError(
+                f"estimators={key}: it reads {known[key].inputs}, not {inputs}; those that read {inputs}: {names}",
+                field="estimators",
+                value=key,
+            )
+    return [known[key] for key in keys]
+
+
+def asked(
+    info: PriorInfo, positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rows: LabeledScores, seed: int
+) -> EstimatedPrior:
+    """One estimator's answer, or why it has none: an estimator that fails loses its own row only."""
+    started = time.perf_counter()
+
+    def none(reason: str) -> EstimatedPrior:
+        seconds = round(time.perf_counter() - started, 4)
+        return EstimatedPrior(info.key, info.name, undefined=reason, left_out="no estimate", seconds=seconds)
+
+    try:
+        found = _estimator(info).estimate(positive, unlabeled, stream(seed, "prior"))
+    except (PubenchError, Undefined, ValueError, ArithmeticError) as error:
+        reason = str(error) if isinstance(error, (PubenchError, Undefined)) else said_by(error)
+        return none(reason.removeprefix(f"prior estimated:{info.key}: ").removesuffix("; give a number (prior=0.4)"))
+    if not math.isfinite(found.share):
+        return none(f"it returned {found.share}")
+    interval = None if found.interval is None else (float(found.interval[0]), float(found.interval[1]))
+    warnings = _warnings_of(found)
+    return EstimatedPrior(
+        info.key,
+        info.name,
+        share=float(found.share),
+        prior=rows.prior_of(float(found.share)),
+        interval=interval,
+        prior_interval=None if interval is None else (rows.prior_of(interval[0]), rows.prior_of(interval[1])),
+        left_out=_why_left_out(info, warnings),
+        warnings=warnings,
+        seconds=round(time.perf_counter() - started, 4),
+        diagnostics=plain_data(found.diagnostics),
+    )
+
+
+def _estimator(info: PriorInfo) -> PriorEstimator:
+    made = load(info)
+    if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
+        raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
+    return made()
+
+
+def _warnings_of(found: PriorEstimate) -> tuple[str, ...]:
+    """What the estimator itself says under ``warnings`` of its diagnostics, if it says anything there."""
+    said = found.diagnostics.get("warnings", ())
+    return tuple(map(str, said)) if isinstance(said, (list, tuple)) else ()
+
+
+def _why_left_out(info: PriorInfo, warnings: Sequence[str]) -> str:
+    """Why an estimate is not part of the range: a measured error above :data:`APART`, no measured one, or a warning."""
+    if info.error is None:
+        return "its error on known shares is not measured"
+    if info.error > APART:
+        return f"off by {info.error:.2f} on average on known shares"
+    return "it warns" if warnings else ""
+
+
+# -------------------------------------------------------------------- several of them
+
+
+def counted(estimates: Sequence[EstimatedPrior]) -> list[EstimatedPrior]:
+    """Those that are part of the range of priors."""
+    return [found for found in estimates if not found.left_out]
+
+
+def range_of(estimates: Sequence[EstimatedPrior]) -> Interval | None:
+    """π from the lowest to the highest end of the intervals of the counted estimators; None if there is none."""
+    ends = [end for one in counted(estimates) for end in (one.prior, *(one.prior_interval or ())) if end is not None]
+    return (min(ends), max(ends)) if ends else None
+
+
+def summary(estimates: Sequence[EstimatedPrior]) -> str:
+    """The range of priors, by which estimators, and what it assumes; empty if none was asked."""
+    taken, ends = counted(estimates), range_of(estimates)
+    if not estimates:
+        return ""
+    if ends is None:
+        return "no range of class priors: every estimator is left out; sixty checked rows give one (pubench audit)"
+    points = sorted(found.prior for found in taken if found.prior is not None)
+    names, several = ", ".join(found.key for found in taken), points[0] != points[-1]
+    estimated = f"{points[0]:.3f}{f' to {points[-1]:.3f}' if several else ''}"
+    return f"class prior {ends[0]:.3f} to {ends[1]:.3f}, if labels are SCAR (95 % by {names}; estimated {estimated})"
+
+
+def disagreement(estimates: Sequence[EstimatedPrior]) -> tuple[str, ...]:
+    """A line if the counted estimators' priors are further apart than :data:`APART`."""
+    priors = [(found.prior, found.key) for found in counted(estimates) if found.prior is not None]
+    (low, lowest), (high, highest) = min(priors, default=(0.0, "")), max(priors, default=(0.0, ""))
+    if high - low <= APART:
+        return ()
+    return (
+        f"the estimators disagree: the prior is {low:.3g} by {lowest} and {high:.3g} by {highest}; without true labels "
+        "none of them can be checked, by sixty audited rows they can",
+    )
+
+
+def estimates_table(estimates: Sequence[EstimatedPrior], *, notes: bool = True) -> RenderedTable:
+    """Each estimator's prior in the population, and why some are left out. ``notes``: whether it has their notes."""
+    rows = [
+        [
+            found.key,
+            "" if found.prior is None else f"{found.prior:.3f}",
+            between(found.prior_interval),
+            f"{found.seconds:.1f}",
+            f"no: {found.left_out}" if found.left_out else "yes",
+            *([found.note] if notes else []),
+        ]
+        for found in estimates
+    ]
+    head = ("estimator", "prior", "95 % interval", "seconds", "in the range", *(["note"] if notes else []))
+    return RenderedTable.of(head, rows, texts=(4, 5), wraps=(4, 5), ranks={3: 1})
+
+
+def estimates_parts(estimates: Sequence[EstimatedPrior]) -> list[Part]:
+    """The range of class priors, each estimator's in the population, and why some are left out; for a terminal."""
+    if not estimates:
+        return []
+    notes = [f"{found.key}: {found.note}" for found in estimates if found.note]
+    rule = f"prior: share of positives in the population. {RULE}"
+    head, *rest = (fill(text, PAGE) for text in (summary(estimates), rule, *notes))
+    return ["", head, estimates_table(estimates, notes=False), *rest]
+
+
+def spans_of(
+    estimates: Sequence[EstimatedPrior], believed: tuple[str, float | None, Interval | None]
+) -> list[tuple[str, float, Interval | None, bool]]:
+    """Content of the figure: π by each estimator with its interval, and what is believed, if anything is."""
+    found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
+    name, prior, interval = believed
+    return found if prior is None else [*found, (name, prior, interval, True)]
+
+
+#: What the template of a page shows estimates by.
+SHOWN = {"table": estimates_table, "summary": summary, "rule": RULE}
+
+
+@dataclass(frozen=True, repr=False)
+class PriorEstimates(Report):
+    """Estimates of the class prior of one table."""
+
+    name: str
+    rows: int
+    labeled: int
+    scheme: str
+    purity: float
+    read: str
+    """what the estimators were given, in words"""
+    estimates: tuple[EstimatedPrior, ...]
+    """an estimator is counted if its mean absolute error on known shares is at most .1 and it warns of nothing;
+    ``left_out`` says why one is not"""
+    interval: Interval | None = None
+    """π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is counted"""
+    true: float | None = None
+    """π, if it is known"""
+    checked: str = ""
+    """what checked rows say"""
+    warnings: tuple[str, ...] = ()
+    """where estimators disagree"""
+
+    template = "priors.html.j2"
+    shown = SHOWN
+
+    def __getitem__(self, key: str) -> EstimatedPrior:
+        """Estimate of one estimator. Raises KeyError for one that was not used."""
+        return {found.key: found for found in self.estimates}[key]
+
+    @property
+    def summary(self) -> str:
+        """The range of priors, by which estimators, and what it assumes, in a sentence."""
+        return "; ".join(part for part in (self.checked.rstrip("."), summary(self.estimates)) if part)
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"Class prior of {self.name}"
+
+    @property
+    def facts(self) -> str:
+        """Facts of the table, for the page."""
+        return f"{self.rows:,} rows, {self.labeled:,} labeled; {self.scheme}; {self.read}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        return {"summary": self.summary, **plain_data(asdict(self))}
+
+    def figures(self) -> dict[str, Any]:
+        """Figures of the page."""
+        return {"priors": spans_of(self.estimates, ("true", self.true, None))}
+
+    def parts(self) -> list[Part]:
+        """Lines and tables for a terminal."""
+        said = [f"{self.name}: {self.rows} rows, {self.labeled} labeled; {self.scheme}; read: {self.read}"]
+        said += [f"warning: {line}" for line in self.warnings]
+        if not self.estimates:
+            said.append("no estimator of the class prior is installed (pubench list priors)")
+        true = [] if self.true is None else ["", f"by the true labels the prior is {self.true:.3f}"]
+        return [*said, *([self.checked] if self.checked else []), *estimates_parts(self.estimates), *true]
+
+    def __repr__(self) -> str:
+        return f"<class prior of {self.name}: {self.summary}>"
+
+
+def estimate_prior(
+    x: Any,
+    labeled: Any,
+    *,
+    estimators: Sequence[str] | None = None,
+    thorough: bool = False,
+    scheme: str = "one-sample",
+    purity: float = 1.0,
+    truth: Any = None,
+    name: str = "data",
+    pos_label: Any = None,
+    seed: int = 0,
+    audited: AuditResult | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PriorEstimates:
+    """The class prior of a table of labeled positives and unlabeled rows, by the installed estimators.
+
+    ``x``: (n, d) features, as an array or a frame of numbers, or (n,) scores of a model that was not trained on these
+    rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
+    labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
+    ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all fast ones that can read
+    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``audited``: what checked rows say
+    (:func:`pubench.audit_answers`); the interval is then theirs, as they need no SCAR. ``progress``: called with a line
+    before each.
+
+    Raises InvalidRequest (a ValueError).
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(600) < 0.4
+    >>> found = estimate_prior(rng.normal(3 * y), y & (rng.random(600) < 0.5), estimators=["bbe"])
+    >>> 0.25 < found["bbe"].prior < 0.55
+    True
+    """
+    say = progress or (lambda text: None)
+    with in_words():
+        refuse_other_rows(x, labeled, ("x", "labeled"))
+        refuse_other_rows(x, truth, ("x", "truth"))
+        values = np.asarray(x) if np.ndim(x) == 1 else frame_of(x, "x").to_numpy()
+        is_scores = values.ndim == 1
+        given = values if is_scores else np.zeros(len(values))
+        rows = scored_rows(given, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
+        infos = infos_of("scores" if is_scores else "any", estimators, thorough=thorough)
+        read = {"scores": rows.scores} if is_scores else {"features": _features(values)}
+        found = []
+        for number, info in enumerate(infos, 1):
+            if info.inputs not in read:
+                say(f"scoring the rows by logistic regression in {FOLDS} folds")
+                read["scores"] = held_out_scores(read["features"], rows.labeled, seed)
+            say(f"estimating by {info.key} ({number} of {len(infos)})")
+            of_rows = read[info.inputs]
+            found.append(asked(info, of_rows[rows.labeled], of_rows[rows.unlabeled], rows, seed))
+        return PriorEstimates(
+            name=name,
+            rows=len(rows.scores),
+            labeled=rows.n_labeled,
+            scheme=rows.scheme,
+            purity=rows.purity,
+            read="the scores as they are" if is_scores else "features, and a logistic regression's held-out scores",
+            estimates=tuple(found),
+            interval=range_of(found) if audited is None else audited.prior.interval,
+            true=None if rows.truth is None else float(rows.truth[rows.population].mean()),
+            warnings=disagreement(found),
+            checked="" if audited is None else audited.sentence,
+        )
+
+
+def _features(values: npt.NDArray[Any]) -> FloatArray:
+    """(n, d) standardized, gaps filled with the median of their column. Raises RequestError for what is no number."""
+    try:
+        numbers = values.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise RequestError(f"x: expected numbers, (n, d) features or (n,) scores ({error})", field="x") from error
+    if np.isinf(numbers).any():
+        raise RequestError(f"x: {int(np.isinf(numbers).sum())} values are infinite", field="x")
+    gaps = np.isnan(numbers)
+    if gaps.all(axis=0).any():
+        raise RequestError(f"x: column {int(np.flatnonzero(gaps.all(axis=0))[0])} has no value at all", field="x")
+    numbers = np.where(gaps, np.nanmedian(numbers, axis=0), numbers)
+    spread = numbers.std(axis=0)
+    return np.asarray((numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+
+def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> FloatArray:
+    """(n,) held-out probabilities of being labeled: logistic regression, folds that keep equal rows together.
+
+    Raises RequestError where there are fewer different labeled rows, or others, than two folds.
+    """
+    from pubench_models.model_selection import PUKFold
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+
+    _, instance = np.unique(features, axis=0, return_inverse=True)
+    has_label = np.bincount(instance.ravel(), weights=labeled) > 0
+    different = {
+        "labeled rows": int(has_label.sum()),
+        "unlabeled rows that equal no labeled one": int((~has_label).sum()),
+    }
+    name, fewest = min(different.items(), key=lambda one: one[1])
+    if fewest < 2:
+        raise RequestError(
+            f"the class prior needs at least 2 different {name}, to score each by a model of others; got {fewest}"
+        )
+    folds = PUKFold(min(FOLDS, fewest), random_state=seed)
+    model = LogisticRegression(max_iter=1000)
+    found = cross_val_predict(model, features, labeled.astype(int), cv=folds, method="predict_proba")
+    return np.asarray(found[:, 1])
+
+
+# -------------------------------------------------------------------- all that speaks of it
+
+
+def narrowed(prior: Any, audited: AuditResult | None) -> Any:
+    """Belief after rows were checked: both where they agree, the checked rows where they do not.
+
+    An estimator's prior is replaced, because estimators assume SCAR and checked rows do not.
+    """
+    if audited is None or audited.prior.interval is None:
+        return prior
+    low, high = _inside(audited.prior.interval, 1e-6)
+    if prior is None or wanted_estimator(prior):
+        return low, high
+    given_low, given_high = ends_of(prior, "estimated:KEY")
+    both = max(low, given_low), min(high, given_high)
+    return both if both[0] <= both[1] else (low, high)
+
+
+def _inside(interval: Interval, margin: float) -> Interval:
+    """The interval without 0 and 1, which an estimate can reach and no prior can be."""
+    low, high = (min(max(end, margin), 1 - margin) for end in interval)
+    return low, high
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Where π of the population lies, by all that speaks of it."""
+
+    interval: Interval | None
+    """None if nothing is known"""
+    source: str
+    assumes_scar: bool = False
+    """whether it rests on labels being a random draw of the positives"""
+    estimated: PriorEstimates | None = None
+    warnings: tuple[str, ...] = ()
+    """what contradicts it"""
+
+    @property
+    def middle(self) -> float | None:
+        """Prior for what cannot do without one."""
+        return None if self.interval is None else sum(self.interval) / 2
+
+    def without(self, why: str) -> Prior:
+        """Unknown, because what was estimated cannot be."""
+        return replace(self, interval=None, source=f"unknown: the estimate {in_short(self.interval)} {why}")
+
+
+def prior_of(given: Interval | None, audited: AuditResult | None, estimated: PriorEstimates | None) -> Prior:
+    """Checked rows outweigh a given prior, and both outweigh estimators, which assume SCAR."""
+    found = None if estimated is None or estimated.interval is None else _inside(estimated.interval, 0.001)
+    if audited is not None and audited.prior.interval is not None:
+        interval = narrowed(given, audited)
+        if given is None or (given[0] <= interval[1] and interval[0] <= given[1]):
+            return Prior(interval, "checked rows" if given is None else "given, narrowed by checked rows")
+        line = f"checked rows say {in_short(interval)}, the given prior is {in_short(given)}: the checked rows count"
+        return Prior(interval, "checked rows", warnings=(line,))
+    if given is not None:
+        apart = found is not None and (found[1] < given[0] or found[0] > given[1])
+        line = (
+            f"estimators that assume SCAR say {in_short(found)}, outside of the given {in_short(given)}: labels are "
+            "not SCAR, or the given prior is wrong"
+        )
+        return Prior(given, "given", False, estimated, (line,) if apart else ())
+    if found is not None:
+        return Prior(found, "estimated", True, estimated)
+    return Prior(None, "unknown: none was given, and no estimator counts here", True, estimated)
