@@ -14,6 +14,7 @@ import re
 import warnings
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -162,17 +163,31 @@ _CONTROL = {*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"}
 _HEAD = 2**16
 #: Fields separated by any number of spaces or tabs.
 _SPACES = r"\s+"
+_WHAT = "a table of delimited text"
 
 
 def _read_delimited(path: Path, texts: Collection[str], say: Say, no_header: bool) -> DataFrame:
-    with _reading(path, "a table of delimited text", EOFError, zlib.error, csv.Error):
-        text, encoding = _text_of(path)
-        separator = _separator(path, text)
-        first = next((row for row in _rows(text, separator) if "".join(row).strip()), None)
+    import pandas as pd
+    from packaging.version import Version
+
+    with _reading(path, _WHAT, EOFError, zlib.error, csv.Error):
+        content, encoding = _content(path)
+        separator = _separator(path, _lines(content, encoding))
+        first = next((row for row in _rows(_lines(content, encoding), separator) if "".join(row).strip()), None)
         if first is None:
             raise RequestError(f"{path} is empty")
         names = column_names(path, first, no_header=no_header)
-        frame = _parsed(path, text, separator, names, texts, no_header)
+        more: dict[str, Any] = {"header": None if no_header else 0, "names": names, "sep": separator}
+        more |= {"skipinitialspace": True, "index_col": False, "na_values": NO_VALUE, "keep_default_na": False}
+        if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
+            more["float_precision"] = "round_trip"
+        kinds = {name: str for name in texts if name in names}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            try:
+                frame = pd.read_csv(io.BytesIO(content), encoding=encoding, dtype=kinds, low_memory=False, **more)
+            except pd.errors.ParserWarning as error:  # surplus fields that are not empty
+                raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
     if encoding != _UTF_8:
         look = ", as it is not UTF-8; if letters look wrong, save it in UTF-8" if encoding == _FALLBACK else ""
         say(f"{path.name}: read as {'Windows-1252' if look else encoding.upper()} text{look}")
@@ -181,19 +196,20 @@ def _read_delimited(path: Path, texts: Collection[str], say: Say, no_header: boo
         sign = {"\t": "tabs", _SPACES: "spaces"}.get(separator, f"'{separator}'")
         quoted = listed([f"'{name}'" for name in decimals]) if separator != "," else ""
         say(f"{path.name}: fields are separated by {sign}" + (f"; decimal commas in {quoted}" if quoted else ""))
-    last = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
-    if last.strip("\0") and '"' not in last and separator != _SPACES and frame.iloc[-1:, -1].isna().any():
-        (row,) = _rows(last, separator)
+    if content[-1:] not in b"\r\n\0" and separator != _SPACES and frame.iloc[-1:, -1].isna().any():
+        with _reading(path, _WHAT, csv.Error):
+            (row,) = deque(_rows(_lines(content, encoding), separator), maxlen=1)
         if len(row) < len(names):
+            number = len(content.decode(encoding).splitlines())
             raise RequestError(
-                f"{path}, line {len(text.splitlines())}: expected {len(names)} fields, found {len(row)}, and the file "
+                f"{path}, line {number}: expected {len(names)} fields, found {len(row)}, and the file "
                 "ends there; it was cut: get it again, or remove its last line"
             )
     return frame
 
 
-def _text_of(path: Path) -> tuple[str, str]:
-    """Text, unpacked, and encoding: UTF-16 if it has the mark of that, else UTF-8, else Windows-1252.
+def _content(path: Path) -> tuple[bytes, str]:
+    """Content, unpacked, and encoding: UTF-16 if it has the mark of that, else UTF-8, else Windows-1252.
 
     Raises RequestError for content that fills memory, and UnicodeError if it is no text.
     """
@@ -205,25 +221,30 @@ def _text_of(path: Path) -> tuple[str, str]:
             raise UnicodeError
         content = head + file.read(max(_USUAL, _TIMES * size))
     _refuse_bomb(path, size, len(content))
+    encoding = "utf-16" if marked else _UTF_8
     try:
-        return content.decode("utf-16" if marked else _UTF_8), "utf-16" if marked else _UTF_8
+        content.decode(encoding)
     except UnicodeDecodeError:
         if marked or _CONTROL & {*head}:
             raise
-        return content.decode(_FALLBACK), _FALLBACK
+        encoding = _FALLBACK
+    return content, encoding
 
 
-def _rows(text: str, separator: str) -> Iterator[list[str]]:
+def _lines(content: bytes, encoding: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
+
+
+def _rows(lines: io.TextIOWrapper, separator: str) -> Iterator[list[str]]:
     """The fields of each row."""
-    lines = io.StringIO(text, newline="")
     if separator == _SPACES:
         return (line.split() for line in lines)
     return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
-def _separator(path: Path, text: str) -> str:
+def _separator(path: Path, lines: io.TextIOWrapper) -> str:
     """What cuts line 1 into the most fields: ``|`` only if nothing else does, and in ``.txt`` spaces after that."""
-    line = next((line.strip("\r\n ") for line in io.StringIO(text, newline="") if line.strip()), "")
+    line = next((line.strip("\r\n ") for line in lines if line.strip()), "")
     if not line:
         raise RequestError(f"{path} is empty")
     name, bare = path.name.lower(), re.sub(r'"[^"]*("|$)', "", line)  # what is quoted separates nothing
@@ -256,24 +277,6 @@ def column_names(path: Path, line: Sequence[Any], *, no_header: bool) -> list[st
     names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
     _each_once(path, names)
     return names
-
-
-def _parsed(
-    path: Path, text: str, separator: str, names: list[str], texts: Collection[str], no_header: bool
-) -> DataFrame:
-    import pandas as pd
-    from packaging.version import Version
-
-    more: dict[str, Any] = {"header": None if no_header else 0, "names": names, "index_col": False, "sep": separator}
-    more |= {"skipinitialspace": True, "na_values": NO_VALUE, "keep_default_na": False, "low_memory": False}
-    if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
-        more["float_precision"] = "round_trip"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            return pd.read_csv(io.StringIO(text), dtype={name: str for name in texts if name in names}, **more)
-        except pd.errors.ParserWarning as error:  # surplus fields that are not empty
-            raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
 
 
 def _read_numbers(path: Path, frame: DataFrame, texts: Collection[str], *, commas: bool) -> list[str]:
