@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -201,6 +202,34 @@ def test_holding_out_keeps_copies_together_and_p_on_both_sides(
     assert 1 <= int(mask[held].sum()) < labeled
     assert int(mask[held].sum()) == max(1, percent * labeled // 100)
     assert len(set(instance[held].tolist())) == max(1, percent * labeled // 100) + max(1, percent * others // 100)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_holding_out_keeps_groups_together(seed: int) -> None:
+    group, mask = torch.arange(60) // 4 % 10, torch.arange(60) < 12  # 3 groups with labels, all of them in U as well
+    features, scheme = Features(torch.zeros(60, 1)), "single-training-set"
+    rows = torch.arange(60)
+    part = PUPart(features, rows[:0], mask[:0], scheme)
+    data = PUData(features, rows, mask, scheme, validation=part, granted=NOTHING, prior=0.5, truth=None, group=group)
+    kept, held = data.hold_out(0.4, torch.Generator().manual_seed(seed))
+    assert not set(group[kept].tolist()) & set(group[held].tolist())
+    assert len(set(group[held].tolist())) == 1 + 2
+    assert data.held_out_labeled(0.4) == 1
+
+
+def test_groups_are_numbered_in_the_order_of_the_pool_not_of_the_file() -> None:
+    data = replace(labels_only(300, 700), groups=np.arange(1000) // 5)
+    found = problem_of(data).view(NOTHING)
+    of_file = found.x[:, 0].int() // 5
+    for code in found.group.unique().tolist():
+        assert len(set(of_file[found.group == code].tolist())) == 1
+    assert len(found.group.unique()) == len(of_file.unique())
+    assert abs(np.corrcoef(found.group.numpy(), of_file.numpy())[0, 1]) < 0.2
+
+
+def test_a_row_without_a_group_is_one_of_its_own() -> None:
+    data = view(c=0.1)
+    assert data.group is data.instance
 
 
 def test_a_single_labeled_positive_is_kept() -> None:

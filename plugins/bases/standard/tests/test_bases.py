@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pubench_bases import trees
 from pubench_bases.bases import BASES, Base, base_of
-from pubench_bases.fitting import balanced
+from pubench_bases.fitting import balanced, folds_of
 from pubench_bases.models import Categories, Mean, Model
+from pubench_testkit.testing import pu_table
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -249,3 +251,20 @@ def test_trees_look_at_few_of_many_features_and_say_so() -> None:
     assert list(base_of("trees", {"max_features": "all"}).notes(2_000)) == []
     (line,) = base_of("trees", {"max_features": "all"}).notes(2_001)
     assert "2,001 features" in line
+
+
+def test_folds_hold_whole_groups_and_deal_those_with_labels_evenly() -> None:
+    data = pu_table(np.zeros((120, 1)), 40)
+    data.group = torch.arange(120) // 3 % 20
+    fold, group = folds_of(data, 4, np.random.default_rng(0)), data.group.numpy()
+    assert all(len(set(fold[group == code])) == 1 for code in range(20))
+    labeled = np.unique(group[:40])
+    assert sorted(np.bincount([fold[group == code][0] for code in labeled])) == [3, 3, 4, 4]
+
+
+def test_labels_of_one_group_have_no_folds() -> None:
+    data = pu_table(np.zeros((60, 1)), 20)
+    data.group = torch.arange(60) // 20
+    with pytest.raises(RequestError, match="are of one group, and folds need two") as caught:
+        folds_of(data, 4, np.random.default_rng(0))
+    assert caught.value.field == "data.own.groups"

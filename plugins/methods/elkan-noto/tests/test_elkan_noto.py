@@ -49,9 +49,11 @@ def test_scaling_is_exact_if_u_is_a_draw_of_the_population(n_p: float) -> None:
 
 def test_estimators_of_the_label_frequency() -> None:
     g, labeled = np.array([0.2, 0.4, 0.1, 0.3]), np.array([True, True, False, False])
-    assert label_frequency(g, labeled, "e1") == pytest.approx(0.3)
-    assert label_frequency(g, labeled, "e2") == pytest.approx(0.6)
-    assert label_frequency(g, labeled, "e3") == pytest.approx(0.4)
+    once, twice = np.ones(4), np.array([2.0, 1, 1, 1])  # the first row once, or as if it were there twice
+    found = [label_frequency(g, labeled, kind, once) for kind in ("e1", "e2", "e3")]
+    assert found == pytest.approx([0.3, 0.6, 0.4])
+    found = [label_frequency(g, labeled, kind, twice) for kind in ("e1", "e2", "e3")]
+    assert found == pytest.approx([0.8 / 3, 0.8 / 1.2, 0.4])
 
 
 @given(st.floats(0, 1), st.floats(1e-6, 1))
@@ -68,8 +70,11 @@ def test_calibration_recovers_the_probability_of_a_label(kind: Any) -> None:
     score = rng.random(20_000)
     truth = score**2 / (score**2 + (1 - score) ** 2)  # twice the log-odds of the score
     labeled = (rng.random(20_000) < truth).astype(int)
-    found = calibrated(score, kind, calibration(score, labeled, kind))
+    found = calibrated(score, kind, calibration(score, labeled, kind, np.ones(20_000)))
     assert np.abs(found - truth).mean() < 0.02
+    odds = truth / (1 - truth) * 3  # labeled rows weigh three times as much
+    found = calibrated(score, kind, calibration(score, labeled, kind, 1.0 + 2 * labeled))
+    assert np.abs(found - odds / (1 + odds)).mean() < 0.02
 
 
 # ---------------------------------------------------------------- trained
@@ -122,6 +127,20 @@ def test_the_label_frequency_is_that_of_rows_that_no_model_saw(scheme: Scheme) -
     data, _ = gaussians(scheme, None)
     method = trained(data, base="trees", base_config={"min_samples_leaf": 1, "n_estimators": 10}, frequency="e1")
     assert method.c < 0.5
+
+
+@pytest.mark.parametrize("form", ["scaling", "weighting"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_labeled_rows_of_next_to_no_weight_hardly_count(scheme: Scheme, form: str) -> None:
+    """The labeled rows whose value is the lowest are made wrong ones, far on the other side."""
+    data, x = gaussians(scheme, None)
+    right = cut(trained(data, form=form))
+    moved = data.instance[:40]
+    x[moved] = -3
+    data, _ = data, data.__dict__.pop("x", None)
+    data.weight = torch.ones(len(data), dtype=torch.float64)
+    data.weight[torch.isin(data.instance, moved)] = 1e-6
+    assert cut(trained(data, form=form)) == pytest.approx(right, abs=0.25)
 
 
 def test_posteriors_above_1_are_clipped_and_counted() -> None:

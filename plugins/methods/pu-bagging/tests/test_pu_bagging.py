@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pubench_naive.method import Naive
 from pubench_pu_bagging.method import Config, PUBagging
 from pubench_testkit.testing import fit, pu_table
@@ -115,3 +116,14 @@ def test_a_copy_of_a_labeled_positive_in_u_is_out_of_a_bag_with_it() -> None:
     data = pu_table(np.r_[positive, unlabeled], 60, "case-control", copied=True, prior=PRIOR)
     method = trained(data, bootstrap_positives=True)
     np.testing.assert_array_equal(method.out_of_bag[:60], method.out_of_bag[60:120])
+
+
+def test_a_row_is_out_of_a_bag_only_with_its_whole_group() -> None:
+    """P and U are one noise, and every row of U is there twice: a bag with one of the two knows the other."""
+    rng = np.random.default_rng(0)
+    unlabeled = np.repeat(rng.normal(size=(200, 5)), 2, axis=0)
+    data = problem(rng.normal(size=(80, 5)), unlabeled)
+    labeled, settings = data.labeled.numpy(), {"n_estimators": 200, "bootstrap_positives": True}
+    assert roc_auc_score(labeled, trained(data, **settings).out_of_bag) > 0.6
+    data.group = torch.cat([torch.arange(80), 80 + torch.arange(400) // 2])
+    assert abs(roc_auc_score(labeled, trained(data, **settings).out_of_bag) - 0.5) < 0.1

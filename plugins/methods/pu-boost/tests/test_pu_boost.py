@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import torch
 from pubench_pu_boost.method import Config, PUBoost, best_stump, logistic_risk
 from pubench_testkit.testing import pu_table
 
@@ -35,7 +36,7 @@ def test_slopes_are_those_of_the_risk_and_curvature_is_positive(non_negative: bo
     score = rng.normal(size=30)
     score[10:] += shift
     score[:10] -= shift
-    found = logistic_risk(score, 10, PRIOR, non_negative=non_negative)
+    found = logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=non_negative)
     step = 1e-6
     for i in range(30):
         moved = [score + sign * step * (np.arange(30) == i) for sign in (1, -1)]
@@ -46,8 +47,8 @@ def test_slopes_are_those_of_the_risk_and_curvature_is_positive(non_negative: bo
 
 def test_the_part_of_negatives_is_cut_off_on_the_whole_sample() -> None:
     score = np.r_[np.full(10, 5.0), np.full(20, -5.0)]
-    assert (logistic_risk(score, 10, PRIOR, non_negative=True).slope[10:] == 0).all()
-    assert (logistic_risk(score, 10, PRIOR, non_negative=False).slope[10:] > 0).all()
+    assert (logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=True).slope[10:] == 0).all()
+    assert (logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=False).slope[10:] > 0).all()
 
 
 def test_the_best_stump_is_the_best_of_all() -> None:
@@ -116,6 +117,18 @@ def test_adapu_separates_two_gaussians() -> None:
     assert 3 < len(risks) < 50  # it ends by itself
     decided = method.decision_function(data.take(data.unlabeled_rows)).numpy() > 0
     assert (decided == truth).mean() > 0.78
+
+
+@pytest.mark.parametrize("form", ["risk", "adapu"])
+def test_a_row_of_weight_2_is_two_rows(form: str) -> None:
+    data, _ = problem()
+    twice = np.r_[np.arange(700) % 3 == 0]
+    rows = np.repeat(np.arange(700), 1 + twice)
+    repeated = pu_table(data.x[rows], int((rows < 100).sum()), "case-control", prior=PRIOR)
+    data.weight = torch.from_numpy(1.0 + twice)
+    settings = {"form": form, "rounds": 5, "l2": 1e-9, "min_samples_leaf": 1}
+    weighted, doubled = (trained(one, **settings)[0].decision_function(data.x) for one in (data, repeated))
+    torch.testing.assert_close(weighted, doubled, rtol=1e-4, atol=1e-4)
 
 
 def test_lightgbm_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,35 @@ def test_a_spy_is_never_scored_by_a_model_that_had_it_as_negative() -> None:
     assert method.model.probability(everything[data.n_labeled :]).min() < 0.05
 
 
+def test_spies_are_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, _ = table()
+    data.group = torch.arange(500) // 4
+    found = watch(monkeypatch, TwoStep, "_reliable")
+    trained(data)
+    watched = found[0].result[0]
+    groups = set(data.group[watched].tolist())
+    assert len(groups) == 4  # 15 % of 25
+    assert sorted(watched) == [row for row in range(100) if row // 4 in groups]
+
+
+@pytest.mark.parametrize("iterate", ["none", "em", "until-stable"])
+def test_labeled_rows_of_next_to_no_weight_hardly_count(iterate: str) -> None:
+    data, truth = table()
+    weight = torch.ones(len(data), dtype=torch.float64)
+    data.x[:60] = data.x[100:][torch.from_numpy(~truth)][:60]  # wrong labels
+    accuracies = []
+    for data.weight in (None, weight.index_fill(0, torch.arange(60), 1e-6)):
+        method, _, _ = trained(data, iterate=iterate)
+        decided = method.decision_function(data.x[100:]).numpy() > 0
+        accuracies.append((decided == truth).mean())
+    assert accuracies[1] > max(0.95, accuracies[0])
+
+
+@pytest.mark.parametrize(("step_one", "takes"), [("spy", True), ("rocchio", False), ("knn", False), ("1-dnf", False)])
+def test_only_spies_have_weights(step_one: str, takes: bool) -> None:
+    assert TwoStep.takes_weights(Config(step_one=step_one)) == takes
+
+
 def test_few_spies_and_no_reliable_negative_are_reported() -> None:
     data, _ = table(n_p=20)
     _, run, _ = trained(data, noise=0.0, spies=0.1)

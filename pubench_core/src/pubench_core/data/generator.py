@@ -116,6 +116,12 @@ def take_stratified(rows: IntArray, y: npt.NDArray[np.int8], fraction: float) ->
     return rows[~taken], rows[taken]
 
 
+def first_places(groups: IntArray) -> IntArray:
+    """(n,) groups of rows, numbered by their first places: codes of a file would tell its order."""
+    _, first, of_row = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[of_row], dtype=np.int64)
+
+
 def deal_groups(groups: IntArray, kind: BoolArray, shares: Sequence[float], rng: np.random.Generator) -> IntArray:
     """(n,) the part of each row: rows of one group are in one part, and each part has about its share of both kinds.
 

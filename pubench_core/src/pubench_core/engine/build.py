@@ -69,7 +69,7 @@ def build_problem(
     test = preprocessing.apply(test)
     prior_true = true_prior(spec, split, truth.train)
     known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
-    prior, estimate = prior_of(plan, split, filled, known, plan.backbone.builder(data), root.cache / "estimates")
+    prior, estimate = prior_of(plan, split, filled, known, plan.backbone.builder(data), root.cache, data.groups)
     return Problem(
         opened=opened,
         split=split,

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from ..backbone import Backbone, NetworkBuilder
 from ..data.checksum_cache import keep, kept
-from ..data.generator import Split
+from ..data.dataset import IntArray
+from ..data.generator import Split, first_places
 from ..data.sparse import SparseRows
 from ..errors import RequestError
 from ..isolation import isolated
@@ -30,6 +31,8 @@ from ..specs.run import TEST, UNKNOWN, PriorScorer
 from .machine import versions
 from .plan import EstimatorChoice, Plan
 from .problem import Truth
+
+Rows = npt.NDArray[Any] | SparseRows
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,13 @@ class EstimateCache:
 
 
 def prior_of(
-    plan: Plan, split: Split, x: npt.NDArray[Any] | SparseRows, true: float | None, network: NetworkBuilder, cache: Path
+    plan: Plan, split: Split, x: Rows, true: float | None, network: NetworkBuilder, cache: Path, groups: IntArray | None
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1) as the method is given it, and the estimate behind it; None where it is unknown and nobody needs it.
 
     ``x``: features of the pool, in the split's order. ``true``: the prior of the pool, or of the test part if that is
     wanted; None if unknown, and then neither it nor a multiple of it may be wanted. ``network``: makes the networks of
-    the run. ``cache``: folder of estimates.
+    the run. ``cache``: where estimates are kept. ``groups``: of all rows of the data; rows of one are one instance.
 
     Raises RequestError if a scaled or estimated prior leaves the interval, if too few rows are there to estimate it, or
     if a method that reads the prior is given one below the labels.
@@ -81,8 +84,9 @@ def prior_of(
             code += [plan.backbone.info.key, parts[f"backbone {plan.backbone.info.key}"]]
         positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
         x = x.dense() if isinstance(x, SparseRows) else x
-        samples = Samples(x[positive], x[unlabeled], positive, unlabeled)
-        kept = EstimateCache(cache, short_hash(code))
+        of = np.arange(n) if groups is None else first_places(groups[train.rows])
+        samples = Samples(x[positive], x[unlabeled], of[positive], of[unlabeled])
+        kept = EstimateCache(cache / "estimates", short_hash(code))
         estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1), kept)
         prior = estimate.share
         if one_sample:

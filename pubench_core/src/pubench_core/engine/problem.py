@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..data.dataset import IntArray, PNDataset
-from ..data.generator import Part, Split
+from ..data.generator import Part, Split, first_places
 from ..data.labeled import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
@@ -126,10 +126,11 @@ class Problem:
         return rows[np.isin(rows, self.data.rows)] if self.split.validation is self.split.train else rows
 
     def view(self, granted: frozenset[str]) -> PUData:
-        """View of a method; its table is LP ‖ U."""
+        """View of a method; its table is LP ‖ U. Groups are numbered in the part's random order."""
         instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
         v_instance, v_labeled, _ = self._table(self.split.validation, len(self.split.train.rows), None)
-        weights = self.data.weights
+        weights, groups = self.data.weights, self.data.groups
+        groups = None if groups is None else first_places(groups[self.split.train.rows])
         if weights is not None:
             weights = weights[self.split.train.rows]
             weights = None if (weights == weights[0]).all() else weights
@@ -145,6 +146,7 @@ class Problem:
             truth=truth if "truth" in granted else None,
             categories=tuple(_categories(self.opened.columns or ())),
             weight=None if weights is None else torch.from_numpy(weights[instance.cpu().numpy()]).to(self.device),
+            group=None if groups is None else torch.from_numpy(groups[instance.cpu().numpy()]).to(self.device),
         )
 
     def _table(self, part: Part, start: int, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:

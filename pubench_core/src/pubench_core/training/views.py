@@ -180,9 +180,12 @@ class PUData(PUPart):
         truth: Tensor | None,
         categories: tuple[tuple[int, int], ...] = (),
         weight: Tensor | None = None,
+        group: Tensor | None = None,
     ) -> None:
         """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
+        #: (n,) codes; rows of one are not parted, in folds or in what is held out: a table's groups, else instances
+        self.group = instance if group is None else group
         #: (first, stop) of each run of features that are the one-hot values of one category: above 0 is the row's.
         self.categories = categories
         #: (n,) weights of the rows, above 0; None if all weigh the same
@@ -218,25 +221,30 @@ class PUData(PUPart):
         return _granted("truth", self._truth)
 
     def held_out_labeled(self, fraction: float) -> int:
-        """How many labeled positives :meth:`hold_out` holds out."""
-        return _held_out(self.n_labeled, fraction)
+        """How many labeled positives, or groups of them, :meth:`hold_out` holds out."""
+        return _held_out(len(_each_once(self.group[self.labeled_rows])), fraction)
 
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Splits rows into (kept, held out): a share of the labeled and of the other *instances*, at least one of each
-        on both sides (a single labeled positive is kept).
+        """Splits rows into (kept, held out): a share of the groups with labels and of the others, at least one of each
+        on both sides (a single labeled one is kept).
 
         A labeled positive and its unlabeled copy go to the same side.
         """
-        labeled_instances = self.instance[self.labeled_rows]
-        others = self.instance[self.unlabeled_rows]
-        others = others[~torch.isin(others, labeled_instances)]
+        with_labels = _each_once(self.group[self.labeled_rows])
+        others = _each_once(self.group[self.unlabeled_rows])
         held = []
-        for group in (labeled_instances, others):
-            order = torch.randperm(len(group), generator=generator).to(group.device)
-            held.append(group[order[: _held_out(len(group), fraction)]])
-        out = torch.isin(self.instance, torch.cat(held))
+        for groups in (with_labels, others[~torch.isin(others, with_labels)]):
+            order = torch.randperm(len(groups), generator=generator).to(groups.device)
+            held.append(groups[order[: _held_out(len(groups), fraction)]])
+        out = torch.isin(self.group, torch.cat(held))
         rows = torch.arange(len(self), device=self.instance.device)
         return rows[~out], rows[out]
+
+
+def _each_once(codes: Tensor) -> Tensor:
+    """The different codes, in the order of their first places."""
+    first = np.sort(np.unique(codes.cpu().numpy(), return_index=True)[1])
+    return codes[torch.from_numpy(first).to(codes.device)]
 
 
 def _held_out(n: int, fraction: float) -> int:

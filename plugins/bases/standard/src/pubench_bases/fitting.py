@@ -144,14 +144,23 @@ def in_parallel(work: Callable[[Item], Found], items: Sequence[Item], threads: i
 # -------------------------------------------------------------------- scores of rows by models that did not see them
 
 
-def folds_of(data: PUPart, folds: int, rng: np.random.Generator) -> Array:
-    """(n,) the fold of each row. All rows of an instance are in one; labeled instances and others are dealt evenly."""
-    instance, labeled = data.instance.numpy(), data.labeled.numpy()
-    positive = np.unique(instance[labeled])
-    fold = np.empty(instance.max() + 1, np.int64)
-    for group in (positive, np.setdiff1d(instance, positive)):
-        fold[rng.permutation(group)] = np.arange(len(group)) % folds
-    return np.asarray(fold[instance])
+def folds_of(data: PUData, folds: int, rng: np.random.Generator) -> Array:
+    """(n,) the fold of each row. All rows of a group are in one; groups with labels and the others are dealt evenly.
+
+    Raises RequestError if all labeled rows are of one group.
+    """
+    group, labeled = data.group.numpy(), data.labeled.numpy()
+    positive = np.unique(group[labeled])
+    if len(positive) < 2:
+        raise RequestError(
+            "the labeled rows to train on are of one group, and folds need two; label rows of other groups, or leave "
+            "out data.own.groups",
+            field="data.own.groups",
+        )
+    fold = np.empty(group.max() + 1, np.int64)
+    for groups in (positive, np.setdiff1d(group, positive)):
+        fold[rng.permutation(groups)] = np.arange(len(groups)) % folds
+    return np.asarray(fold[group])
 
 
 def out_of_fold(fit: Fit, x: Array, fold: Array, seeds: Array, threads: int = 1) -> Array:
@@ -221,12 +230,13 @@ def in_part(base: Base, x: Array, weight: Array, data: PUData) -> Fit:
 
     ``weight``: (n,) in [0, 1]. Labeled rows are positive with weight 1.
     """
-    unlabeled = ~data.labeled.numpy()
+    unlabeled, of_row = ~data.labeled.numpy(), weights_of(data)
 
     def fit(rows: Array, seed: int) -> Model:
         p, u = rows[~unlabeled[rows]], rows[unlabeled[rows]]
         classes = np.repeat([1, 1, 0], [len(p), len(u), len(u)])
         share = np.concatenate([np.ones(len(p)), weight[u], 1 - weight[u]])
-        return base.fit(x[np.concatenate([p, u, u])], classes, share, seed, data.categories)
+        taken = np.concatenate([p, u, u])
+        return base.fit(x[taken], classes, share * of_row[taken], seed, data.categories)
 
     return fit

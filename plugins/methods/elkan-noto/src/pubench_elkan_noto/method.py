@@ -25,6 +25,7 @@ from pubench_bases.fitting import (
     is_population,
     out_of_fold,
     prepared,
+    weights_of,
 )
 from pubench_bases.models import Model
 from scipy.special import expit, logit
@@ -63,11 +64,12 @@ class Config(BaseConfig):
 # ---------------------------------------------------------------- the formulas
 
 
-def label_frequency(g: Array, labeled: Array, estimator: str) -> float:
-    """The paper's e1, e2 or e3 from (n,) probabilities g of being labeled; ``labeled``: (n,) bool."""
-    if estimator == "e1":
-        return float(g[labeled].mean())
-    return float(g[labeled].sum() / g.sum()) if estimator == "e2" else float(g.max())
+def label_frequency(g: Array, labeled: Array, estimator: str, weight: Array) -> float:
+    """The paper's e1, e2 or e3 from (n,) probabilities g of being labeled; ``labeled``: (n,) bool; ``weight``: (n,)."""
+    if estimator == "e3":
+        return float(g.max())
+    sum_p = (weight * g)[labeled].sum()
+    return float(sum_p / (weight[labeled].sum() if estimator == "e1" else (weight * g).sum()))
 
 
 def unlabeled_posterior(g: Array, c: float) -> Array:
@@ -84,16 +86,16 @@ def population_posterior(g: Array, c: float, *, population: bool) -> Array:
     return unlabeled_posterior(g, c) if population else g / c
 
 
-def calibration(scores: Array, labeled: Array, kind: Calibrate) -> Array:
-    """Numbers of the map from scores in [0, 1] to probabilities; see :func:`calibrated`."""
+def calibration(scores: Array, labeled: Array, kind: Calibrate, weight: Array) -> Array:
+    """Numbers of the map from scores in [0, 1] to probabilities; see :func:`calibrated`. ``weight``: (n,) of rows."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
 
     if kind == "sigmoid":
-        fitted = LogisticRegression(C=1e6).fit(_log_odds(scores)[:, None], labeled)
+        fitted = LogisticRegression(C=1e6).fit(_log_odds(scores)[:, None], labeled, weight)
         return np.array([fitted.coef_[0, 0], fitted.intercept_[0]])
     if kind == "isotonic":
-        steps = IsotonicRegression(y_min=0, y_max=1).fit(scores, labeled)
+        steps = IsotonicRegression(y_min=0, y_max=1).fit(scores, labeled, weight)
         return np.stack([steps.X_thresholds_, steps.y_thresholds_])
     return np.zeros(0)
 
@@ -129,6 +131,10 @@ class ElkanNoto(Method[Config]):
     def takes_sparse(cls, config: Config) -> bool:
         return config.made.takes_sparse
 
+    @classmethod
+    def takes_weights(cls, config: Config) -> bool:
+        return True
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
 
@@ -138,16 +144,16 @@ class ElkanNoto(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, base = self.config, self.config.made
         x, classes = prepared(data, base, run)
-        labeled, everything = classes > 0, np.arange(len(classes))
+        labeled, everything, of_row = classes > 0, np.arange(len(classes)), weights_of(data)
 
         def labeled_or_not(rows: Array, seed: int) -> Model:
-            return base.fit(x[rows], classes[rows], np.ones(len(rows)), seed, data.categories)
+            return base.fit(x[rows], classes[rows], of_row[rows], seed, data.categories)
 
         for _ in run.epochs(1, patience=None):
             seeds = run.numpy_rng.integers(2**31, size=(2, c.folds + 1))
             fold = folds_of(data, c.folds, run.numpy_rng)
             scores = out_of_fold(labeled_or_not, x, fold, seeds[0], run.threads)
-            self.calibration = calibration(scores, classes, c.calibrate)
+            self.calibration = calibration(scores, classes, c.calibrate, of_row)
             self.population = is_population(data)
             g = calibrated(scores, c.calibrate, self.calibration)
             self.c = self._frequency(g, labeled, data)
@@ -162,9 +168,11 @@ class ElkanNoto(Method[Config]):
             self.threshold = self._threshold(scores, data)
 
     def _frequency(self, g: Array, labeled: Array, data: PUData) -> float:
+        weight = weights_of(data)
         if self.config.frequency == "auto" and self.population and data.knows_prior:
-            return data.n_labeled / (data.n_labeled + data.unlabeled_prior * data.n_unlabeled)
-        found = label_frequency(g, labeled, "e1" if self.config.frequency == "auto" else self.config.frequency)
+            p, u = float(weight[labeled].sum()), float(weight[~labeled].sum())
+            return p / (p + data.unlabeled_prior * u)
+        found = label_frequency(g, labeled, "e1" if self.config.frequency == "auto" else self.config.frequency, weight)
         return float(np.clip(found, 1e-9, 1))
 
     def _report_above_1(self, posterior: Array, run: Run[Config]) -> None:
@@ -181,7 +189,7 @@ class ElkanNoto(Method[Config]):
     def _threshold(self, scores: Array, data: PUData) -> float:
         wanted, ascending = self.config.threshold, np.unique(scores)
         if wanted == "prior" or (wanted == "auto" and data.knows_prior):
-            return at_share(scores[data.n_labeled :], data.unlabeled_prior)
+            return at_share(scores[data.n_labeled :], data.unlabeled_prior, weights_of(data)[data.n_labeled :])
         if self.config.form == "weighting":
             return 0.5  # the refitted base's probability is the posterior
         g = calibrated(ascending, self.config.calibrate, self.calibration)

@@ -176,18 +176,18 @@ class LaGAM(Method[Config]):
     def _hold_out(self, data: PUData, run: Run[Config]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Rows to train on; held-out positives, and held-out rows of U (of the oracle: true negatives).
 
-        No instance is on both sides: the copies in U of what is held out are trained on neither.
+        No group is on both sides: the rows in U of what is held out, such as copies, are trained on neither.
         """
         c = self.config
         positive = data.truth > 0.5 if c.oracle_support else data.labeled
         first = torch.nonzero(positive).flatten()
-        second = torch.nonzero(~torch.isin(data.instance, data.instance[first])).flatten()
+        second = torch.nonzero(~torch.isin(data.group, data.group[first])).flatten()
         shares = (c.held_out, c.held_out) if c.oracle_support else (c.held_out_labeled, c.held_out)
         held = []
         for side, share in zip((first, second), shares, strict=True):
             number = min(max(1, math.floor(exact(share) * len(side))), len(side) - 1)
             held.append(side[run.permutation(len(side))[:number]])
-        out = torch.isin(data.instance, data.instance[torch.cat(held)])
+        out = torch.isin(data.group, data.group[torch.cat(held)])
         return torch.nonzero(~out).flatten(), (held[0], held[1])
 
     def _clusters(self, projection: nn.Module, rows: Tensor, data: PUData, run: Run[Config]) -> Tensor:

@@ -87,7 +87,7 @@ class PUBagging(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, base = self.config, self.config.made.member
         x, labeled = prepared(data, self.config.made, run)
-        instance, n_p, n_u = data.instance.numpy(), data.n_labeled, data.n_unlabeled
+        group, n_p, n_u = data.group.numpy(), data.n_labeled, data.n_unlabeled
         of_row = weights_of(data)
         size, half = c.sample_size or n_p, max(1, n_u // 2)
         if size >= n_u / 2:
@@ -96,14 +96,14 @@ class PUBagging(Method[Config]):
             )
 
         def member(seed: int) -> tuple[Model, Array, Array]:
-            """A classifier, the rows whose instance it did not see by chance, and its scores of all rows."""
+            """A classifier, the rows of whose group it saw none by chance, and its scores of all rows."""
             rng = np.random.default_rng(seed)
             drawn = n_p + (rng.choice(n_u, half, replace=False) if size >= n_u / 2 else rng.integers(n_u, size=size))
             positive = rng.integers(n_p, size=n_p) if c.bootstrap_positives else np.arange(n_p)
             rows = np.concatenate([positive, drawn])
             weight = balanced(labeled[rows], of_row[rows])
             model = base.fit(x[rows], labeled[rows], weight, int(rng.integers(2**31)), data.categories)
-            out = ~np.isin(instance, instance[rows if c.bootstrap_positives else drawn])
+            out = ~np.isin(group, group[rows if c.bootstrap_positives else drawn])
             return model, out, model.probability(x)
 
         for _ in run.epochs(1, patience=None):

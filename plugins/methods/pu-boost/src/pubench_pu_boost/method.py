@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from pubench_bases.bases import base_of
-from pubench_bases.fitting import check, rows_of
+from pubench_bases.fitting import check, rows_of, weights_of
 from pubench_bases.models import Boosted, Categories, LightGBM
 from pubench_bases.trees import Trees, of_regression_tree, stump
 from scipy.special import expit
@@ -51,9 +51,13 @@ class Config(MethodConfig):
     )
 
 
-def risk_of_negatives(score: Array, n_p: int, prior: float) -> float:
-    """E_U[l(-f)] - π E_P[l(-f)], l(z) = log(1 + exp(-z)); ``score``: (n,) f on LP ‖ U."""
-    return float(np.logaddexp(0, score[n_p:]).mean() - prior * np.logaddexp(0, score[:n_p]).mean())
+def risk_of_negatives(score: Array, n_p: int, prior: float, weight: Array) -> float:
+    """E_U[l(-f)] - π E_P[l(-f)], l(z) = log(1 + exp(-z)).
+
+    ``score``, ``weight``: (n,) f on LP ‖ U and weights of the rows, whose mean is 1 in P and in U.
+    """
+    loss = weight * np.logaddexp(0, score)
+    return float(loss[n_p:].mean() - prior * loss[:n_p].mean())
 
 
 class Slopes(NamedTuple):
@@ -63,27 +67,27 @@ class Slopes(NamedTuple):
     curvature: Array
 
 
-def logistic_risk(score: Array, n_p: int, prior: float, *, non_negative: bool) -> Slopes:
-    """Derivatives of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score.
+def logistic_risk(score: Array, n_p: int, prior: float, of_row: Array, *, non_negative: bool) -> Slopes:
+    """Derivatives of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score; ``of_row``: (n,) weights.
 
     If ``non_negative`` and the bracket is below 0, it is cut off: R = π E_P[l(f)].
     """
     p, u = score[:n_p], score[n_p:]
     weight = prior * len(u) / n_p  # of a row of P in rows of U
     bend_p, bend_u = expit(p) * expit(-p), expit(u) * expit(-u)
-    if non_negative and risk_of_negatives(score, n_p, prior) < 0:
-        return Slopes(np.r_[-weight * expit(-p), 0 * u], np.r_[weight * bend_p, 0 * u])
-    return Slopes(np.r_[np.full(n_p, -weight), expit(u)], np.r_[weight * bend_p, bend_u])
+    if non_negative and risk_of_negatives(score, n_p, prior, of_row) < 0:
+        return Slopes(of_row * np.r_[-weight * expit(-p), 0 * u], of_row * np.r_[weight * bend_p, 0 * u])
+    return Slopes(of_row * np.r_[np.full(n_p, -weight), expit(u)], of_row * np.r_[weight * bend_p, bend_u])
 
 
-def exponential_weights(score: Array, n_p: int, prior: float) -> tuple[Array, Array]:
+def exponential_weights(score: Array, n_p: int, prior: float, of_row: Array) -> tuple[Array, Array]:
     """(n,) weights of each row of LP ‖ U as a positive and as a negative in π E_P[e^-f] + E_U[e^f] - π E_P[e^f].
 
     The last two terms estimate a risk of negatives. Where their sum is below 0 the loss has no lower bound.
     """
     is_p, n_u = np.arange(len(score)) < n_p, len(score) - n_p
     positive = np.where(is_p, prior / n_p * np.exp(-score), 0)
-    return positive, np.where(is_p, -prior / n_p, 1 / n_u) * np.exp(score)
+    return of_row * positive, of_row * (np.where(is_p, -prior / n_p, 1 / n_u) * np.exp(score))
 
 
 def best_stump(x: Array, order: Array, positive: Array, negative: Array) -> tuple[int, float, float, float]:
@@ -116,6 +120,10 @@ class PUBoost(Method[Config]):
     def takes_gaps(cls, config: Config) -> bool:
         return config.form == "risk"
 
+    @classmethod
+    def takes_weights(cls, config: Config) -> bool:
+        return True
+
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = LightGBM.empty() if self.config.learner == "lightgbm" else Boosted.empty()
 
@@ -123,16 +131,18 @@ class PUBoost(Method[Config]):
         check(data, base_of("lightgbm", {}) if self.config.learner == "lightgbm" else None)
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
+        n_p, of_row = data.n_labeled, weights_of(data)
+        self.of_row = np.concatenate([part / part.mean() for part in (of_row[:n_p], of_row[n_p:])])
         if self.config.form == "risk" and self.config.learner == "lightgbm":
             self._fit_lightgbm(data, run)
             return
-        x, n_p = rows_of(data), data.n_labeled
+        x = rows_of(data)
         trees: list[dict[str, Array]] = []
         score, none = np.zeros(len(x)), Categories((), x)
         order = np.argsort(x, axis=0, kind="stable") if self.config.form == "adapu" else None
         for _ in run.epochs(self.config.rounds, patience=self.config.patience):
             if order is not None:
-                positive, negative = exponential_weights(score, n_p, data.unlabeled_prior)
+                positive, negative = exponential_weights(score, n_p, data.unlabeled_prior, self.of_row)
                 feature, threshold, right, wrong = best_stump(x, order, positive, negative)
                 if trees and (wrong <= 0 or negative.sum() < 0):
                     break
@@ -146,7 +156,7 @@ class PUBoost(Method[Config]):
             self.model = Boosted(Trees(trees, x.shape[1]), 0.0, none)
 
     def _ends(self, score: Array, data: PUData) -> bool:
-        negative = risk_of_negatives(score, data.n_labeled, data.unlabeled_prior) < 0
+        negative = risk_of_negatives(score, data.n_labeled, data.unlabeled_prior, self.of_row) < 0
         return self.config.correction == "stop" and negative
 
     def _tree(self, x: Array, score: Array, n_p: int, prior: float, run: Run[Config]) -> dict[str, Array]:
@@ -154,8 +164,8 @@ class PUBoost(Method[Config]):
         from sklearn.tree import DecisionTreeRegressor
 
         c = self.config
-        found = logistic_risk(score, n_p, prior, non_negative=c.correction == "clamp")
-        weight = found.curvature + 1e-3
+        found = logistic_risk(score, n_p, prior, self.of_row, non_negative=c.correction == "clamp")
+        weight = found.curvature + 1e-3 * self.of_row
         grower = DecisionTreeRegressor(
             max_depth=c.max_depth,
             min_samples_leaf=c.min_samples_leaf,
@@ -191,9 +201,9 @@ class PUBoost(Method[Config]):
 
         def objective(score: Array, rows: Any) -> Slopes:
             scores[:] = score
-            non_negative = c.correction == "clamp"
-            found = logistic_risk(score, data.n_labeled, data.unlabeled_prior, non_negative=non_negative)
-            return Slopes(found.slope, found.curvature + 1e-3)
+            cut = c.correction == "clamp"
+            found = logistic_risk(score, data.n_labeled, data.unlabeled_prior, self.of_row, non_negative=cut)
+            return Slopes(found.slope, found.curvature + 1e-3 * self.of_row)
 
         booster = lightgbm.Booster(options, lightgbm.Dataset(x, np.zeros(len(x)), params=options))
         for _ in run.epochs(c.rounds, patience=c.patience):

@@ -28,6 +28,7 @@ from pubench_bases.fitting import (
     on_classes,
     out_of_fold,
     prepared,
+    weights_of,
 )
 from pubench_bases.models import Model
 from torch import Tensor
@@ -87,6 +88,13 @@ def without_positive_features(positive: Array, unlabeled: Array) -> Array:
     return np.asarray(~u[:, p.mean(axis=0) > u.mean(axis=0)].any(axis=1))
 
 
+def quantile(scores: Array, share: float, data: PUData, rows: Array) -> float:
+    """The quantile of the scores of these rows, by their weights if they have any."""
+    if data.weight is None:
+        return float(np.quantile(scores, share))
+    return float(np.quantile(scores, share, weights=weights_of(data)[rows], method="inverted_cdf"))
+
+
 class TwoStep(Method[Config]):
     scored_by = ("model", "threshold")
 
@@ -105,6 +113,10 @@ class TwoStep(Method[Config]):
     @classmethod
     def takes_sparse(cls, config: Config) -> bool:
         return config.step_one == "spy" and config.made.takes_sparse
+
+    @classmethod
+    def takes_weights(cls, config: Config) -> bool:
+        return config.step_one == "spy"
 
     def assemble(self, build: NetworkBuilder) -> None:
         self.model = self.config.made.model.empty()
@@ -138,7 +150,7 @@ class TwoStep(Method[Config]):
             self.model = fit(np.arange(len(labeled)), int(run.numpy_rng.integers(2**31)))
             scores = out_of_folds(fit)
             first = first or (self.model, scores)
-            lost = float((scores[watched] < 0.5).mean())
+            lost = float(np.average(scores[watched] < 0.5, weights=weights_of(data)[watched]))
             if lost > LOST and epoch.in_stage:
                 run.warn(
                     f"iteration {epoch.in_stage + 1} calls {lost:.0%} of known positives negative; the first is kept"
@@ -163,7 +175,10 @@ class TwoStep(Method[Config]):
         c, n_p = self.config, int(labeled.sum())
         watched, reliable = np.arange(n_p), np.zeros(len(labeled), bool)
         if c.step_one == "spy":
-            watched = run.numpy_rng.permutation(n_p)[: math.ceil(c.spies * n_p)]
+            group = data.group.numpy()[:n_p]
+            groups = np.unique(group)
+            spies = groups[run.numpy_rng.permutation(len(groups))[: math.ceil(c.spies * len(groups))]]
+            watched = np.flatnonzero(np.isin(group, spies))
             if len(watched) < 10:
                 run.warn(f"{len(watched)} spies place the bound of reliable negatives; 10 or more make it steady")
             hidden = labeled.copy()
@@ -171,7 +186,7 @@ class TwoStep(Method[Config]):
             scores = out_of_folds(on_classes(self.config.made, x, hidden, data))
             #: out-of-fold scores of the spies
             self.watched_scores = scores[watched]
-            reliable[n_p:] = scores[n_p:] < np.quantile(scores[watched], c.noise)
+            reliable[n_p:] = scores[n_p:] < quantile(scores[watched], c.noise, data, watched)
         elif c.step_one == "rocchio":
             reliable[n_p:] = rocchio(x[:n_p], x[n_p:])
         elif c.step_one == "knn":
@@ -185,7 +200,7 @@ class TwoStep(Method[Config]):
 
     def _threshold(self, scores: Array, data: PUData) -> float:
         if self.config.threshold == "prior" or (self.config.threshold == "auto" and data.knows_prior):
-            return at_share(scores[data.n_labeled :], data.unlabeled_prior)
+            return at_share(scores[data.n_labeled :], data.unlabeled_prior, weights_of(data)[data.n_labeled :])
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:
