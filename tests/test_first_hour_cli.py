@@ -376,7 +376,7 @@ class TestUnderstood:
         assert rows["Nr"].startswith("Nr names rows probably an id: every value differs; --features keeps it 569")
         assert "00000, 00001, 00002" in rows["Nr"]
         assert rows["Tag"].startswith(
-            "Tag left out a date or a time; turn it into numbers, or have categories: --categorical=Tag"
+            "Tag left out a date or a time; turn it into numbers, or have categories: --categorical Tag"
         )
         assert rows["texture"].startswith("texture feature a number")
         assert " 40 " in rows["texture"]
