@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -32,6 +33,7 @@ from pubench_report.report.model import Model, model_of
 from pubench_report.rows import read_rows
 
 import pubench
+from pubench_core.results import CriterionResult
 
 ROOT = Path(__file__).parents[4]
 #: Those of the leaderboard: tasks of one source by the hundred have a page of their own (``docs/leaderboard.py``).
@@ -326,6 +328,23 @@ def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_noth
         assert [(rank, name.startswith(called)) for (rank, name), (_, called) in zip(drawn, places, strict=True)] == [
             (rank, True) for rank, _ in places
         ]
+
+
+@needs_browser
+def test_a_run_without_a_value_is_not_called_not_run(tmp_path: Path) -> None:
+    """PA of vpu on IMDb; upu was not run on 20 Newsgroups."""
+    undefined = CriterionResult(oracle=False, undefined="no labeled positive was held out")
+    made = []
+    for method, data, seed in product(("nnpu", "vpu", "upu", "puet"), ("imdb", "20news"), (2, 25, 42)):
+        run = made_run(method, data, seed, {"pa": 0.8, "f1": 0.9})
+        if (method, data) == ("vpu", "imdb"):
+            run = run.model_copy(update={"criteria": {**run.criteria, "pa": undefined}})
+        made += [run] if (method, data) != ("upu", "20news") else []
+    index = pubench.site(stored(tmp_path / "results", made), tmp_path / "site")
+    with browser() as page:
+        page.goto(f"file://{index}")
+        texts = page.locator("#board tbody td.c").all_inner_texts()
+    assert (texts.count("n/a"), texts.count("–")) == (1, 1)
 
 
 def _places(table: str) -> list[tuple[str, str]]:

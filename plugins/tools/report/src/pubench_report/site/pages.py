@@ -33,7 +33,7 @@ MOST_DATA_SETS = 50
 
 @dataclass(frozen=True)
 class Site:
-    """What pages are made of."""
+    """Runs, tables and files that pages are made of."""
 
     request: SiteRequest
     collected: Collected
@@ -75,7 +75,7 @@ class Site:
         return rendered(template, title, nav=self.nav, pages=self.pages, **given)
 
     def described(self, kind: type[InfoT], folder: str, key: str) -> dict[str, Any]:
-        """What pages of methods and data sets say of a plugin: title, info, and its page of the documentation."""
+        """Title, info and page of the documentation of a plugin, for pages of methods and data sets."""
         info = info_of(kind, key)
         docs = self.request.docs.format(kind=folder, key=key) if self.request.docs and info is not None else ""
         return {"title": f"{info.name} ({key})" if info is not None else key, "info": info, "key": key, "docs": docs}

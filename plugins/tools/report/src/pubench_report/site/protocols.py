@@ -72,7 +72,7 @@ class SiteProtocol:
         return [row for row in self.model.rows if self.model.method_of[row] == method]
 
     def setup(self, row: str) -> str:
-        """What tells a row from others of its method: a comma and a name, or nothing."""
+        """Comma and name that tell a row from others of its method; empty if it has none."""
         name = self.view.names[row]
         return "" if row == self.model.method_of[row] else f", {name.partition(', ')[2] or name}"
 
@@ -107,7 +107,7 @@ class SiteProtocol:
 
     @property
     def lacking(self) -> str:
-        """What it lacks to be complete over the seeds that most methods share; empty if nothing."""
+        """Sentence on runs that it lacks to be complete over the seeds that most methods share; empty if none."""
         cells = [
             f"{row} on {shortened(label, 40)} ({', '.join(map(str, seeds))})"
             for (row, label), seeds in self.lacks.items()

@@ -1,4 +1,4 @@
-"""What a site is asked to show, and its sources: folders of records, their studies, and files of rows."""
+"""Request of a site, and its sources: folders of records, their studies, and files of rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Run = RunResult | FailedRun
 
 @dataclass(frozen=True)
 class SiteRequest:
-    """What a site shows and where; :func:`pubench.site` says what each is."""
+    """Content and place of a site; :func:`pubench.site` explains each field."""
 
     sources: Sequence[Path]
     out: Path

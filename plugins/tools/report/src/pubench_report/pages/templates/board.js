@@ -31,7 +31,7 @@ function shownBy(s, criterion) {
 function cellHtml(s, row, c, cell, best) {
   if (!cell) return `<td class="c">–</td>`;
   const link = (text) => (cell.link ? `<a href="${plain(cell.link)}" data-cell="${s.rows.indexOf(row)},${c}">${text}</a>` : text);
-  if (cell.mean === null) return `<td class="c" title="no value">${link("–")}</td>`;
+  if (cell.mean === null) return `<td class="c" title="${cell.runs ? "run, but without a value" : "no finished run"}">${link(cell.runs ? "n/a" : "–")}</td>`;
   const value = cell.mean, n = cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
   const shade = best === null || cell.alike ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
   const isBest = best !== null && !row.kind && !cell.alike && cell.full && value >= best - EQUAL;
