@@ -231,6 +231,8 @@ def test_a_table_of_ones_own_has_its_labels_and_is_there_once_per_seed(frozen: F
         ("nnpu", str(table), "given", 2),
         ("nnpu", str(table), "given", 25),
     ]
+    named = frozen(data=[{"key": "mine", **own}], priors=[0.3], methods=["nnpu"], seeds=[2])
+    assert rows(named, "data", "mechanism") == [("mine", "given")]
 
 
 def test_a_study_with_both_kinds_of_schemes_has_both_numbers_of_labeled_rows(frozen: Freeze) -> None:

@@ -150,7 +150,7 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
                     values = _request(study, entry, config, data, labeling, prior, seed, registry)
                     facts = {
                         "mechanism": GIVEN,
-                        **_facts(row, values),
+                        **_facts(row, {**values, "data": {**data, **values["data"]}}),
                         "prior": prior if entry.prior is None else entry.prior,
                         "preset": values["method"].get("preset"),
                     }
