@@ -6,8 +6,9 @@
 
 Written into every distribution: the keys of ``[project]`` between the two marks, the bounds on first-party packages and
 on what several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
-(``pubench_*/``, ``plugins/*/*/``): the root's ``dependencies`` and ``[tool.uv.sources]``. Everything else in these
-files is written by hand and stays.
+(``pubench_*/``, ``plugins/*/*/``): the root's ``dependencies`` and ``[tool.uv.sources]``. Derived from the records of
+tools: ``pubench/provided.json``, which package provides which command and Python name. Everything else in these files
+is written by hand and stays.
 
 Needs nothing but Python.
 """
@@ -15,6 +16,8 @@ Needs nothing but Python.
 from __future__ import annotations
 
 import argparse
+import ast
+import json
 import re
 import sys
 import tomllib
@@ -274,6 +277,23 @@ def citation_text(text: str) -> str:
     return re.sub(r"(?m)^(url|repository-code): .*$", lambda match: f"{match[1]}: {PROJECT}", text)
 
 
+def provided_text(folders: list[Path]) -> str:
+    """Package -> the commands and Python names that its records describe, as JSON; the sources are not imported."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for folder in folders:
+        project, fields = project_of(folder), {"CommandInfo": ("commands", "path"), "ApiInfo": ("names", "name")}
+        for module in project.get("entry-points", {}).get("pubench.tools", {}).values():
+            source = folder.joinpath("src", *module.split("."))
+            file = source / "__init__.py" if source.is_dir() else source.with_suffix(".py")
+            for node in ast.walk(ast.parse(file.read_text() if file.exists() else "")):  # missing() names it
+                kind, field = fields.get(getattr(getattr(node, "func", None), "id", ""), ("", ""))
+                given = (word.value for word in getattr(node, "keywords", ()) if word.arg == field)
+                values = [value.value for value in given if kind and isinstance(value, ast.Constant)]
+                if values:
+                    found.setdefault(project["name"], {"commands": [], "names": []})[kind] += values
+    return json.dumps(found, indent=2, sort_keys=True) + "\n"
+
+
 def wanted(root: Path) -> Iterator[tuple[Path, str]]:
     """Every file that this script writes, and what must be in it."""
     folders = distributions(root)
@@ -284,6 +304,7 @@ def wanted(root: Path) -> Iterator[tuple[Path, str]]:
         manifest = folder / "pyproject.toml"
         yield manifest, member_text(manifest.read_text(), folder)
         yield folder / "LICENSE", (root / "LICENSE").read_text()
+    yield root / "pubench_core" / "src" / "pubench" / "provided.json", provided_text(folders)
     if (citation := root / "CITATION.cff").exists():
         yield citation, citation_text(citation.read_text())
 

@@ -15,7 +15,7 @@ from printed import Done
 import pubench.tools
 from pubench_cli import installed
 from pubench_cli.commands import COMMANDS
-from pubench_cli.installed import PANELS
+from pubench_cli.installed import PANELS, help_of
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import registry, tools
@@ -31,7 +31,7 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 @hookimpl
 def pubench_commands():
     return [
-        CommandInfo(path="greet", load="greeting:greet", help="Greet a method.", example="pubench greet nnpu"),
+        CommandInfo(path="greet", load="greeting:greet", example="pubench greet nnpu"),
         CommandInfo(path="study greet", load="greeting:greet", help="Greet a study."),
         CommandInfo(path="hall", help="Large rooms."),
         CommandInfo(path="hall greet", load="greeting:greet", help="Greet a hall."),
@@ -128,7 +128,7 @@ class TestAnAbsentTool:
     """As if a distribution that a table names had never been installed."""
 
     def test_the_command_of_an_absent_tool_names_what_installs_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(installed, "PACKAGES", {"study": "pubench-nowhere"})
+        monkeypatch.setattr(installed, "COMMAND_PACKAGES", {"study": "pubench-nowhere"})
         with pytest.raises(PubenchError, match=r"^study is not installed: pip install pubench-nowhere$") as error:
             installed._refuse("study")
         assert error.value.exit_code == 2
@@ -144,7 +144,7 @@ class TestOurs:
     def test_the_list_of_commands_has_the_first_paragraph_of_the_help(self, info: CommandInfo) -> None:
         module, name = info.load.split(":")
         text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-        assert info.help == " ".join(text.split("\n\n")[0].split())
+        assert help_of(info) == " ".join(text.split("\n\n")[0].split()) != ""
 
     def test_every_command_has_an_example_that_begins_with_it(self) -> None:
         without = [i.path for i in tools().infos(CommandInfo) if i.load and f"pubench {i.path}" not in i.example]
@@ -169,21 +169,30 @@ class TestOurs:
         assert (wrong.returncode, wrong.stdout) == (2, "")
         assert "'study'" in wrong.stderr
 
+    @pytest.mark.parametrize("group", ["data", "study"])
+    def test_a_group_without_a_command_prints_its_help_and_nothing_else(self, pubench: Run, group: str) -> None:
+        done = pubench(group)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == pubench(group, "--help").stdout
+
     def test_a_list_of_commands_imports_none(self) -> None:
         code = (
             "import sys; from pubench_cli.main import app\n"
             "try: app(['help', 'all'])\nexcept SystemExit: pass\n"
-            "print([m for m in sys.modules if m.startswith('pubench_cli.commands.')], 'torch' in sys.modules)"
+            "print(sorted(m for m in sys.modules if m.startswith('pubench_cli.commands.')), 'torch' in sys.modules)"
         )
-        assert python(code, {}).stdout.splitlines()[-1] == "['pubench_cli.commands.helping'] False"
+        assert (
+            python(code, {}).stdout.splitlines()[-1]
+            == "['pubench_cli.commands.plugins', 'pubench_cli.commands.shared'] False"
+        )
 
     def test_tables_of_what_installs_a_tool_say_what_is_so(self) -> None:
         """Those of the command line and of the package ``pubench``, which name what may be absent."""
         entries = [*tools().entries("command"), *tools().entries("api")]
         ours = [(e.key, e.kind, e.distribution) for e in entries if e.distribution != "pubench-cli"]
         commands = {key: distribution for key, kind, distribution in ours if kind == "command"}
-        said = {path: installed.PACKAGES.get(path, installed.PACKAGES.get(path.split()[0])) for path in commands}
-        assert said == commands
+        said = pubench.tools.COMMAND_PACKAGES
+        assert {path: package for path, package in said.items() if package != "pubench-cli"} == commands
         names = {key: distribution for key, kind, distribution in ours if kind == "api"}
         assert names == pubench.tools.PACKAGES
 

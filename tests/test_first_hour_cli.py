@@ -130,15 +130,16 @@ class TestTerminal:
         too_long = [line for line in lines if len(line) > width and not line.startswith(("record: ", "pubench run"))]
         assert too_long == []
 
-    @pytest.mark.parametrize("words", [("list", "methods"), ("data", "list"), ("info", "nnpu")], ids=" ".join)
+    @pytest.mark.parametrize(
+        "words", [("list", "methods"), ("list", "datasets", "--here"), ("info", "nnpu")], ids=" ".join
+    )
     def test_listings_name_what_they_leave_out(self, on_terminal: Callable[..., Any], words: tuple[str, ...]) -> None:
         code, lines = on_terminal(60, *words)
         assert code == 0
         assert "…" not in "".join(lines)
         assert not [line for line in lines if len(line) > 60 and not line.startswith("files: ")]
         text = " ".join(" ".join(lines).split())
-        again = {"list": "pubench list methods --format csv", "data": "pubench data list --format csv"}
-        assert re.search(rf"not shown at this width: [a-z, ]+ \({again.get(words[0], 'pubench info nnpu')}", text)
+        assert re.search(rf"not shown at this width: [a-z, ]+ \(pubench {' '.join(words)} --format [cj]s", text)
 
     def test_help_cuts_nothing_at_60_columns(self, on_terminal: Callable[..., Any]) -> None:
         """Except for the name of a variable that is wider than its column."""
@@ -147,8 +148,8 @@ class TestTerminal:
         assert {word for word in " ".join(lines).split() if "…" in word} <= {"MLFLOW_TRACKING_U…"}
 
     def test_citations_are_in_the_info_of_a_data_set_and_not_in_the_list(self, here: Run) -> None:
-        assert "citation" not in here("data", "list").stdout
-        assert "citation: " in here("data", "info", "digits").stdout
+        assert "Alpaydin" not in here("list", "datasets", "--here").stdout
+        assert "Alpaydin" in here("info", "digits").stdout
 
 
 # ------------------------------------------------------------------ JSON everywhere
@@ -162,14 +163,13 @@ class TestJson:
             ("info", "nnpu"),
             ("doctor",),
             ("doctor", "nnpu"),
-            ("data", "list"),
-            ("data", "info", "digits"),
+            ("list", "datasets", "--here"),
+            ("info", "digits"),
             ("data", "show", "digits"),
             ("data", "fetch", "digits"),
             ("data", "remove", "digits"),
             ("data", "check", "my.csv"),
             ("data", "check", "my.csv", "--label-col", "s"),
-            ("data", "info", "my.csv", "--label-col", "s"),
             ("data", "show", "my.csv", "--label-col", "s"),
             (*ON_DIGITS, "--dry-run"),
             ON_DIGITS,
@@ -181,7 +181,8 @@ class TestJson:
         assert one_json(here(*words, "--format", "json"))
 
     def test_nothing_to_verify_is_an_empty_list(self, here: Run, tmp_path: Path) -> None:
-        assert one_json(here("data", "verify", "--format", "json", env={"PUBENCH_CACHE": str(tmp_path)})) == []
+        env = {"PUBENCH_CACHE": str(tmp_path)}
+        assert one_json(here("doctor", "--data", "--format", "json", env=env)) == {"plugins": [], "copies": []}
 
     def test_a_dry_run_is_the_spec_that_yaml_says(self, here: Run) -> None:
         spec = one_json(here(*ON_DIGITS, "--dry-run", "--format", "json"))
@@ -203,11 +204,9 @@ class TestJson:
             (("info", "nnnpu"), "", "did you mean the method 'nnpu'"),
             (("check", "nnnpu"), "", "unknown method or package 'nnnpu'"),
             (("predict", "zzz", "my.csv"), "execution.results", "no finished run 'zzz'"),
-            (("data", "info", "digit"), "", "unknown dataset 'digit'"),
             ((*ON_DIGITS, "--c", "7"), "mechanism.c", "--c: given"),
             ((*OWN, "--label-col", "S"), "data.own.label_col", "'S'"),
             (("data", "check", "my.csv", "--label-col", "Nr"), "data.own.positive_value", "'Nr'"),
-            (("data", "info", "digits", "--label-col", "s"), "data.own.label_col", "digits is a data set"),
             (("list", "everything"), "", "everything"),
             (("run", "--nonsense"), "", "--nonsense"),
             ((*ON_DIGITS, "--seeds", "0"), "seed", "seeds must be a number from 1 to 10000"),
@@ -368,7 +367,7 @@ def test_run_ids_are_completed(here: Run, folder: Path, home: Path) -> None:
 
 
 class TestUnderstood:
-    @pytest.mark.parametrize("command", ["check", "info", "show"])
+    @pytest.mark.parametrize("command", ["check", "show"])
     def test_every_column_is_said_before_anything_is_trained(self, here: Run, home: Path, command: str) -> None:
         done = here("data", command, "my.csv", "--label-col", "s")
         assert (done.returncode, done.stderr) == (0, "")

@@ -35,7 +35,6 @@ WORK = [
     ("evaluate", "scores.csv", *LABELED, "--prior", "0.4"),
     ("prior", "scores.csv", *LABELED),
     ("audit", "scores.csv", *LABELED, "--out", "audit.csv"),
-    ("data", "info", "scores.csv", *LABELED),
     ("data", "check", "scores.csv", *LABELED),
 ]
 TRAIN = [("run", "--method", "nnpu", "--data", "digits"), ("data", "show", "digits")]

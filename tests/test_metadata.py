@@ -24,6 +24,7 @@ SCRIPT = ROOT / ".ci" / "metadata.py"
 MANIFESTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("pubench_*/pyproject.toml"))]
 MANIFESTS += sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
 MEMBERS = [manifest.parent for manifest in MANIFESTS[1:]]
+PROVIDED = "pubench_core/src/pubench/provided.json"
 ALL, NNPU = "pyproject.toml", "plugins/methods/nnpu/pyproject.toml"
 
 
@@ -43,6 +44,11 @@ def tree(tmp_path: Path) -> Path:
         for mark in manifest.parent.glob("src/*/py.typed"):
             (folder / mark.parent.relative_to(manifest.parent)).mkdir(parents=True)
             shutil.copy(mark, folder / mark.relative_to(manifest.parent))
+        for source in (*manifest.parent.glob("src/**/__init__.py"), *manifest.parent.glob("src/*/python_names.py")):
+            copy = folder / source.relative_to(manifest.parent)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+    shutil.copy(ROOT / PROVIDED, tmp_path / PROVIDED)
     shutil.copy(ROOT / "CITATION.cff", tmp_path)
     return tmp_path
 
@@ -92,6 +98,7 @@ DRIFTS = [
     (ALL, "pubench-vpu = { workspace = true }\n", "", "tool.uv.sources.pubench-vpu.workspace is missing"),
     (ALL, CORE, f'{CORE}    "pubench-gone>=1.0,<2",\n', 'project.dependencies has "pubench-gone>=1.0,<2"'),
     ("plugins/methods/nnpu/LICENSE", "MIT", "BSD", "differs"),
+    (PROVIDED, '"advise"', '"advize"', "differs"),
     ("CITATION.cff", "version: 1.0.0", "version: 0.0.9", "differs"),
 ]
 

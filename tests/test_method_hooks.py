@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fake_device import pretended_device
 from pubench_cgenpu.method import CGenPU
 from pubench_testkit.conformance import Subject
-from pubench_testkit.conformance.fake_device import pretended_device
 from pubench_testkit.testing import pu_table, run_on
 from torch import Tensor, nn
 from torch.func import functional_call

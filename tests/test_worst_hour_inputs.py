@@ -549,7 +549,6 @@ class TestEscapeSequences:
         assert "left out" in self.plain(done)
         for words in (
             (*run, "--label-col", f"nothing{STEERING}"),
-            ("data", "info", hostile),
             ("data", "check", hostile),
         ):
             self.plain(pubench(*words))
@@ -560,7 +559,7 @@ class TestEscapeSequences:
             ("info", STEERING),
             ("check", STEERING),
             ("doctor", STEERING),
-            ("data", "info", STEERING),
+            ("data", "check", STEERING),
             ("predict", STEERING, "x.csv"),
             ("list", STEERING),
             (STEERING,),
@@ -611,7 +610,7 @@ class TestEscapeSequences:
         self, hostile: Path, tmp_path: Path, pubench_on_terminal: Callable[..., tuple[int, str]]
     ) -> None:
         """Where rich draws, with escape sequences of its own."""
-        _, done = pubench_on_terminal(tmp_path, 100, "data", "info", hostile)
+        _, done = pubench_on_terminal(tmp_path, 100, "data", "check", hostile)
         assert "pwned" in done
         for payload in ("\x1b]0", "\x07", "\x1b[2J", "\x9b", "\u202e", "\x7f"):
             assert payload not in done

@@ -273,7 +273,7 @@ def test_neither_a_dry_run_nor_an_error_of_the_console_script_shows_it(
     pubench, uri = pubench_in(tmp_path), f"nosuch://ann:{SECRET}@host/db"
     for words in (
         ("run", "--method", "nnpu", "--data", "digits", "--tracking-uri", uri, "--dry-run"),
-        ("track", "--tracking-uri", uri),
+        ("track", "--to", f"mlflow={uri}"),
     ):
         done = pubench(*words)
         assert "ann:***@host" in done.stdout + done.stderr

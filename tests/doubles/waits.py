@@ -14,11 +14,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import fake_device as fake
 import torch
+from fake_device import SKIPPED, SourceLine, place, train_on
 from pubench_testkit.conformance import Subject
-from pubench_testkit.conformance import fake_device as fake
-from pubench_testkit.conformance.checks import train_on
-from pubench_testkit.conformance.fake_device import SKIPPED, SourceLine, place
 from torch import Tensor
 
 from pubench_core.engine.train import Trained

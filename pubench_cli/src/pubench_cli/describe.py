@@ -1,19 +1,21 @@
-"""``pubench info``: everything about one plugin."""
+"""``pubench info``: everything about one plugin, and of a data set what is on this machine."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import re
+from dataclasses import asdict, replace
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 from rich.text import Text
 
 from pubench_core.errors import Hint, PluginError, RequestError
-from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import Entry, registry
 from pubench_core.results import plain_data
 
 from .columns import PrintedColumn, print_table
+from .listing import plain_facts
 from .machine import print_json
 
 _LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
@@ -21,10 +23,18 @@ _LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
 
 def print_info(key: str, *, as_json: bool) -> None:
     """Prints every entry with this key, of whatever kind. RequestError if there is none, PluginError if broken."""
+    from .data import facts_here, root_of
+
     entries = registry().named(key)
+    if not entries and (separator := re.search("[/:]", key)):  # a task of a source: disdat/nsw14
+        of_source = registry().named(key[: separator.start()])
+        entries = [replace(e, info=registry().find(DatasetInfo, key)) for e in of_source if e.kind == "dataset"]
     if not entries:
         raise RequestError(f"unknown key '{key}'; {_nearest(key)}", value=key)
     descriptions = [describe(entry) for entry in entries]
+    for entry, described in zip(entries, descriptions, strict=True):
+        if isinstance(entry.info, DatasetInfo):
+            described |= {"key": entry.info.address, **facts_here(entry.info, root_of())}
     if as_json:
         print_json(plain_data(descriptions if len(descriptions) > 1 else descriptions[0]))
     else:
@@ -62,13 +72,13 @@ def describe(entry: Entry) -> dict[str, Any]:
             f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason}",
             hint=Hint("diagnose", entry.key),
         )
-    facts = {f.name: getattr(info, f.name) for f in fields(info) if f.name not in _LEFT_OUT}
+    facts = {name: value for name, value in plain_facts(info).items() if name not in _LEFT_OUT}
     described: dict[str, Any] = {
         "key": info.key,
         "kind": info.kind,
         "name": info.name,
         "aliases": list(info.aliases),
-        **{name: sorted(v) if isinstance(v, frozenset) else plain_data(v) for name, v in facts.items()},
+        **{name: plain_data(value) for name, value in facts.items()},
         "reference": asdict(info.reference) if info.reference else None,
         "load": info.load,
         "package": f"{entry.distribution} {entry.version}",
@@ -100,7 +110,8 @@ def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
 
 
 #: What is said in a way of its own.
-_APART = {"key", "kind", "name", "reference", "hyper_parameters", "presets"}
+_APART = {"key", "kind", "name", "reference", "hyper_parameters", "presets", "classes", "binarizations", "tasks"}
+_APART |= {"positive", "negative", "files", "n_files", "copies", "missing", "size"}
 _HYPER_PARAMETERS = (
     PrintedColumn("hyper-parameter"),
     PrintedColumn("default", wraps=True),
@@ -121,10 +132,16 @@ def _print(described: dict[str, Any]) -> None:
         cited = f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}"
         console.print(cited, markup=False)
     for name, value in described.items():
-        if name not in _APART and value not in ("", [], (), {}):
+        if name not in _APART and value not in ("", [], (), {}, None):
             items = [f"{k}: {v}" for k, v in value.items()] if isinstance(value, dict) else value
             text = ", ".join(str(v) for v in items) if isinstance(items, (list, tuple)) else str(items)
             console.print(f"  {name.replace('_', ' ')}: {text}", markup=False)
+    if "copies" in described:
+        from .data import in_mib, print_facts_here
+
+        if described["size"]:
+            console.print(f"  size: {in_mib(described['size'])}", markup=False)
+        print_facts_here(described)
     if "hyper_parameters" in described:
         rows = [
             [

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import platform
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from pubench_core.data.dataset import data_root
 from pubench_core.errors import PluginError, RequestError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, load, registry, tools
+from pubench_core.specs import ExecutionSpec
 
+from .console import err
+from .copies import folders_of_copies, verify_copy
 from .machine import print_json
-from .messages import in_flags
+from .messages import in_flags, said
 from .visible import show
 
 
 def check_all(*, as_json: bool) -> None:
     """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
-    from pubench_core.data.dataset import data_root
-    from pubench_core.specs import ExecutionSpec
-
-    facts, lines = _machine() if find_spec("torch") else _machine_without_torch()
+    facts, lines = _machine()
     root = data_root(ExecutionSpec())
     found = _rows([*registry().all(), *tools().all()])
     broken = [one for one in found if one["problem"]]
@@ -45,44 +46,68 @@ def check_all(*, as_json: bool) -> None:
 
 
 def _machine() -> tuple[dict[str, Any], list[str]]:
-    """The environment of a run as plain data, and in lines."""
+    """The environment of a run as plain data, and in lines; without torch, what is known without it."""
+    facts: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform(), "gpus": []}
+    lines = [f"python      {facts['python']} on {facts['platform']}"]
+    if not find_spec("torch"):
+        return facts, [*lines, "torch       not installed: nothing can be trained; pip install 'pubench-core[train]'"]
     import torch
 
     from pubench_core.engine.machine import capture
 
-    facts = capture(torch.device("cpu"))
-    gpus = (
-        [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
-    )
-    return {**facts.model_dump(mode="json"), "gpus": gpus}, [
-        f"python      {facts.python} on {facts.platform}",
-        f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads",
-        f"torch       {torch.__version__}; CUDA {', '.join(gpus) or 'not available'}",
+    cpu = capture(torch.device("cpu"))
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    facts |= {**cpu.model_dump(mode="json"), "gpus": [torch.cuda.get_device_name(k) for k in range(count)]}
+    return facts, [
+        *lines,
+        f"processor   {cpu.cpu}, {cpu.cpu_count} logical, {cpu.threads} threads",
+        f"torch       {torch.__version__}; CUDA {', '.join(facts['gpus']) or 'not available'}",
     ]
 
 
-def _machine_without_torch() -> tuple[dict[str, Any], list[str]]:
-    """What is known without it; nothing can be trained."""
-    facts = {"python": platform.python_version(), "platform": platform.platform(), "gpus": []}
-    missing = "torch       not installed: nothing can be trained; pip install 'pubench-core[train]'"
-    return facts, [f"python      {facts['python']} on {facts['platform']}", missing]
-
-
 def check_one(key: str, *, as_json: bool) -> None:
-    """Prints whether the plugins of this key load, with the traceback of one that does not; exit code 1 then."""
+    """Prints whether the plugins of this key load, with the traceback of one that does not; exit code 1 then.
+
+    Of a data set, compares its prepared copies (see :func:`check_copies`).
+    """
     entries = [*registry().named(key), *tools().named(key)]
     if not entries:
         raise unknown("key", key, {e.key for e in (*registry().all(), *tools().all())})
     found = _rows(entries)
+    for one in found if not as_json else ():
+        show(f"{one['kind']} {one['key']}  {one['package']} {one['version']}: {one['status']}")
+        if one["problem"]:
+            show(one["problem"])
+    if any(one["problem"] for one in found) or not any(entry.kind == "dataset" for entry in entries):
+        if as_json:
+            print_json({"plugins": found})
+        raise typer.Exit(int(any(one["problem"] for one in found)))
+    check_copies([entry.key for entry in entries if entry.kind == "dataset"], found, as_json=as_json)
+
+
+def check_copies(keys: Sequence[str | None] = (None,), plugins: Sequence[Any] = (), *, as_json: bool) -> None:
+    """Compares every byte of prepared copies and their sources with the checksums; prints an outcome for each copy.
+
+    ``keys``: of data sets; None means all. ``plugins``: rows about them, for JSON. Raises PluginError if a file
+    differs, after all others were printed.
+    """
+    cache = data_root(ExecutionSpec()).cache
+    copies, wrong = [], []
+    for folder in [folder for key in keys for folder in folders_of_copies(key, cache)]:
+        differences = verify_copy(folder)
+        wrong += differences
+        copies.append({"key": folder.parent.name, "folder": str(folder), "wrong": list(map(said, differences))})
+        if not as_json:
+            outcome = f"{len(differences)} of its files differ" if differences else "as prepared"
+            show(f"{folder.parent.name}: {folder}: {outcome}")
     if as_json:
-        print_json({"plugins": found})
-    else:
-        for one in found:
-            show(f"{one['kind']} {one['key']}  {one['package']} {one['version']}: {one['status']}")
-            if one["problem"]:
-                show(one["problem"])
-    if any(one["problem"] for one in found):
-        raise typer.Exit(1)
+        print_json({"plugins": plugins, "copies": copies})
+    elif not copies and not plugins:
+        show(f"no prepared copies in {cache / 'prepared'}")
+    for error in wrong[1:]:
+        err().print(f"error: {said(error)}", markup=False)
+    if wrong:
+        raise PluginError(str(wrong[0]), hint=wrong[0].hint)
 
 
 #: Seconds that two processes contend for a lock.

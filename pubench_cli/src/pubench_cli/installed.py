@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pubench.tools import COMMAND_PACKAGES
 from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import absent, load, tools
 
@@ -16,19 +21,6 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
     from typer._click.formatting import HelpFormatter
 
-#: What installs commands, for those that say so when they are called and are not there.
-_INSTALLS = {
-    "pubench-testkit": "check, new, new-method",
-    "pubench-evaluate": "advise, evaluate, audit, prior",
-    "pubench-models": "predict",
-    "pubench-study": "study, remove",
-    "pubench-slurm": "study slurm",
-    "pubench-report": "compare-methods, curves, scores, site, data show, study report, study compare",
-    "pubench-tune": "tune",
-    "pubench-verify": "verify, reproduce, submit, board",
-    "pubench-mlflow": "ui",
-}
-PACKAGES = {command: package for package, commands in _INSTALLS.items() for command in commands.split(", ")}
 HELP = {"help_option_names": ["-h", "--help"]}
 #: Entry of a context's ``meta``: whether its help has all commands.
 EVERYTHING = "pubench.help.all"
@@ -43,10 +35,13 @@ class Commands(TyperGroup):
 
     words: tuple[str, ...] = ()
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """A group without a command prints its help and nothing else."""
+        return super().parse_args(ctx, args if args or not self.words else ["--help"])
+
     def list_commands(self, ctx: Context) -> list[str]:
         """The next word of every command by panel, the command line's own first."""
-        self.commands = {word: self._described(word) for word in self._next_words()}  # typer suggests one of these
-        panels = {word: self._info(word).panel for word in self.commands}
+        panels = {word: self._info(word).panel for word in self._next_words()}
         return sorted(panels, key=lambda word: (*PANELS, panels[word]).index(panels[word]))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
@@ -58,7 +53,7 @@ class Commands(TyperGroup):
 
         Raises RequestError if its distribution is not installed, PluginError if it is broken.
         """
-        self.list_commands(ctx)
+        self.commands = {word: TyperCommand(word) for word in self._next_words()}  # typer suggests one of these
         path = " ".join((*self.words, args[0]))
         if args[0] not in self.commands and not ctx.resilient_parsing:
             _refuse(path)
@@ -80,7 +75,7 @@ class Commands(TyperGroup):
         formatter.write_paragraph()
         formatter.write_text(self.help or "")
         with formatter.section("First commands"):
-            formatter.write_dl([(word, self._info(word).help) for word in FIRST if word in words])
+            formatter.write_dl([(word, help_of(self._info(word))) for word in FIRST if word in words])
         formatter.write_paragraph()
         formatter.write_text(f"All {len(words)} commands and the options: {ctx.command_path} help all")
         formatter.write_text(self.epilog or "")
@@ -99,10 +94,32 @@ class Commands(TyperGroup):
         info = self._info(word)
         panel = info.panel or None
         if info.load:
-            return TyperCommand(word, help=info.help, rich_help_panel=panel)
-        group = Commands(name=word, help=info.help, rich_help_panel=panel, no_args_is_help=True, context_settings=HELP)
+            return TyperCommand(word, help=help_of(info), rich_help_panel=panel)
+        group = Commands(name=word, help=info.help, rich_help_panel=panel, context_settings=HELP)
         group.words = (*self.words, word)
         return group
+
+
+def help_of(info: CommandInfo) -> str:
+    """The line of a command in lists: its own, else the first paragraph of its function's docstring, which is read
+    from the source so that a list of commands imports none. Empty if there is no source.
+    """
+    module, _, name = info.load.partition(":")
+    return info.help or _first_paragraphs(module).get(name, "")
+
+
+@cache
+def _first_paragraphs(module: str) -> dict[str, str]:
+    """First paragraph of the docstring of every function in a module, in one line."""
+    try:
+        found = find_spec(module)
+        tree = (
+            ast.parse(Path(found.origin).read_text(encoding="utf-8")) if found and found.origin else ast.Module([], [])
+        )
+    except (ImportError, OSError, SyntaxError, UnicodeDecodeError):  # a broken plugin says so when it is called
+        return {}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {f.name: " ".join((ast.get_docstring(f) or "").partition("\n\n")[0].split()) for f in functions}
 
 
 def _infos() -> dict[str, CommandInfo]:
@@ -117,5 +134,5 @@ def _refuse(path: str) -> None:
     for entry in tools().named(path):
         if entry.kind == "command":
             tools().find(CommandInfo, path)  # raises: two distributions claim it
-    if (package := PACKAGES.get(path)) is not None:
+    if (package := COMMAND_PACKAGES.get(path)) is not None:
         raise absent(path, package)

@@ -1,21 +1,13 @@
-"""``pubench list``: one row per plugin, from info records alone."""
+"""``pubench list``: one row per plugin, from info records alone; of data sets also what is on this machine."""
 
 from __future__ import annotations
 
 import csv
+from dataclasses import fields
 from typing import Any
 
-from pubench_core.plugins.info import (
-    BackboneInfo,
-    DatasetInfo,
-    ExecutorInfo,
-    Info,
-    MechanismInfo,
-    MethodInfo,
-    MetricInfo,
-    PriorInfo,
-    SinkInfo,
-)
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import DatasetInfo, Info, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import Entry, registry
 
 from .machine import print_json
@@ -35,7 +27,14 @@ def _row(entry: Entry) -> dict[str, Any]:
         row["aliases"] = list(info.aliases)
         row["venue"] = info.reference.venue if info.reference else ""
         row["year"] = info.reference.year if info.reference else None
-        row |= _particulars(info)
+        facts = plain_facts(info)
+        row |= {name: facts[name] for name in _SHOWN if name in facts}
+        if isinstance(info, MethodInfo):
+            row |= {"needs_prior": "prior" in info.needs, "oracle": "truth" in info.needs}
+        if isinstance(info, MetricInfo):
+            row["oracle"] = info.oracle
+        if isinstance(info, DatasetInfo):
+            row["classes"] = len(info.classes)
     row["package"] = entry.distribution
     row["version"] = entry.version
     row["status"] = entry.status
@@ -44,38 +43,42 @@ def _row(entry: Entry) -> dict[str, Any]:
     return row
 
 
-def _particulars(info: Info) -> dict[str, Any]:
-    match info:
-        case MethodInfo():
-            return {
-                "needs_prior": "prior" in info.needs,
-                "oracle": "truth" in info.needs,
-                "setting": info.setting,
-            }
-        case DatasetInfo():
-            return {"modality": info.modality, "classes": len(info.classes), "backbone": info.backbone}
-        case MechanismInfo():
-            return {"assumption": info.assumption, "variants": list(info.variants)}
-        case MetricInfo():
-            return {
-                "oracle": info.oracle,
-                "needs": sorted(info.needs),
-                "assumes": sorted(info.assumes),
-                "criterion": info.criterion,
-            }
-        case PriorInfo() | BackboneInfo():
-            return {"inputs": info.inputs}
-        case SinkInfo():
-            return {"automatic": info.automatic, "address": info.address}
-        case ExecutorInfo():
-            return {"here": info.here, "address": info.address}
-        case _:
-            return {}
+#: Fields of info records that a listing shows.
+_SHOWN = (
+    *("setting", "modality", "classes", "backbone", "assumption", "variants"),
+    *("needs", "assumes", "criterion", "inputs", "automatic", "address", "here"),
+)
 
 
-def print_listing(kinds: str, format: str) -> None:
-    """Prints the listing of a plural kind in the given format."""
-    found = rows(kinds.removesuffix("s"))
+def plain_facts(info: Info) -> dict[str, Any]:
+    """Fields of an info record as texts, numbers and lists."""
+    found = {f.name: getattr(info, f.name) for f in fields(info)}
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else list(value) if isinstance(value, tuple) else value
+
+
+def rows_here() -> list[dict[str, Any]]:
+    """Rows of the data sets, with what is on this machine of each; a broken plugin has none of that."""
+    from .data import root_of, row_here
+    from .inventory import availability_of
+
+    root, found = root_of(), []
+    for entry in registry().entries("dataset"):
+        row = _row(entry)
+        if entry.status == "ok" and isinstance(entry.info, DatasetInfo):
+            row |= {**row_here(availability_of(entry.info, root)), "license": entry.info.license}
+        found.append(row)
+    return found
+
+
+def print_listing(kinds: str, format: str, *, here: bool = False) -> None:
+    """Prints the listing of a plural kind in the given format. ``here``: with what is on this machine."""
+    if here and kinds != "datasets":
+        raise RequestError(f"--here lists what is here of data sets: pubench list datasets --here, got list {kinds}")
+    found = rows_here() if here else rows(kinds.removesuffix("s"))
     if format == "json":
         print_json(found)
     elif format == "csv":
@@ -84,11 +87,37 @@ def print_listing(kinds: str, format: str) -> None:
         writer.writeheader()
         writer.writerows({k: ";".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in found)
     else:
+        if here:
+            from .data import in_mib
+
+            found = [{**row, "size": in_mib(row["size"]) if row.get("size") else None} for row in found]
         _print_table(kinds, found)
+        if here:
+            from .console import out
+            from .data import root_of
+            from .messages import in_flags
+
+            root = root_of()
+            folders = f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}"
+            out().print(folders, markup=False, soft_wrap=True)
 
 
 #: What a listing shows to the last; the later in this list, the sooner it is left out if there is no room.
-_KEEP = ("key", "status", "name", "family", "modality", "assumption", "oracle", "needs prior", "criterion", "published")
+_KEEP = (
+    "key",
+    "status",
+    "state",
+    "rows",
+    "prior",
+    "name",
+    "family",
+    "modality",
+    "assumption",
+    "oracle",
+    "needs prior",
+    "criterion",
+    "published",
+)
 
 
 def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
@@ -112,10 +141,18 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
     ranks = {name: k for k, name in enumerate(_KEEP)} | {"status": 0}
     columns = [PrintedColumn(name, wraps=name != "key", rank=ranks.get(name, len(_KEEP))) for name in names]
     styles = ["" if row["status"] == "ok" else "red" for row in found]
-    print_table(out(), columns, rows, styles, everything=f"pubench list {kinds} --format csv")
+    print_table(
+        out(),
+        columns,
+        rows,
+        styles,
+        everything=f"pubench list {kinds}{' --here' if 'state' in own else ''} --format csv",
+    )
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(value) if isinstance(value, list) else str(value)

@@ -16,7 +16,7 @@ _COMMANDS = {
     "describe": "pubench info {}",
     "diagnose": "pubench doctor {}",
     "fetch": "pubench data fetch {}",
-    "tasks": "pubench data info {}",
+    "tasks": "pubench info {}",
     "prepare again": "pubench data remove {}",
     "run again": "--force runs it again",
     "plan again": "--replan freezes the plan again; what is done stays",

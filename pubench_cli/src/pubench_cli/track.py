@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
+from pubench.tools import COMMAND_PACKAGES
 from pubench_core.errors import PubenchError, RecordError, RequestError
 from pubench_core.records.store import RecordStore
 from pubench_core.sinks import Sink, SinkError, SinkUnavailable, chosen_sinks, open_sink
 from pubench_core.specs.run import ExecutionSpec, sinks_in
 
 from .console import err
-from .installed import PACKAGES
 from .machine import print_json
 from .messages import said
 from .visible import show
@@ -57,17 +57,19 @@ def send_missing(sink: Sink, results: Path) -> Sent:
     return Sent(sent, there, tuple(left_out))
 
 
-def send_everywhere(results: Path, to: Sequence[str] = (), uri: str | None = None) -> Iterator[tuple[str, Sent]]:
+def send_everywhere(results: Path, to: Sequence[str] = ()) -> Iterator[tuple[str, Sent]]:
     """Sends the records that sinks lack; yields each sink's place and summary, and prints what was left out on stderr.
 
-    ``to``: ``KEY`` or ``KEY=ADDRESS``; none means the automatic sinks, at ``uri``. Raises RequestError without a folder
+    ``to``: ``KEY`` or ``KEY=ADDRESS``; none means the automatic sinks. Raises RequestError without a folder
     or a sink.
     """
     if not isdir(results):
         raise RequestError(f"no results folder {results}; name one with --results")
-    sinks = sinks_in(to) or chosen_sinks(ExecutionSpec(tracking_uri=uri))
+    sinks = sinks_in(to) or chosen_sinks(ExecutionSpec())
     if not sinks:
-        raise RequestError(f"no sink is set up for every run; name one with --to, or pip install {PACKAGES['ui']}")
+        raise RequestError(
+            f"no sink is set up for every run; name one with --to, or pip install {COMMAND_PACKAGES['ui']}"
+        )
     for sink in [open_sink(key, results, address) for key, address in sinks.items()]:
         sent = send_missing(sink, results)
         for reason in sent.left_out:
@@ -75,10 +77,10 @@ def send_everywhere(results: Path, to: Sequence[str] = (), uri: str | None = Non
         yield sink.where, sent
 
 
-def track(results: Path, to: Sequence[str], uri: str | None, *, as_json: bool) -> None:
+def track(results: Path, to: Sequence[str], *, as_json: bool) -> None:
     """Prints for each sink how many records were sent and how many were there (see :func:`send_everywhere`)."""
     done = []
-    for where, sent in send_everywhere(results, to, uri):
+    for where, sent in send_everywhere(results, to):
         if not as_json:
             show(f"{sent}: {where}")
         left_out = list(map(said, sent.left_out))

@@ -18,7 +18,7 @@ _CALLS = {
     "describe": "in a shell: pubench info {}",
     "diagnose": "in a shell: pubench doctor {}",
     "fetch": "in a shell: pubench data fetch {}",
-    "tasks": "in a shell: pubench data info {}",
+    "tasks": "in a shell: pubench info {}",
     "prepare again": "in a shell: pubench data remove {}",
     "run again": "force=True runs it again",
     "plan again": "in a shell: pubench study plan FILE --replan",

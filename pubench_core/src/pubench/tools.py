@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import ApiInfo
 from pubench_core.plugins.registry import provided, tools
 
-#: What installs names, for those that say so when they are used and are not there.
-_INSTALLS = {
-    "pubench-datasets-tables": "PUTable data decisions predictions",
-    "pubench-evaluate": "Advice AuditResult AuditSample Evaluation PriorEstimates advise audit_answers audit_sample "
-    "estimate_prior evaluate",
-    "pubench-report": "Results SideBySide compare compare_with draw_scores load_results site trace",
-    "pubench-models": "PUClassifier PUKFold pa_scorer pauc_scorer pulp_scorer recovered_auc_scorer",
-    "pubench-tune": "Trial Tuned tune",
-    "pubench-verify": "Reproduction Verification reproduce verify",
-}
-PACKAGES = {name: package for package, given in _INSTALLS.items() for name in given.split()}
+#: Package -> kind -> what it provides (``make metadata``), for what says so when it is used and is not there.
+_PROVIDED = json.loads(Path(__file__).with_name("provided.json").read_text())
+#: Names of this package, and commands, with the package that installs each.
+PACKAGES, COMMAND_PACKAGES = (
+    {name: package for package, given in _PROVIDED.items() for name in given[kind]} for kind in ("names", "commands")
+)
 
 
 def tool(name: str) -> Any:

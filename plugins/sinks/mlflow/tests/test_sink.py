@@ -140,7 +140,7 @@ def test_an_absent_server_costs_one_warning(pubench: Run, results: Path) -> None
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning: ") == 1
     assert len(list(results.glob(f"*/{RESULT}"))) == 3
-    failed = pubench(results, "track", "--tracking-uri", "http://127.0.0.1:9")
+    failed = pubench(results, "track", "--to", "mlflow=http://127.0.0.1:9")
     assert failed.returncode == 1
     assert failed.stderr.startswith("error: http://127.0.0.1:9 cannot be opened")
     assert len(failed.stderr.strip().splitlines()) == 1

@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from fake_device import DEVICE, DeviceError, pretended_device, three_steps, train_on
 from pubench_testkit.conformance import Subject
-from pubench_testkit.conformance.checks import three_steps
-from pubench_testkit.conformance.fake_device import DEVICE, DeviceError, pretended_device
 from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
 from registries import registry_with
@@ -30,6 +29,7 @@ from waits import Wait, Watch, trained_on_device, waiting_device, watched
 from pubench.method import TrainingConfig
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained
+from pubench_core.errors import RunFailed
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Registry
 
@@ -272,6 +272,12 @@ def double(doubles: Registry, key: str) -> Subject:
     return Subject(doubles.find(MethodInfo, key), doubles)
 
 
+def refusal(subject: Subject) -> str:
+    with pretended_device() as device, pytest.raises((RunFailed, DeviceError)) as refused:
+        train_on(device, subject, modality="image")
+    return str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("key", "words", "line"),
     [
@@ -285,23 +291,32 @@ def double(doubles: Registry, key: str) -> Subject:
     ],
 )
 @pytest.mark.skipif(A_GPU_IS_HERE, reason="the words are those of the pretended device")
-def test_the_check_names_operation_and_line(doubles: Registry, key: str, words: str, line: str) -> None:
-    finding = check_one(double(doubles, key), "device-discipline")
-    assert finding.verdict == "failed"
-    assert words in finding.reason
-    assert re.search(rf"doubles/pubench_undisciplined\.py:\d+ \({line}\)", finding.reason)
+def test_a_training_that_mixes_names_operation_and_line(doubles: Registry, key: str, words: str, line: str) -> None:
+    reason = refusal(double(doubles, key))
+    assert words in reason
+    assert re.search(rf"doubles/pubench_undisciplined\.py:\d+ \({line}\)", reason)
 
 
 @pytest.mark.skipif(A_GPU_IS_HERE, reason="the words are those of the pretended device")
 def test_a_place_in_core_names_the_line_that_led_there(doubles: Registry) -> None:
-    reason = check_one(double(doubles, "takesfromhost"), "device-discipline").reason
+    reason = refusal(double(doubles, "takesfromhost"))
     assert re.search(r"at pubench_core/training/views\.py:\d+ \(\w+\.take\), called from doubles/pubench_undis", reason)
 
 
-def test_a_sound_double_passes_and_one_for_the_cpu_is_not_tried(doubles: Registry) -> None:
-    assert check_one(double(doubles, "disciplined"), "device-discipline").verdict == "passed"
-    finding = check_one(double(doubles, "mixes-on-cpu"), "device-discipline")
-    assert (finding.verdict, finding.reason) == ("not applicable", "declared for the CPU only")
+def test_a_sound_double_is_trained(doubles: Registry) -> None:
+    with pretended_device() as device:
+        assert train_on(device, double(doubles, "disciplined"), modality="image").scores
+
+
+def test_the_check_on_a_gpu_names_the_operation(doubles: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kit has without this device: ``cuda``, which is tried if there is a GPU."""
+    with pretended_device():
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        finding = check_one(double(doubles, "mixes"), "cuda")
+        on_cpu = check_one(double(doubles, "mixes-on-cpu"), "cuda")
+    assert finding.verdict == "failed"
+    assert "mul is given tensors on the device" in finding.reason
+    assert (on_cpu.verdict, on_cpu.reason) == ("not applicable", "declared for the CPU only")
 
 
 @pytest.mark.skipif(A_GPU_IS_HERE, reason="a GPU's own warning does not say which operation waits")

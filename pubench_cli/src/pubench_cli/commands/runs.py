@@ -80,12 +80,9 @@ def track(
             autocompletion=keys("sink"),
         ),
     ] = None,
-    tracking_uri: Annotated[
-        str | None, typer.Option("--tracking-uri", help="Address of the sinks that get every run.")
-    ] = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Send to sinks every record that they lack, each exactly once."""
     from ..track import track as send
 
-    send(results, to or [], tracking_uri, as_json=format is Format.json)
+    send(results, to or [], as_json=format is Format.json)

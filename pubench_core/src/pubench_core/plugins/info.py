@@ -281,10 +281,9 @@ class SinkInfo(Info):
 class CommandInfo(Info):
     """A command of ``pubench``.
 
-    ``path``: the words that call it (``study run``). ``load``: a function that Typer can make a command of; a record
-    without one describes a group of commands (``study``). ``help``: its line in the list of commands, the first
-    paragraph of the function's docstring. ``example``: a command line to copy. ``panel``: heading in the list of
-    commands, for a path of one word.
+    ``path``: the words that call it (``study run``). ``load``: a function that Typer can make a command of, whose
+    docstring is its help; a record without one describes a group of commands (``study``) by ``help``. ``example``: a
+    command line to copy. ``panel``: heading in the list of commands, for a path of one word.
 
     Raises ValueError on a path that is not lower-case words.
     """
@@ -295,7 +294,7 @@ class CommandInfo(Info):
         "the words of a command, lower-case (study run)",
     )
     path: str
-    help: str
+    help: str = ""
     example: str = ""
     panel: str = ""
     load: str = ""

@@ -126,7 +126,7 @@ def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Pat
     ("words", "said"),
     [
         (["run", "--method", "naive", "--data", "disdat/kiwi"], "unknown species of disdat 'kiwi'"),
-        (["run", "--method", "naive", "--data", "disdat"], "(pubench data info disdat)"),
+        (["run", "--method", "naive", "--data", "disdat"], "(pubench info disdat)"),
         (["data", "show", "disdat/nsw14"], "brings its labels"),
     ],
 )
@@ -178,7 +178,8 @@ def test_files_that_cannot_be_used_are_one_line_and_exit_code_2(
 
 
 def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
-    found = json.loads(pubench("data", "info", "disdat", "--data-root", root.path, "--format", "json").stdout)
+    env = {"PUBENCH_DATA": str(root.path)}
+    found = json.loads(pubench("info", "disdat", "--format", "json", env=env).stdout)
     assert len(found["tasks"]) == 226
     assert found["tasks"][0] == {
         "name": "awt01",
@@ -188,7 +189,7 @@ def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
         "sites": 12,
         "present": 4,
     }
-    one = json.loads(pubench("data", "info", "disdat/nsw14", "--data-root", root.path, "--format", "json").stdout)
+    one = json.loads(pubench("info", "disdat/nsw14", "--format", "json", env=env).stdout)
     assert [task["name"] for task in one["tasks"]] == ["nsw14"]
 
 

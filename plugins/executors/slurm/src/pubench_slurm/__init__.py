@@ -9,7 +9,6 @@ def pubench_commands() -> list[CommandInfo]:
         CommandInfo(
             path="study slurm",
             load="pubench_slurm.command:slurm",
-            help="Write the Slurm array that carries a study out, and submit it with --submit.",
             example="pubench study slurm quick --results results --config slurm.yaml",
         )
     ]

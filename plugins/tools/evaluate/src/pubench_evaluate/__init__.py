@@ -14,28 +14,24 @@ COMMANDS = [
         path="advise",
         panel="Your own data",
         load="pubench_evaluate.cli.commands:advise",
-        help="Recommend a method for a table without negatives, rank its rows, and name the rows to check next.",
         example="pubench advise my.csv --label-col labeled --goal review:200",
     ),
     CommandInfo(
         path="evaluate",
         panel="Your own data",
         load="pubench_evaluate.cli.commands:evaluate",
-        help="Evaluate scores without a single negative: measures, intervals, and what each assumes.",
         example="pubench evaluate scores.csv --label-col labeled --prior 0.2..0.4 --budget 200",
     ),
     CommandInfo(
         path="audit",
         panel="Your own data",
         load="pubench_evaluate.cli.commands:audit",
-        help="Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR.",
         example="pubench audit scores.csv --label-col labeled --ids id --n 60",
     ),
     CommandInfo(
         path="prior",
         panel="Your own data",
         load="pubench_evaluate.cli.commands:prior",
-        help="Estimate the class prior of a table: a range from the trusted estimators, and the estimate of each.",
         example="pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
     ),
 ]

@@ -11,14 +11,17 @@ COMMANDS = [
         path="predict",
         panel="Your own data",
         load="pubench_models.commands:predict",
-        help="Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision.",
         example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",
     ),
 ]
-NAMES = {
-    "estimator": ["PUClassifier"],
-    "model_selection": ["PUKFold", "pa_scorer", "pauc_scorer", "pulp_scorer", "recovered_auc_scorer"],
-}
+API = [
+    ApiInfo(name="PUClassifier", load="pubench_models.estimator:PUClassifier"),
+    ApiInfo(name="PUKFold", load="pubench_models.model_selection:PUKFold"),
+    ApiInfo(name="pa_scorer", load="pubench_models.model_selection:pa_scorer"),
+    ApiInfo(name="pauc_scorer", load="pubench_models.model_selection:pauc_scorer"),
+    ApiInfo(name="pulp_scorer", load="pubench_models.model_selection:pulp_scorer"),
+    ApiInfo(name="recovered_auc_scorer", load="pubench_models.model_selection:recovered_auc_scorer"),
+]
 
 
 @hookimpl
@@ -28,7 +31,7 @@ def pubench_commands() -> list[CommandInfo]:
 
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
-    return [ApiInfo(name=name, load=f"pubench_models.{module}:{name}") for module in NAMES for name in NAMES[module]]
+    return API
 
 
 @hookimpl

@@ -18,49 +18,40 @@ COMMANDS = [
     CommandInfo(
         path="data show",
         load="pubench_report.cli.commands:data_show",
-        help="Count who is labeled and who is hidden in each class, as a labeling mechanism decides it.",
         example="pubench data show mnist --mech s2 --c 0.1",
     ),
     CommandInfo(
         path="compare-methods",
         panel="Run and compare",
         load="pubench_report.cli.commands:compare_methods",
-        help="Run several methods on several data sets and seeds, and say which differences are more than chance.",
         example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
     ),
     CommandInfo(
         path="curves",
         panel="Results",
         load="pubench_report.cli.commands:curves",
-        help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
         example="pubench curves 783e61fad537fd47 --out curves.png",
     ),
     CommandInfo(
         path="scores",
         panel="Results",
         load="pubench_report.cli.commands:scores",
-        help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",
         example="pubench scores 783e61fad537fd47 --out scores.png",
     ),
     CommandInfo(
         path="site",
         panel="Results",
         load="pubench_report.cli.commands:site",
-        help="Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind "
-        "them.",
         example="pubench site results --out site",
     ),
     CommandInfo(
         path="study report",
         load="pubench_report.cli.commands:report",
-        help="Say which method is best and how sure that is, of a study or of any folder of records. Trains nothing.",
         example="pubench study report results --study quick --format html",
     ),
     CommandInfo(
         path="study compare",
         load="pubench_report.cli.commands:compare",
-        help="Set results next to published figures or other records: difference, whether within two standard "
-        "deviations, why.",
         example="pubench study compare results --with pubench2026",
     ),
 ]

@@ -19,46 +19,37 @@ COMMANDS = [
     CommandInfo(
         path="study protocols",
         load="pubench_study.cli.commands:protocols",
-        help="List the study files that come with pubench.",
         example="pubench study protocols",
     ),
     CommandInfo(
         path="study plan",
         load="pubench_study.cli.commands:plan",
-        help="Freeze the plan of a study; print how many runs it has, how many are done, and how long the rest "
-        "will take.",
         example="pubench study plan quick --results results",
     ),
     CommandInfo(
         path="study run",
         load="pubench_study.cli.commands:run",
-        help="Run what is missing of a study. The same command again resumes.",
         example="pubench study run quick --results results -j 2",
     ),
     CommandInfo(
         path="study status",
         load="pubench_study.cli.commands:status",
-        help="Show what is done, failed and missing of a study, by method and data set. Trains nothing, imports no "
-        "torch.",
         example="pubench study status quick --results results",
     ),
     CommandInfo(
         path="study failures",
         load="pubench_study.cli.commands:failures",
-        help="List the runs that failed or were refused, with their causes and records.",
         example="pubench study failures quick --results results",
     ),
     CommandInfo(
         path="remove",
         panel="Results",
         load="pubench_study.cli.commands:remove",
-        help="Show which runs of a folder are not needed any more, and their size; --yes deletes them.",
         example="pubench remove --superseded --results results",
     ),
     CommandInfo(
         path="study export",
         load="pubench_study.cli.commands:export",
-        help="Pack plan and records into one archive with checksums; unpacked, it is a folder of records again.",
         example="pubench study export quick --results results --out quick.tar.gz",
     ),
 ]

@@ -1,13 +1,8 @@
-"""Tools for tests of plugins: conformance checks, short trainings by the engine or without it, facts of every method.
+"""Tools for tests of plugins: short trainings by the engine or without it, facts of every method.
 
-A method's package tests itself with::
+The conformance checks are run by the kit's pytest plugin. A method's package states facts of its own next to them::
 
-    from pubench_testkit.testing import MethodConformance, MethodFacts, Trainer
-
-    class TestConformance(MethodConformance):
-        key = "my-method"
-
-and states facts of its own next to those that hold for each::
+    from pubench_testkit.testing import MethodFacts, Trainer
 
     trained = Trainer("my-method", short=("epochs=2", "mechanism.c=0.3"))
 

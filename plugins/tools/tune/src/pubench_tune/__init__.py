@@ -13,7 +13,6 @@ COMMANDS = [
         path="tune",
         panel="Run and compare",
         load="pubench_tune.cli:tune",
-        help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",
         example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
     ),
 ]

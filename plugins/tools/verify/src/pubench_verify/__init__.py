@@ -17,21 +17,18 @@ COMMANDS = [
         path="verify",
         panel="Results",
         load="pubench_verify.cli.commands:verify",
-        help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
         example="pubench verify results --rerun 2",
     ),
     CommandInfo(
         path="reproduce",
         panel="Run and compare",
         load="pubench_verify.cli.commands:reproduce",
-        help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
         example="pubench reproduce 783e61fad537fd47 --results results",
     ),
     CommandInfo(
         path="submit",
         panel="Results",
         load="pubench_verify.cli.commands:submit",
-        help="Pack records for a board, check them as its workflow does, and write what the issue form needs.",
         example="pubench submit results --name my-method --with board@2026.12",
     ),
     CommandInfo(
@@ -42,13 +39,11 @@ COMMANDS = [
     CommandInfo(
         path="board build",
         load="pubench_verify.cli.commands:build",
-        help="Freeze finished runs as a dated board: rows as parquet, scores apart, checksums, BibTeX.",
         example="pubench board build 2026.12 --from results --out boards",
     ),
     CommandInfo(
         path="board check",
         load="pubench_verify.cli.commands:check",
-        help="Check the files of a board against its checksums and its format.",
         example="pubench board check boards/2026.12",
     ),
 ]

@@ -12,7 +12,6 @@ def pubench_commands() -> list[CommandInfo]:
             path="ui",
             panel="Results",
             load="pubench_mlflow.cli.commands:ui",
-            help="Open MLflow's page on the results, on this machine only.",
             example="pubench ui --results results",
         )
     ]

@@ -1,5 +1,5 @@
-"""Checks that every method must pass, by name. The command line runs them; so does a test class of four lines
-(:class:`pubench_testkit.testing.MethodConformance`).
+"""Checks that every method must pass, by name. The command line runs them; so does pytest, one test each
+(:mod:`pubench_testkit.pytest_plugin`).
 
 A method whose nature forbids something says so in ``MethodInfo.declared_failures``: check name -> reason. What may not
 be declared is in :data:`UNDECLARABLE`.

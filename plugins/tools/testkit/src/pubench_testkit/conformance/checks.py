@@ -17,13 +17,11 @@ from pydantic import ValidationError
 
 from pubench_core.engine.identity import code_of
 from pubench_core.engine.resolve_method import method_class
-from pubench_core.engine.train import Trained
 from pubench_core.errors import PubenchError
 from pubench_core.method import AnyMethod
 from pubench_core.metric import FloatArray
 from pubench_core.specs import Scheme
 
-from .fake_device import pretended_device
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
 from .source_text import acting
 from .subject import Subject, assert_finite, assert_same
@@ -269,43 +267,16 @@ def prior_near_0_and_1(subject: Subject) -> None:
 
 @check("cuda")
 def cuda(subject: Subject) -> None:
-    """On a GPU: finite scores, the same seed the same scores."""
+    """On a GPU: host and device are not mixed, finite scores, the same seed the same scores."""
     if "cuda" not in subject.info.devices:
         raise NotApplicable("declared for the CPU only")
     if not torch.cuda.is_available():
         raise NotApplicable("no CUDA device is here")
     there = subject.on(torch.device("cuda", 0))
     plan = there.plan(modality="image")
-    one = there.scores(plan)
+    try:
+        one = there.scores(plan)
+    except RuntimeError as error:  # of torch in scoring; in training the engine makes it RunFailed
+        raise AssertionError(str(error)) from error
     assert_finite(one, "cuda")
     assert_same(one, there.scores(plan), "the same seed twice on cuda")
-
-
-def three_steps(subject: Subject) -> tuple[str, ...]:
-    """Settings that give a subject epochs of three steps on the sample problems."""
-    known = method_class(subject.info).Config.model_fields
-    return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known)
-
-
-def train_on(device: torch.device, subject: Subject, *sets: str, **problem: Any) -> Trained:
-    """Trains and scores a subject in epochs of three steps. ``sets``, ``problem``: as of :meth:`Subject.plan`.
-
-    Raises what the engine raises if devices are mixed: RunFailed, whose text names the operation and the place.
-    """
-    there = subject.on(device)
-    return there.train(there.plan(*three_steps(subject), *sets, **problem))
-
-
-@check("device-discipline")
-def device_discipline(subject: Subject) -> None:
-    """On a GPU, or on one that is pretended: tensors of host and device are not mixed, NumPy is given none of it."""
-    if "cuda" not in subject.info.devices:
-        raise NotApplicable("declared for the CPU only")
-    try:
-        if torch.cuda.is_available():
-            train_on(torch.device("cuda", 0), subject, modality="image")
-        else:
-            with pretended_device() as device:
-                train_on(device, subject, modality="image")
-    except RuntimeError as error:  # of torch, or a DeviceError, in scoring; in training the engine makes it RunFailed
-        raise AssertionError(str(error)) from error

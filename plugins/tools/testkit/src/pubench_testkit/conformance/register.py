@@ -25,7 +25,7 @@ CHECKS: dict[str, Check] = {}
 UNDECLARABLE = frozenset(
     {
         *("hidden-labels", "order-of-the-file", "own-arguments", "reads-no-data", "order-of-rows", "earlier-runs"),
-        *("same-seed-same-scores", "finite-scores", "prior-near-0-and-1", "one-label", "device-discipline"),
+        *("same-seed-same-scores", "finite-scores", "prior-near-0-and-1", "one-label"),
         *("carries-no-data", "plausible-accuracy"),
     }
 )

@@ -23,12 +23,15 @@ from types import FrameType
 from typing import Any
 
 import torch
+from pubench_testkit.conformance import Subject
 from torch import Tensor
 from torch._prims_common import suggest_memory_format
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import pubench_core
 from pubench_core.engine import score
+from pubench_core.engine.resolve_method import method_class
+from pubench_core.engine.train import Trained
 
 DEVICE = torch.device("cuda", 0)
 
@@ -339,6 +342,24 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, before)
+
+
+# -------------------------------------------------------------------- a method on it
+
+
+def three_steps(subject: Subject) -> tuple[str, ...]:
+    """Settings that give a subject epochs of three steps on the sample problems."""
+    known = method_class(subject.info).Config.model_fields
+    return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known)
+
+
+def train_on(device: torch.device, subject: Subject, *sets: str, **problem: Any) -> Trained:
+    """Trains and scores a subject in epochs of three steps. ``sets``, ``problem``: as of :meth:`Subject.plan`.
+
+    Raises what the engine raises if devices are mixed: RunFailed, whose text names the operation and the place.
+    """
+    there = subject.on(device)
+    return there.train(there.plan(*three_steps(subject), *sets, **problem))
 
 
 # -------------------------------------------------------------------- where it happens

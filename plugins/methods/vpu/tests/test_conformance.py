@@ -1,5 +1,0 @@
-from pubench_testkit.testing import MethodConformance
-
-
-class TestConformance(MethodConformance):
-    key = "vpu"
