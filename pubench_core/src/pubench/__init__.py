@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pubench_evaluate.prior import PriorEstimates, estimate_prior
     from pubench_models.estimator import PUClassifier
     from pubench_models.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
+    from pubench_models.predict import TrainedModel, load_model
     from pubench_report.cli.scores import draw_scores, trace
     from pubench_report.comparing import compare
     from pubench_report.comparison import SideBySide, compare_with
@@ -68,6 +69,7 @@ __all__ = [
     "Results",
     "RunResult",
     "SideBySide",
+    "TrainedModel",
     "Trial",
     "Tuned",
     "Verification",
@@ -87,6 +89,7 @@ __all__ = [
     "list_methods",
     "list_metrics",
     "list_priors",
+    "load_model",
     "load_results",
     "pa_scorer",
     "pauc_scorer",

@@ -133,6 +133,21 @@ class TestAnAnswer:
         order = found.sort_values("row")["score"].to_numpy()
         assert order[truth].mean() > order[~truth].mean()
 
+    def test_load_model_gives_the_bits_of_predict(self, answered: Any, tmp_path: Path) -> None:
+        from pubench_models.predict import predict
+
+        advice, file, _ = answered
+        predict(str(advice.model), file, tmp_path / "new.parquet", Path("results"), None)
+        scores = pd.read_parquet(tmp_path / "new.parquet").sort_values("row")["score"].to_numpy()
+        model = pubench.load_model(str(advice.model))
+        for rows in (file, pd.read_csv(file)):
+            np.testing.assert_array_equal(model.decision_function(rows), scores)
+        np.testing.assert_array_equal(model.predict(file), scores > 0)
+        with pytest.raises(pubench.InvalidRequest, match="x lacks 'a'"):
+            model.decision_function(pd.read_csv(file).drop(columns="a"))
+        with pytest.raises(pubench.InvalidRequest, match=r"is no record; did you mean .*model\?"):
+            pubench.load_model(advice.folder)
+
     def test_evaluate_and_audit_take_it_with_scores_of_all_rows_out_of_fold(self, answered: Any) -> None:
         from pubench_evaluate.cli.score_table import all_unlabeled_of_run, subject_of_run
 
@@ -188,6 +203,13 @@ def test_the_headline_has_at_most_25_words_and_no_range_that_says_nothing(answer
     assert sentence in headline
     assert len(headline.split()) <= 25
     assert ("audit.csv" in headline) == ("sheet" not in changed)
+
+
+def test_a_range_that_leaves_everything_open_is_unknown_before_and_after(answered: Any) -> None:
+    promised = {"low": 0, "high": 60, "budget": 60}
+    before = {"answer": DEFAULT.name, "prior": None, "promise": promised}
+    table = with_sheet(answered[0], before=before, promise=Promise(60, 35, 55, "checked rows")).changed
+    assert [entry.text for entry in table.rows[2]] == ["positives in the top 60", "unknown", "35 to 55 of 60"]
 
 
 class TestAComparison:

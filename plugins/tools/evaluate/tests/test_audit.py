@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_evaluate.audit.sheet import MOST_SHOWN, most_used
 from pubench_evaluate.audit.statistics import AuditEstimate, Melded, Side, clopper_pearson, scar_test
 
 import pubench
@@ -113,6 +114,22 @@ def test_a_design_whose_arrays_do_not_fit_is_refused_in_one_line(tmp_path: Path,
     np.savez(path, **arrays)
     with pytest.raises(pubench.InvalidRequest, match=r"^design=\S+: must be a file that pubench audit wrote[^\n]+$"):
         pubench.AuditSample.load(path)
+
+
+def test_a_sheet_of_a_wide_table_shows_the_columns_that_the_scores_follow() -> None:
+    """The score rises with the last column, and with the square of another one."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 60))
+    scores = x[:, 59] + x[:, 57] ** 2
+    x[::5, 59] = np.nan
+    read = pubench.data(x, np.arange(600) < 60)._read()
+    shown = most_used(read, np.arange(600), scores)
+    names = [column.name for column in read.columns]
+    assert len(shown) == MOST_SHOWN < len(names)
+    assert {"x_57", "x_59"} <= set(shown)
+    assert shown == [name for name in names if name in shown]
+    narrow = pubench.data(x[:, :5], np.arange(600) < 60)._read()
+    assert most_used(narrow, np.arange(600), scores) == names[:5]
 
 
 def test_a_column_of_the_table_replaces_none_of_the_sheet() -> None:

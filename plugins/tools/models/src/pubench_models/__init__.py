@@ -17,6 +17,8 @@ COMMANDS = [
 API = [
     ApiInfo(name="PUClassifier", load="pubench_models.estimator:PUClassifier"),
     ApiInfo(name="PUKFold", load="pubench_models.model_selection:PUKFold"),
+    ApiInfo(name="TrainedModel", load="pubench_models.predict:TrainedModel"),
+    ApiInfo(name="load_model", load="pubench_models.predict:load_model"),
     ApiInfo(name="pa_scorer", load="pubench_models.model_selection:pa_scorer"),
     ApiInfo(name="pauc_scorer", load="pubench_models.model_selection:pauc_scorer"),
     ApiInfo(name="pulp_scorer", load="pubench_models.model_selection:pulp_scorer"),

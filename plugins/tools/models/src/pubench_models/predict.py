@@ -1,4 +1,4 @@
-"""``pubench predict``: new rows scored with the model that a run kept."""
+"""New rows scored with the model that a run kept: ``pubench predict`` and ``pubench.load_model``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.frames import frame_of, hold
 
+from pubench.field_names import in_words
 from pubench_cli.console import err
 from pubench_cli.machine import print_json
 from pubench_cli.out_file import refuse_unwritable
@@ -26,7 +29,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, predictions_of, write_predictions
 from pubench_core.records.record import read_record
 
-from .saved_model import SavedModel, models_in
+if TYPE_CHECKING:
+    from .saved_model import SavedModel
 
 #: Endings of what can be written, and as what.
 ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
@@ -43,14 +47,9 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     if out is not None:
         refuse_unwritable(out)
     folder = folder_of_run(results, run)
-    models = models_in(folder, registry())
-    model = models[0]  # how a table becomes rows, all of them say alike
-    threshold = _threshold_of(folder)
-    x, ids = rows_of(file, model, _ids_of(folder))
-    scores = np.mean([one.scores(x) for one in models], axis=0)
-    if not np.isfinite(scores).all():
-        bad = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise RunFailed(f"the score of row {bad} of {file} is {scores[bad]}")
+    model, threshold = _model_in(folder), _threshold_of(folder)
+    x, ids = rows_of(file, model.folds[0], _ids_of(folder))
+    scores = model.scores(x, str(file))
     rows = np.arange(len(scores))
     if out is None:
         if form == "json":
@@ -77,6 +76,60 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     finally:
         aside.unlink(missing_ok=True)
     err().print(f"{len(scores)} rows scored, {int((scores > 0).sum())} positive: {out}", markup=False)
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """The model that a run kept, as :func:`load_model` reads it."""
+
+    folder: Path
+    """of the record"""
+    folds: tuple[SavedModel, ...] = field(repr=False)
+    """one, or those of all folds; how a table becomes rows, all of them say alike"""
+
+    def decision_function(self, x: Any) -> npt.NDArray[np.float64]:
+        """(n,) scores of new rows, positive iff above 0: the numbers that ``pubench predict`` writes.
+
+        ``x``: a file, or a frame or an array with the columns that the model was trained on; for a data set an array
+        of shape (n, *shape). Raises InvalidRequest (a ValueError) for other rows.
+        """
+        with in_words():
+            model = self.folds[0]
+            if isinstance(x, (str, Path)):
+                return self.scores(rows_of(Path(x), model)[0], str(x))
+            if model.columns is None:
+                return self.scores(_fitting(np.asarray(x), model.shape, "x"), "x")
+            table = hold(frame_of(x, "x"), "x")  # its path is good for as long as it is here
+            return self.scores(rows_of(table.path, model)[0], "x")
+
+    def predict(self, x: Any) -> npt.NDArray[np.int64]:
+        """(n,) 1 for rows whose score is above 0, 0 for the others. ``x``: as :meth:`decision_function` has it."""
+        return (self.decision_function(x) > 0).astype(np.int64)
+
+    def scores(self, rows: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+        """(n,) mean scores of (n, *shape) rows. Raises RunFailed for one that is not finite; ``name``: of the rows."""
+        found: npt.NDArray[np.float64] = np.mean([one.scores(rows) for one in self.folds], axis=0)
+        if not np.isfinite(found).all():
+            bad = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise RunFailed(f"the score of row {bad} of {name} is {found[bad]}")
+        return found
+
+
+def load_model(path: str | Path) -> TrainedModel:
+    """The model that a run kept (``save_model=True``), which scores new rows.
+
+    ``path``: the folder of the record: ``result.folder``, ``results/<run id>``, or ``model`` of an advice.
+
+    Raises InvalidRequest (a ValueError) if there is no record or it kept no model, RecordError if its file is damaged.
+    """
+    with in_words():
+        return _model_in(folder_of_run(Path("results"), str(path)))
+
+
+def _model_in(folder: Path) -> TrainedModel:
+    from .saved_model import models_in  # torch
+
+    return TrainedModel(folder, tuple(models_in(folder, registry())))
 
 
 def _form(out: Path | None, asked: str | None) -> str:
@@ -154,9 +207,14 @@ def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
         if len(shape) == 1 and x.shape[1] != shape[0]:
             raise RequestError(f"{file} has {x.shape[1]} columns; the model was trained on {shape[0]} features")
         x = x.reshape(len(x), *shape) if x.shape[1] == np.prod(shape) else x
+    return _fitting(x, shape, str(file))
+
+
+def _fitting(x: npt.NDArray[Any], shape: tuple[int, ...], name: str) -> npt.NDArray[Any]:
+    """The rows as a network takes them. Raises RequestError for those of another shape, or that are not finite."""
     if x.shape[1:] != shape or not np.isfinite(x).all():
         raise RequestError(
-            f"{file}: expected rows of finite numbers in shape ({_text(shape)}), found ({_text(x.shape[1:])})"
+            f"{name}: expected rows of finite numbers in shape ({_text(shape)}), found ({_text(x.shape[1:])})"
         )
     return np.asarray(x if x.dtype == np.uint8 else x.astype(np.float32))
 

@@ -229,15 +229,16 @@ class Advice(Report):
         """Changes by checked rows; empty if there are none."""
         if self.before is None:
             return RenderedTable.of((), ())
-        was, now = self.before["promise"], self.promise
+        positives = [
+            "unknown"
+            if (one["low"], one["high"]) == (0, one["budget"])
+            else f"{one['low']:,} to {one['high']:,} of {one['budget']:,}"
+            for one in (self.before["promise"], asdict(self.promise))
+        ]
         rows = [
             ["method", self.before["answer"], self.answer],
             ["prior", in_short(self.before["prior"]), in_short(self.prior.interval)],
-            [
-                f"positives in the top {now.budget:,}",
-                f"{was['low']:,} to {was['high']:,} of {was['budget']:,}",
-                f"{now.low:,} to {now.high:,} of {now.budget:,}",
-            ],
+            [f"positives in the top {self.promise.budget:,}", *positives],
         ]
         return RenderedTable.of(("", "before", "after"), rows, left=3)
 

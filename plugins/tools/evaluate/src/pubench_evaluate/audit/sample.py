@@ -92,10 +92,10 @@ class AuditSample:
         about = {name: getattr(self, name) for name in _ABOUT} | {"version": _VERSION, "key": self.key}
         about |= {"scheme": self.scored.scheme, "purity": self.scored.purity}
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
-        labeled = {"scores": self.scored.scores, "labeled": self.scored.labeled}
+        arrays |= {"scores": self.scored.scores, "labeled": self.scored.labeled}
         path = Path(path)
         with path.open("wb") as file:
-            np.savez_compressed(file, **arrays, **labeled, about=np.array(json.dumps(about)))
+            np.savez_compressed(file, **arrays, about=np.array(json.dumps(about)))
         return path
 
     @classmethod
