@@ -1,4 +1,4 @@
-"""What is believed of the class prior, and what that means for a table."""
+"""Assumed class prior, and its meaning for a table of labeled and unlabeled rows."""
 
 from __future__ import annotations
 
