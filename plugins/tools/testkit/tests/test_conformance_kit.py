@@ -108,10 +108,9 @@ def test_the_source_of_a_thief_says_how_it_reaches_out(module: str, word: str) -
 def test_the_engine_shields_the_callers_generators_and_the_check_notices_if_it_does_not(
     plugins: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meddling = subject(plugins, "meddling")
-    assert check_one(meddling, "callers-random-state").verdict == "passed"
+    assert check_one(subject(plugins, "meddling"), "callers-random-state").verdict == "passed"
     monkeypatch.setattr(train, "isolated", lambda seed, device: contextlib.nullcontext())
-    finding = check_one(meddling, "callers-random-state")
+    finding = check_one(subject(plugins, "meddling"), "callers-random-state")
     assert finding.verdict == "failed"
     assert "random state was changed: python" in finding.reason
 

@@ -20,11 +20,11 @@ from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
 from pubench_testkit.disguise import other_labels, other_order
-from pubench_testkit.opened import Opened, is_data, opening, showing_labels
+from pubench_testkit.opened import is_data, showing_labels
 
 from .register import NotApplicable, check
 from .source_text import reaching_out
-from .subject import Subject, assert_same, caller_state
+from .subject import Subject, assert_same
 
 #: Rows of each data set that are looked for, types and factors that they may be stored in.
 ROWS = 8
@@ -84,31 +84,15 @@ def _source_of(subject: Subject) -> Path:
 @check("callers-random-state")
 def callers_random_state(subject: Subject) -> None:
     """The global generators of python, numpy and torch neither influence a result nor are changed."""
-    with caller_state(1):  # or whatever it was, where another check has trained it
-        usual = subject.usual()
-    with caller_state(2) as state:
-        scores = subject.scores(subject.plan())
-    changed = [name for name, same in state.items() if not same]
-    assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
-    assert_same(usual.scores, scores, "the caller's random state")
-
-
-def _opened_in_training(subject: Subject) -> list[Opened]:
-    """What a second training in this process opens; both checks look at the same one."""
-    return subject.once("opened", lambda: _watched_training(subject))
-
-
-def _watched_training(subject: Subject) -> list[Opened]:
-    usual = subject.usual()  # compilers fill their caches on first use
-    with opening() as opened:
-        subject.train(usual.plan, usual.problem)
-    return opened
+    again = subject.again()
+    assert not again.changed, f"the caller's random state was changed: {', '.join(again.changed)}"
+    assert_same(subject.usual().scores, again.scores, "the caller's random state")
 
 
 @check("writes-nothing")
 def writes_nothing(subject: Subject) -> None:
     """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
-    written = [opened.path for opened in _opened_in_training(subject) if opened.writes]
+    written = [opened.path for opened in subject.again().opened if opened.writes]
     written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
     assert not written, f"training opened for writing: {', '.join(written[:3])}"
 
@@ -121,7 +105,7 @@ def reads_no_data(subject: Subject) -> None:
     does it start a process, connect to one, or open the memory of one.
     """
     own = _source_of(subject).resolve()
-    read = showing_labels(_opened_in_training(subject), subject.plan().spec.execution, own)
+    read = showing_labels(subject.again().opened, subject.plan().spec.execution, own)
     assert not read, f"training opened {', '.join(read[:3])}"
 
 

@@ -27,6 +27,7 @@ from pubench_core.plugins.events import Listeners
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry, installed
 from pubench_core.specs import DRAWN_SCHEMES
+from pubench_testkit.opened import Opened, opening
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -58,6 +59,18 @@ class Usual:
     def scores(self) -> dict[str, FloatArray]:
         """See :func:`scores_of`."""
         return scores_of(self.trained)
+
+
+@dataclass(frozen=True)
+class Again:
+    """A second training of the plain plan, under another state of the caller's random generators.
+
+    ``changed``: generators of the caller that it left in another state; ``opened``: what the training opened.
+    """
+
+    scores: dict[str, FloatArray]
+    changed: list[str]
+    opened: list[Opened]
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,20 @@ class Subject:
             return Usual(plan, problem, self.train(plan, problem), time.process_time() - started)
 
         return self.once(("usual", scheme), trained)
+
+    def again(self) -> Again:
+        """The second training, done at the first call, after the first: compilers fill their caches on first use."""
+
+        def trained() -> Again:
+            with caller_state(1):  # or whatever it was, if another check has trained it
+                plan = self.usual().plan
+            with caller_state(2) as state:
+                problem = self.problem(plan)
+                with opening() as opened:
+                    scores = self.scores(plan, problem)
+            return Again(scores, [name for name, same in state.items() if not same], opened)
+
+        return self.once("again", trained)
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Value of ``make``, made at the first call of this name; its exception is raised again each time."""
