@@ -462,6 +462,7 @@ class TestPipes:
         os.mkfifo(tmp_path / name)
         line = error_line(pubench("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3))
         assert line.startswith(f"error: cannot read {name}: it is a pipe or a device")
+        assert not (tmp_path / "results").exists()
 
     def test_a_device(self) -> None:
         with pytest.raises(OSError, match="it is a pipe or a device"):
