@@ -1,4 +1,4 @@
-"""What a GPU shows that a CPU cannot, in ten minutes: rows (check, subject, what, value) in one file.
+"""Checks that need a GPU, in ten minutes: rows (check, subject, what, value) in one file.
 
     make gpu                                     all checks, /tmp/gpu.csv
     python -m benchmarks.timing.gpu --pretend    the same steps on the CPU, as long as there is no GPU
@@ -42,7 +42,7 @@ IMAGES = ("fashion-mnist", "digits")
 
 @dataclass(frozen=True)
 class Asked:
-    """What the checks run on."""
+    """Device of the checks."""
 
     device: str
     pretend: bool
@@ -140,7 +140,7 @@ def per_step(asked: Asked, step: Callable[[], None], steps: int = 200) -> float:
 
 
 def memory(asked: Asked) -> Iterator[Row]:
-    """What a run says that gets too little memory: of a GPU a hundredth, of a CPU a limit of the process."""
+    """Message of a run that gets too little memory: of a GPU a hundredth, of a CPU a limit of the process."""
     limit = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))"
         if asked.pretend
@@ -182,7 +182,7 @@ def first_page(asked: Asked) -> Iterator[Row]:
 
 
 def words(asked: Asked, results: str | Path) -> list[str]:
-    """Of a short run of nnPU."""
+    """Words of a short run of nnPU."""
     data = f"--data {IMAGES[asked.pretend]} --mech scar --c 0.1 --preset quick --device {asked.device}"
     return f"run --method nnpu {data} --results {results} --no-tracking".split()
 
