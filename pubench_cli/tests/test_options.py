@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pubench_cli import run
 from pubench_cli.main import app
-from pubench_cli.options import OPTIONS, Given, SpecOption, option, takes
+from pubench_cli.options import MOST_NEEDED, OPTIONS, Given, SpecOption, option, takes
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -259,6 +259,10 @@ def listed(*command: str) -> list[str]:
 def test_the_help_of_run_lists_every_option_once() -> None:
     mine = ["--set", "--config", "--seeds", "--force", "--traceback", "--dry-run", "--format", "--help"]
     assert sorted(listed("run")) == sorted([option.flag for option in OPTIONS] + mine)
+
+
+def test_the_help_of_run_begins_with_what_matters_most() -> None:
+    assert [flag for flag in listed("run") if flag != "--help"][:5] == list(MOST_NEEDED)
 
 
 def test_the_help_of_run_marks_what_is_required_and_says_what_prior_a_table_has() -> None:

@@ -25,6 +25,8 @@ RUN = "The run"
 LABELS = "Data and labels"
 TABLE = "A table of your own"
 MACHINE = "Execution and output"
+#: Options with which the help of ``run`` begins.
+MOST_NEEDED = ("--method", "--data", "--label-col", "--prior", "--save-model")
 #: The panel of a section's options in the help; all others are of the run.
 _PANELS = {"data": LABELS, "mechanism": LABELS, "prior": LABELS, "execution": MACHINE}
 _COMPLETES: dict[str, Callable[..., list[str]]] = {"criterion": criteria, "preset": presets}
@@ -57,9 +59,10 @@ class SpecOption:
         """The panel of the help that lists it."""
         return TABLE if self.field.of_table else _PANELS.get(self.path[0], RUN)
 
-    def parameter(self, with_tables: bool = True) -> inspect.Parameter:
+    def parameter(self, with_tables: bool = True, needed: bool = False) -> inspect.Parameter:
         """The option as a parameter of a command. ``with_tables``: whether that takes a user table as data."""
         panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
+        panel = "Most needed" if needed else panel
         more: dict[str, Any] = {"help": self.help(with_tables), "rich_help_panel": panel}
         if self.field.names:
             more["autocompletion"] = _COMPLETES.get(self.field.names) or keys(self.field.names)
@@ -129,7 +132,8 @@ class Given:
 
 def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command the options of the table (all, if none is named); it gets them as its parameter ``given``."""
-    options = tuple(map(option, flags)) if flags else OPTIONS
+    needed = () if flags else MOST_NEEDED
+    options = tuple(map(option, flags or dict.fromkeys((*needed, *(one.flag for one in OPTIONS)))))
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters = inspect.signature(command, eval_str=True).parameters.values()
@@ -142,7 +146,7 @@ def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         names = {*(option.name for option in options), *(p.name for p in mine)}
         with_tables = names >= {"data", *(option(flag).name for flag in TABLE_FLAGS)}
         # Typer passes every value by name: all are keyword parameters, so that options without a default may follow
-        added = [one.parameter(with_tables) for one in options]
+        added = [one.parameter(with_tables, one.flag in needed) for one in options]
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in mine]
         run.__signature__ = inspect.Signature([*added, *keyword])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*added, *mine)}
