@@ -269,7 +269,9 @@ def _numbers_but_for(values: Series[Any]) -> str:
         return f"{place}; write plain numbers to have it read as numbers"
     if 2 * len(strange) > len(given):
         return ""
-    remedy = f"if that means missing: data.own.missing_values={strange.iloc[0]}"
+    remedy = "leave unknown cells empty to have it read as numbers"
+    if re.fullmatch(r"[\w.#/*-]+", word := strange.iloc[0]):  # others do not fit in a list of options
+        remedy = f"if that means missing: data.own.missing_values={word}"
     return f"{len(given) - len(strange)} of {len(given)} values are numbers, {place}; {remedy}"
 
 
