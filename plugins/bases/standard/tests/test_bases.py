@@ -27,6 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from pubench_core.errors import PluginError, RequestError
 
@@ -268,3 +269,25 @@ def test_labels_of_one_group_have_no_folds() -> None:
     with pytest.raises(RequestError, match="are of one group, and folds need two") as caught:
         folds_of(data, 4, np.random.default_rng(0))
     assert caught.value.field == "data.own.groups"
+
+
+@pytest.mark.parametrize(
+    ("categories", "same", "config"), [((), "trees", {}), (((3, 6),), "forest", {"max_features": "third"})]
+)
+def test_auto_is_extra_trees_on_numbers_and_a_forest_of_thirds_with_nominal_columns(
+    categories: tuple[tuple[int, int], ...], same: str, config: dict[str, Any]
+) -> None:
+    x, _ = table()
+    for whole in (True, False):
+        auto, other = (one if whole else one.member for one in (base_of("auto", {}), base_of(same, config)))
+        found, expected = (fitted(base, categories=categories).probability(x) for base in (auto, other))
+        assert np.array_equal(found, expected)
+    assert len(list(base_of("auto", {}).notes(6, categories))) == len(categories)
+
+
+def test_a_third_of_the_features_is_looked_at_per_split() -> None:
+    x, y = table()
+    tree = DecisionTreeClassifier(max_features=round(x.shape[1] / 3), min_samples_leaf=1, random_state=3)
+    expected = tree.fit(x, y, balanced(y)).predict_proba(x)[:, 1]
+    found = fitted(base_of("forest", {"max_features": "third"}).member).probability(x)
+    assert np.allclose(found, expected)

@@ -1,9 +1,9 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
-``trees`` (extremely randomized), ``forest`` (random), ``boosting``, ``logistic`` and ``unscaled-logistic`` are
-scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a
-callable that takes the configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose
-``fit`` takes ``sample_weight``.
+``trees`` (extremely randomized), ``forest`` (random), ``auto`` (one of them by the columns), ``boosting``, ``logistic``
+and ``unscaled-logistic`` are scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages.
+``package.module:callable`` is anybody's own: a callable that takes the configuration as keywords and returns a
+scikit-learn classifier with ``predict_proba``, whose ``fit`` takes ``sample_weight``.
 
 Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
 strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
@@ -69,8 +69,8 @@ class Base(ABC):
                 value=self.needs,
             )
 
-    def notes(self, d: int) -> Iterator[str]:
-        """Lines for the user on how the base treats rows of ``d`` features."""
+    def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
+        """Lines for the user on how the base treats rows of ``d`` features; ``categories`` as in :meth:`fit`."""
         yield from ()
 
     def fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]] = ()) -> Model:
@@ -89,7 +89,9 @@ class TreeConfig(MethodConfig):
     """Hyper-parameters of decision trees."""
 
     n_estimators: int = Field(100, ge=1, description="trees; a member of an ensemble that draws its own rows is one")
-    max_features: Literal["sqrt", "all"] = Field("sqrt", description="features looked at per split")
+    max_features: Literal["sqrt", "third", "all"] = Field(
+        "sqrt", description="features looked at per split; third: of all, one-hot values counted one by one"
+    )
     max_depth: int | None = Field(None, ge=1, description="splits above a leaf at most; none: no limit")
     min_samples_leaf: int | None = Field(
         None,
@@ -102,7 +104,7 @@ class TreeConfig(MethodConfig):
 class TreesBase(Base):
     """Extremely randomized trees: a random threshold per feature, the best of them splits."""
 
-    Config = TreeConfig
+    Config: ClassVar[type[MethodConfig]] = TreeConfig
     model = Forest
     takes_sparse = True
     alone = True
@@ -114,18 +116,19 @@ class TreesBase(Base):
         one.alone = False
         return one
 
-    def notes(self, d: int) -> Iterator[str]:
-        if d > MANY_FEATURES and self.config.max_features == "all":
+    def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
+        if d > MANY_FEATURES and self.config.max_features != "sqrt":
             yield f"rows have {d:,} features, above {MANY_FEATURES:,}: trees look at their square root per split"
 
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
         from sklearn import ensemble, tree
 
         c = self.config
+        per_split = {"sqrt": "sqrt", "third": max(1, round(x.shape[1] / 3)), "all": None}
         growth = {
             "max_depth": c.max_depth,
             "min_samples_leaf": c.min_samples_leaf or (20 if self.alone else 1),
-            "max_features": "sqrt" if c.max_features == "sqrt" or x.shape[1] > MANY_FEATURES else None,
+            "max_features": per_split["sqrt" if x.shape[1] > MANY_FEATURES else c.max_features],
             "random_state": seed,
         }
         several, one = self._names
@@ -141,6 +144,36 @@ class ForestBase(TreesBase):
 
     takes_gaps = True
     _names = ("RandomForestClassifier", "DecisionTreeClassifier")
+
+
+class AutoConfig(TreeConfig):
+    """Hyper-parameters of trees that the columns choose."""
+
+    max_features: Literal["auto", "sqrt", "third", "all"] = Field(  # type: ignore[assignment]
+        "auto", description="features looked at per split; auto: third with nominal columns, else sqrt"
+    )
+
+
+class AutoBase(TreesBase):
+    """``trees`` if every column is a number; with nominal columns ``forest`` that looks at a third of the features.
+
+    With one-hot columns, most of the few features that a split looks at are single values of a category, and a random
+    threshold on a rare one separates nothing.
+    """
+
+    Config = AutoConfig
+
+    def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
+        if categories:
+            columns = f"{len(categories)} nominal column{'s' if len(categories) > 1 else ''}"
+            yield f"{columns}: base auto grows ordinary trees, which look at a third of the features per split"
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        taken, features = (ForestBase, "third") if categories else (TreesBase, "sqrt")
+        given = self.config.model_dump()
+        base = taken(**given | ({"max_features": features} if given["max_features"] == "auto" else {}))
+        base.alone = self.alone
+        return base._fit(x, y, weight, seed, categories)
 
 
 class BoostingConfig(MethodConfig):
@@ -357,6 +390,7 @@ def _made(value: Any) -> Any:
 
 
 BASES: dict[str, type[Base]] = {
+    "auto": AutoBase,
     "trees": TreesBase,
     "forest": ForestBase,
     "boosting": BoostingBase,

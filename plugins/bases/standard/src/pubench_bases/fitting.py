@@ -35,14 +35,17 @@ FEWEST = 10
 SETTINGS = {name: ", ".join(base.Config.model_fields) for name, base in BASES.items()}
 
 
+#: What the hyper-parameter ``base`` takes.
+WHICH = (
+    "classifier that is trained: trees, forest, auto (forest with max_features=third if there are nominal columns, "
+    "else trees), boosting, logistic, unscaled-logistic; lightgbm, xgboost (extras); or package.module:callable"
+)
+
+
 class BaseConfig(MethodConfig):
     """Which base a method trains."""
 
-    base: str = Field(
-        "trees",
-        description="classifier that is trained: trees, forest, boosting, logistic, unscaled-logistic; lightgbm, "
-        "xgboost (extras); or package.module:callable",
-    )
+    base: str = Field("trees", description=WHICH)
     base_config: dict[str, Any] = Field(
         default_factory=dict,
         description="hyper-parameters of the base, such as base_config.max_features=all; of "
@@ -111,7 +114,7 @@ def rows_of(data: PUPart) -> Array:
 def prepared(data: PUData, base: Base, run: Run[Any]) -> tuple[Array, Array]:
     """(n, d) rows and (n,) 1 for the labeled ones, with what the base has to say of such rows passed on."""
     x = rows_of(data)
-    for line in base.notes(x.shape[1]):
+    for line in base.notes(x.shape[1], data.categories):
         run.warn(line)
     return x, data.labeled.numpy().astype(np.int64)
 
