@@ -378,9 +378,11 @@ class TestBounds:
             wrong = f"row {cell.lstrip('AXFD')} is far from the rows above it"
             assert wrong in refusal(lambda: read_table(tmp_path / "my.xlsx"))
 
-    def test_formulas_without_a_value_are_missing(self, excel: Callable[..., Path]) -> None:
-        frame = read_table(excel([["a", "b"], [1, "=A2+1"], [2, "=A3+1"], [3, 5]]))
+    def test_formulas_without_a_value_are_said(self, excel: Callable[..., Path]) -> None:
+        notes: list[str] = []
+        frame = read_table(excel([["a", "b"], [1, "=A2+1"], [2, "=A3+1"], [3, 5]]), say=notes.append)
         assert frame["b"].isna().tolist() == [True, True, False]
+        assert "2 formulas without a stored value, the first in row 2" in notes[0]
 
     @pytest.mark.parametrize("name", ["my.csv", "my.csv.gz"])
     @pytest.mark.parametrize("end", ["7,8", "7"])

@@ -15,7 +15,7 @@ import warnings
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from pubench_archives.archives import one_line, opened
 
-from pubench_core.errors import RequestError, shortened
+from pubench_core.errors import RequestError, counted, shortened
 
 from . import SUFFIXES
 from .cells import NUMBER, Say, is_nested, listed, words_of
@@ -458,7 +458,9 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
         warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
         with zipfile.ZipFile(path) as parts:
             _refuse_bomb(path, size, sum(part.file_size for part in parts.infolist()))
+            formulas = any(b"<f" in parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/"))
         sheets, rows = _cells(path)
+        unknown = _without_a_value(path, rows) if formulas else []
     if not rows:
         raise RequestError(f"{path} is empty")
     numbers, width = list(rows), max(map(len, rows.values()))
@@ -469,6 +471,11 @@ def _read_excel(path: Path, texts: Collection[str], say: Say, no_header: bool) -
         say(f"{path.name}: the first of {len(sheets)} sheets is read, '{sheets[0]}'")
     if empty := numbers[-1] - len(rows):
         say(f"{path.name}: {empty} rows without any value are left out, and rows counted without them")
+    if unknown:
+        say(
+            f"{path.name}: {counted(len(unknown), 'formula')} without a stored value, the first in row {unknown[0]}, "
+            "are missing values; open the file in a spreadsheet program and save it"
+        )
     line, *below = [[*row, *[None] * (width - len(row))] for row in rows.values()]
     names = column_names(path, line, no_header=no_header)
     frame = pd.DataFrame([line, *below] if no_header else below, columns=names, dtype=object)
@@ -491,3 +498,18 @@ def _cells(path: Path) -> tuple[list[str], dict[int, list[Any]]]:
             if given := [k for k, cell in enumerate(cells) if cell is not None]:
                 rows[n] = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells[: given[-1] + 1]]
         return book.sheetnames, rows
+
+
+def _without_a_value(path: Path, rows: Mapping[int, Sequence[Any]]) -> list[int]:
+    """The row, from 1, of each formula of the first sheet that has no value among its cells."""
+    import openpyxl
+
+    with closing(openpyxl.load_workbook(path, read_only=True)) as book:  # formulas instead of what they gave
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        return [
+            n
+            for n, row in enumerate(sheet.iter_rows(values_only=True), 1)
+            for k, cell in enumerate(row)
+            if str(cell or "").startswith("=") and (n not in rows or k >= len(rows[n]) or rows[n][k] is None)
+        ]
