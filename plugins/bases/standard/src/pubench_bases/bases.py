@@ -26,7 +26,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import norm
 from threadpoolctl import threadpool_limits
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, counted
 from pubench_core.specs.config import MethodConfig
 from pubench_core.specs.fields import Field
 
@@ -165,7 +165,7 @@ class AutoBase(TreesBase):
 
     def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
         if categories:
-            columns = f"{len(categories)} nominal column{'s' if len(categories) > 1 else ''}"
+            columns = counted(len(categories), "nominal column")
             yield f"{columns}: base auto grows ordinary trees, which look at a third of the features per split"
 
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
