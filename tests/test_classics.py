@@ -119,8 +119,8 @@ def test_few_labels_no_base_or_a_prior_below_the_labels_are_refused() -> None:
     few = labeled & (labeled.cumsum() <= 8)
     for config, match in (
         ({}, "6 labeled rows are left to train on, .*; label more rows$"),
-        ({"base": "tree"}, "base must be auto, trees, forest"),
-        ({"base_config": {"depth": 3}}, "auto has no 'depth'; known: n_estimators, max_features"),
+        ({"base": "tree"}, "base must be trees, forest"),
+        ({"base_config": {"depth": 3}}, "trees has no 'depth'; known: n_estimators, max_features"),
         ({"base": "no_such_package:thing"}, "cannot be imported"),
     ):
         with pytest.raises(ValueError, match=match):
@@ -137,7 +137,7 @@ def test_a_hyper_parameter_of_the_base_is_set_by_its_name(pubench: Callable[...,
     assert json.loads(done.stdout)["method"]["config"]["base_config"]["max_features"] == "all"
     wrong = pubench(*request, "--set", "base_config.features=all")
     assert wrong.returncode == 2
-    assert "auto has no 'features'; known: n_estimators, max_features" in wrong.stderr
+    assert "trees has no 'features'; known: n_estimators, max_features" in wrong.stderr
 
 
 def test_naive_is_the_baseline_and_the_others_are_methods() -> None:

@@ -272,17 +272,27 @@ def test_labels_of_one_group_have_no_folds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("categories", "same", "config"), [((), "trees", {}), (((3, 6),), "forest", {"max_features": "third"})]
+    ("base", "categories", "same", "config"),
+    [
+        ("trees", (), "trees", {"max_features": "sqrt"}),
+        ("trees", ((3, 6),), "forest", {"max_features": "third"}),
+        ("forest", ((3, 6),), "forest", {"max_features": "sqrt"}),
+    ],
 )
-def test_auto_is_extra_trees_on_numbers_and_a_forest_of_thirds_with_nominal_columns(
-    categories: tuple[tuple[int, int], ...], same: str, config: dict[str, Any]
+def test_members_are_ordinary_trees_of_thirds_with_nominal_columns(
+    base: str, categories: tuple[tuple[int, int], ...], same: str, config: dict[str, Any]
 ) -> None:
     x, _ = table()
-    for whole in (True, False):
-        auto, other = (one if whole else one.member for one in (base_of("auto", {}), base_of(same, config)))
-        found, expected = (fitted(base, categories=categories).probability(x) for base in (auto, other))
-        assert np.array_equal(found, expected)
-    assert len(list(base_of("auto", {}).notes(6, categories))) == len(categories)
+    member, other = base_of(base, {}).member, base_of(same, config).member
+    found, expected = (fitted(one, categories=categories).probability(x) for one in (member, other))
+    assert np.array_equal(found, expected)
+    assert len(list(member.notes(6, categories))) == (base != same)
+
+
+def test_trees_alone_do_not_change_with_nominal_columns() -> None:
+    x, _ = table()
+    found, expected = (fitted(base_of("trees", {}), categories=of).probability(x) for of in (((3, 6),), ()))
+    assert np.array_equal(found, expected)
 
 
 def test_a_third_of_the_features_is_looked_at_per_split() -> None:

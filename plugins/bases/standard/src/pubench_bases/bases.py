@@ -1,9 +1,9 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
-``trees`` (extremely randomized), ``forest`` (random), ``auto`` (one of them by the columns), ``boosting``, ``logistic``
-and ``unscaled-logistic`` are scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages.
-``package.module:callable`` is anybody's own: a callable that takes the configuration as keywords and returns a
-scikit-learn classifier with ``predict_proba``, whose ``fit`` takes ``sample_weight``.
+``trees`` (extremely randomized), ``forest`` (random), ``boosting``, ``logistic`` and ``unscaled-logistic`` are
+scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a
+callable that takes the configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose
+``fit`` takes ``sample_weight``.
 
 Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
 strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
@@ -89,8 +89,10 @@ class TreeConfig(MethodConfig):
     """Hyper-parameters of decision trees."""
 
     n_estimators: int = Field(100, ge=1, description="trees; a member of an ensemble that draws its own rows is one")
-    max_features: Literal["sqrt", "third", "all"] = Field(
-        "sqrt", description="features looked at per split; third: of all, one-hot values counted one by one"
+    max_features: Literal["auto", "sqrt", "third", "all"] = Field(
+        "auto",
+        description="features looked at per split; third: of all, one-hot values counted one by one. auto: sqrt; in a "
+        "member of an ensemble that draws its own rows, if there are nominal columns, third of an ordinary tree",
     )
     max_depth: int | None = Field(None, ge=1, description="splits above a leaf at most; none: no limit")
     min_samples_leaf: int | None = Field(
@@ -104,10 +106,11 @@ class TreeConfig(MethodConfig):
 class TreesBase(Base):
     """Extremely randomized trees: a random threshold per feature, the best of them splits."""
 
-    Config: ClassVar[type[MethodConfig]] = TreeConfig
+    Config = TreeConfig
     model = Forest
     takes_sparse = True
     alone = True
+    by_columns = True
     _names = ("ExtraTreesClassifier", "ExtraTreeClassifier")
 
     @property
@@ -117,21 +120,33 @@ class TreesBase(Base):
         return one
 
     def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
-        if d > MANY_FEATURES and self.config.max_features != "sqrt":
+        if d > MANY_FEATURES and self.config.max_features in ("third", "all"):
             yield f"rows have {d:,} features, above {MANY_FEATURES:,}: trees look at their square root per split"
+        if self._of_thirds(d, categories):
+            columns = counted(len(categories), "nominal column")
+            yield f"{columns}: bags grow ordinary trees, which look at a third of the features per split"
+
+    def _of_thirds(self, d: int, categories: Sequence[tuple[int, int]]) -> bool:
+        """Whether a member is an ordinary tree of a third of the features: a random threshold on one value of a rare
+        category separates nothing, and most of the square root of the features are such values.
+        """
+        free = self.by_columns and self.config.max_features == "auto"
+        return free and not self.alone and bool(categories) and d <= MANY_FEATURES
 
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
         from sklearn import ensemble, tree
 
-        c = self.config
-        per_split = {"sqrt": "sqrt", "third": max(1, round(x.shape[1] / 3)), "all": None}
+        c, d = self.config, x.shape[1]
+        (several, one), features = self._names, "sqrt" if d > MANY_FEATURES else c.max_features
+        if self._of_thirds(d, categories):
+            one, features = ForestBase._names[1], "third"
+        per_split = {"third": max(1, round(d / 3)), "all": None}
         growth = {
             "max_depth": c.max_depth,
             "min_samples_leaf": c.min_samples_leaf or (20 if self.alone else 1),
-            "max_features": per_split["sqrt" if x.shape[1] > MANY_FEATURES else c.max_features],
+            "max_features": per_split.get(features, "sqrt"),
             "random_state": seed,
         }
-        several, one = self._names
         if self.alone:
             grown = getattr(ensemble, several)(c.n_estimators, n_jobs=1, **growth).fit(x, y, weight).estimators_
         else:
@@ -143,37 +158,8 @@ class ForestBase(TreesBase):
     """A random forest: the best threshold of few features; gaps go to the better side."""
 
     takes_gaps = True
+    by_columns = False
     _names = ("RandomForestClassifier", "DecisionTreeClassifier")
-
-
-class AutoConfig(TreeConfig):
-    """Hyper-parameters of trees that the columns choose."""
-
-    max_features: Literal["auto", "sqrt", "third", "all"] = Field(  # type: ignore[assignment]
-        "auto", description="features looked at per split; auto: third with nominal columns, else sqrt"
-    )
-
-
-class AutoBase(TreesBase):
-    """``trees`` if every column is a number; with nominal columns ``forest`` that looks at a third of the features.
-
-    With one-hot columns, most of the few features that a split looks at are single values of a category, and a random
-    threshold on a rare one separates nothing.
-    """
-
-    Config = AutoConfig
-
-    def notes(self, d: int, categories: Sequence[tuple[int, int]] = ()) -> Iterator[str]:
-        if categories:
-            columns = counted(len(categories), "nominal column")
-            yield f"{columns}: base auto grows ordinary trees, which look at a third of the features per split"
-
-    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
-        taken, features = (ForestBase, "third") if categories else (TreesBase, "sqrt")
-        given = self.config.model_dump()
-        base = taken(**given | ({"max_features": features} if given["max_features"] == "auto" else {}))
-        base.alone = self.alone
-        return base._fit(x, y, weight, seed, categories)
 
 
 class BoostingConfig(MethodConfig):
@@ -390,7 +376,6 @@ def _made(value: Any) -> Any:
 
 
 BASES: dict[str, type[Base]] = {
-    "auto": AutoBase,
     "trees": TreesBase,
     "forest": ForestBase,
     "boosting": BoostingBase,

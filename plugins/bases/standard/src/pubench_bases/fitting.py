@@ -35,17 +35,14 @@ FEWEST = 10
 SETTINGS = {name: ", ".join(base.Config.model_fields) for name, base in BASES.items()}
 
 
-#: What the hyper-parameter ``base`` takes.
-WHICH = (
-    "classifier that is trained: trees, forest, auto (forest with max_features=third if there are nominal columns, "
-    "else trees), boosting, logistic, unscaled-logistic; lightgbm, xgboost (extras); or package.module:callable"
-)
-
-
 class BaseConfig(MethodConfig):
     """Which base a method trains."""
 
-    base: str = Field("trees", description=WHICH)
+    base: str = Field(
+        "trees",
+        description="classifier that is trained: trees, forest, boosting, logistic, unscaled-logistic; lightgbm, "
+        "xgboost (extras); or package.module:callable",
+    )
     base_config: dict[str, Any] = Field(
         default_factory=dict,
         description="hyper-parameters of the base, such as base_config.max_features=all; of "

@@ -3,7 +3,7 @@
 Paper: Mordelet, Vert, Pattern Recognition Letters 37, 2014. No official code. Follows Algorithm 1: for t = 1..T, K rows
 of U are drawn with replacement (K = |P| by default) and the base is fitted on P against them, both classes weighing the
 same; a row of U is scored by the mean over the t that did not draw it, any other row by the mean over all. The paper's
-base is an SVM; users take trees, and ``base: forest`` is the down-sampled random forest of ecology
+base is an SVM; ``base: trees`` is what users take, and ``base: forest`` the down-sampled random forest of ecology
 (Valavi et al., Ecography 2021). Differs if K is half of U or more: then half of U is drawn without replacement, because
 otherwise a row would hardly ever be out of bag.
 """
@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from pubench_bases.fitting import (
-    WHICH,
     BaseConfig,
     array_of,
     at_posterior,
@@ -37,7 +36,6 @@ Array = npt.NDArray[Any]
 
 
 class Config(BaseConfig):
-    base: str = Field("auto", description=WHICH)
     n_estimators: int = Field(200, ge=1, description="classifiers, T in the paper")
     sample_size: int | None = Field(None, ge=1, description="rows of U per draw, K in the paper; none: as many as P")
     bootstrap_positives: bool = Field(False, description="draw P with replacement too; the paper does not")
@@ -88,7 +86,7 @@ class PUBagging(Method[Config]):
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, base = self.config, self.config.made.member
-        x, labeled = prepared(data, self.config.made, run)
+        x, labeled = prepared(data, base, run)
         group, n_p, n_u = data.group.numpy(), data.n_labeled, data.n_unlabeled
         of_row = weights_of(data)
         size, half = c.sample_size or n_p, max(1, n_u // 2)

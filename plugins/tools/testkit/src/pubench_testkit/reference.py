@@ -211,7 +211,8 @@ class Vectors:
         read = {(case, array) for (_, case, _), arrays in self._read.items() for array in arrays}
         every = {(case, array) for case, arrays in self.arrays.items() for array in arrays}
         left = sorted(f"{case}: {array}" for case, array in every - read if not re.fullmatch(except_for, array))
-        assert not left, f"{self.key}.npz: no check reads {', '.join(left)}"
+        if left:
+            raise AssertionError(f"{self.key}.npz: no check reads {', '.join(left)}")
 
     def _run(self, check: Check, case: Case, options: dict[str, Any], within: float, *, again: bool = True) -> None:
         key = (check.__qualname__, case.name, str(options))

@@ -62,7 +62,7 @@ class Usual:
 
 
 @dataclass(frozen=True)
-class Again:
+class SecondTraining:
     """A second training of the plain plan, under another state of the caller's random generators.
 
     ``changed``: generators of the caller that it left in another state; ``opened``: what the training opened.
@@ -153,17 +153,17 @@ class Subject:
 
         return self.once(("usual", scheme), trained)
 
-    def again(self) -> Again:
+    def again(self) -> SecondTraining:
         """The second training, done at the first call, after the first: compilers fill their caches on first use."""
 
-        def trained() -> Again:
+        def trained() -> SecondTraining:
             with caller_state(1):  # or whatever it was, if another check has trained it
                 plan = self.usual().plan
             with caller_state(2) as state:
                 problem = self.problem(plan)
                 with opening() as opened:
                     scores = self.scores(plan, problem)
-            return Again(scores, [name for name, same in state.items() if not same], opened)
+            return SecondTraining(scores, [name for name, same in state.items() if not same], opened)
 
         return self.once("again", trained)
 
