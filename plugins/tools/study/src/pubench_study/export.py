@@ -73,7 +73,7 @@ def export(
     ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured again, and a request for them
     runs again; all that was measured is there.
 
-    Files that no record has are left out. Returns how many there are, and the SHA-256 of the archive.
+    Files that no record has are left out. Returns how many files are in it, and the SHA-256 of the archive.
 
     Raises RecordError if a file cannot be read, is a link or device or a damaged archive, and as :func:`pack`.
     """
