@@ -288,7 +288,7 @@ def provided_text(folders: list[Path]) -> str:
             for node in ast.walk(ast.parse(file.read_text() if file.exists() else "")):  # missing() names it
                 kind, field = fields.get(getattr(getattr(node, "func", None), "id", ""), ("", ""))
                 given = (word.value for word in getattr(node, "keywords", ()) if word.arg == field)
-                values = [value.value for value in given if kind and isinstance(value, ast.Constant)]
+                values = [str(value.value) for value in given if kind and isinstance(value, ast.Constant)]
                 if values:
                     found.setdefault(project["name"], {"commands": [], "names": []})[kind] += values
     return json.dumps(found, indent=2, sort_keys=True) + "\n"

@@ -28,7 +28,8 @@ OWN: dict[str, dict[str, set[str]]] = {
 }
 #: Rows whose methods are ways to score a table, methods with a base, or sets of methods; names of sources of data.
 FREE = {
-    "advice-bank.csv": {"method"}, "advice-checked.csv": {"mechanism"}, "advice-fits.csv": {"method", "mechanism"},
+    "bagging-base.csv": {"mechanism"}, "advice-bank.csv": {"method"},
+    "advice-checked.csv": {"mechanism"}, "advice-fits.csv": {"method", "mechanism"},
     "advice-wider.csv": {"method", "mechanism"}, "species.csv": {"method"}, "validation-size.csv": {"method", "data"},
     "prior-error.csv": {"data"}, "recovered-error.csv": {"data"}, "scar-power.csv": {"mechanism", "data"},
 }  # fmt: skip
