@@ -139,7 +139,7 @@ def per_step(asked: Asked, step: Callable[[], None], steps: int = 200) -> float:
 
 
 def memory(asked: Asked) -> Iterator[Row]:
-    """What a run says that gets a thousandth of the GPU's memory; a CPU has no such limit."""
+    """Exit code and message of a run that gets a thousandth of the GPU's memory; a CPU has no such limit."""
     argv = ["pubench", *words(asked, asked.place / "memory")]
     code = f"""import sys, torch
 torch.cuda.set_per_process_memory_fraction(0.001)
