@@ -30,7 +30,6 @@ _COMPARED_ORACLE = ("auc", "f1")
 RESAMPLES = ((2_000, 1000), (20_000, 400), (100_000, 100))
 #: The most resamples that can be asked for.
 MOST_RESAMPLES = 100_000
-_LEVEL = 0.95
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
 #: Points of a raw curve that are kept.
@@ -114,14 +113,19 @@ def _value(plugin: MetricPlugin, scored: Scored) -> float:
         return float("nan")
 
 
+def interval_of(values: FloatArray) -> tuple[float, float]:
+    """The 95 % percentile interval of (n,) resampled values."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
+
+
 def _intervals(values: FloatArray, keys: Sequence[str]) -> dict[str, tuple[float, float] | None]:
     """95 % percentile intervals of (resamples, keys) values; None where more than one in twenty is undefined."""
     found: dict[str, tuple[float, float] | None] = dict.fromkeys(keys)
     for k, key in enumerate(keys):
         known = values[np.isfinite(values[:, k]), k]
         if len(values) and len(known) >= 0.95 * len(values):
-            low, high = np.percentile(known, [50 * (1 - _LEVEL), 50 * (1 + _LEVEL)])
-            found[key] = float(low), float(high)
+            found[key] = interval_of(known)
     return found
 
 

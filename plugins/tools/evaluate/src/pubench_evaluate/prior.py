@@ -131,20 +131,20 @@ def _why_left_out(info: PriorInfo, warnings: Sequence[str]) -> str:
 # -------------------------------------------------------------------- several of them
 
 
-def counted(estimates: Sequence[EstimatedPrior]) -> list[EstimatedPrior]:
+def in_range(estimates: Sequence[EstimatedPrior]) -> list[EstimatedPrior]:
     """Those that are part of the range of priors."""
     return [found for found in estimates if not found.left_out]
 
 
 def range_of(estimates: Sequence[EstimatedPrior]) -> Interval | None:
     """π from the lowest to the highest end of the intervals of the counted estimators; None if there is none."""
-    ends = [end for one in counted(estimates) for end in (one.prior, *(one.prior_interval or ())) if end is not None]
+    ends = [end for one in in_range(estimates) for end in (one.prior, *(one.prior_interval or ())) if end is not None]
     return (min(ends), max(ends)) if ends else None
 
 
 def summary(estimates: Sequence[EstimatedPrior]) -> str:
     """The range of priors, by which estimators, and what it assumes; empty if none was asked."""
-    taken, ends = counted(estimates), range_of(estimates)
+    taken, ends = in_range(estimates), range_of(estimates)
     if not estimates:
         return ""
     if ends is None:
@@ -157,7 +157,7 @@ def summary(estimates: Sequence[EstimatedPrior]) -> str:
 
 def disagreement(estimates: Sequence[EstimatedPrior]) -> tuple[str, ...]:
     """A line if the counted estimators' priors are further apart than :data:`APART`."""
-    priors = [(found.prior, found.key) for found in counted(estimates) if found.prior is not None]
+    priors = [(found.prior, found.key) for found in in_range(estimates) if found.prior is not None]
     (low, lowest), (high, highest) = min(priors, default=(0.0, "")), max(priors, default=(0.0, ""))
     if high - low <= APART:
         return ()

@@ -12,6 +12,7 @@ from pubench_core.randomness import stream
 from pubench_core.specs import is_one_sample
 
 from .belief import Belief, Interval
+from .measures import interval_of
 from .scored_rows import FloatArray, LabeledScores
 
 #: Draws behind an interval of the number of positives above a threshold.
@@ -224,9 +225,9 @@ class Cuts:
             share=above / n_unlabeled,
             labeled=labeled,
             recall=recall,
-            recall_interval=_percentiles(recalls),
+            recall_interval=None if recalls is None else interval_of(recalls),
             expected=expected,
-            expected_interval=_percentiles(counts),
+            expected_interval=None if counts is None else interval_of(counts),
             contradicted=contradicted,
             all_rows=all_rows,
             implied=implied,
@@ -252,10 +253,3 @@ class Cuts:
 def _identified(belief: Belief, purity: float) -> bool:
     """Whether rates can be recovered: β is 1, or α is known and below β."""
     return purity == 1 or (belief.share is not None and belief.share < purity)
-
-
-def _percentiles(draws: FloatArray | None) -> Interval | None:
-    if draws is None:
-        return None
-    low, high = np.percentile(draws, [50 * (1 - _LEVEL), 50 * (1 + _LEVEL)])
-    return float(low), float(high)

@@ -18,6 +18,7 @@ from pubench_core.randomness import stream
 
 from ..audit import AuditResult, AuditSample, answered, audit_answers
 from ..audit.sheet import read_sheet
+from ..measures import interval_of
 from ..scored_rows import BoolArray, FloatArray, IntArray
 
 #: How sure checked rows must be that another method is better. Fixed by ``benchmarks/studies/advice_regret.py`` on the
@@ -150,9 +151,8 @@ def checked_difference(
     finite = differences[np.isfinite(differences)]
     if not len(finite):
         return None
-    low, high = np.percentile(finite, [2.5, 97.5])
     better = float((finite > 0).mean() + (finite == 0).mean() / 2)
-    return OverBagging(value, of_reference, value - of_reference, (float(low), float(high)), better)
+    return OverBagging(value, of_reference, value - of_reference, interval_of(finite), better)
 
 
 def _drawn(band: IntArray, rng: np.random.Generator) -> FloatArray:
