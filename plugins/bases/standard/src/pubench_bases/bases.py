@@ -137,16 +137,17 @@ class TreesBase(Base):
         from sklearn import ensemble, tree
 
         c, d = self.config, x.shape[1]
-        (several, one), features = self._names, "sqrt" if d > MANY_FEATURES else c.max_features
         if self._of_thirds(d, categories):
-            one, features = ForestBase._names[1], "third"
-        per_split = {"third": max(1, round(d / 3)), "all": None}
+            forest = ForestBase(**c.model_dump() | {"max_features": "third"})
+            return forest.member.fit(x, y, weight, seed)
+        per_split = {"third": max(1, round(d / 3)), "all": None} if d <= MANY_FEATURES else {}
         growth = {
             "max_depth": c.max_depth,
             "min_samples_leaf": c.min_samples_leaf or (20 if self.alone else 1),
-            "max_features": per_split.get(features, "sqrt"),
+            "max_features": per_split.get(c.max_features, "sqrt"),
             "random_state": seed,
         }
+        several, one = self._names
         if self.alone:
             grown = getattr(ensemble, several)(c.n_estimators, n_jobs=1, **growth).fit(x, y, weight).estimators_
         else:

@@ -1,5 +1,7 @@
 """Metrics: what each is, needs and assumes. ``oracle`` needs true labels, ``proxy`` and ``measures`` do not."""
 
+from functools import partial
+
 from pubench_core import MetricInfo, Reference, hookimpl
 
 _JAIN = Reference(
@@ -31,6 +33,9 @@ _LABELED = frozenset({"labeled"})
 _WITH_PRIOR = frozenset({"labeled", "prior", "scheme"})
 _SCAR = frozenset({"SCAR"})
 _SCAR_AND_PRIOR = frozenset({"SCAR", "prior"})
+
+
+_proxy = partial(MetricInfo, family="proxy", criterion=True)
 
 
 def _oracle(key: str, name: str, summary: str, *, criterion: bool = False, headline: int = 0) -> MetricInfo:
@@ -66,71 +71,59 @@ def pubench_metrics() -> list[MetricInfo]:
         _oracle("correlation", "COR", "Pearson correlation of scores with true labels (ecology's COR)"),
         _oracle("balanced-accuracy", "balanced accuracy", "mean of true positive and true negative rate"),
         _oracle("mcc", "MCC", "Matthews correlation coefficient, 0 where a margin is empty"),
-        MetricInfo(
+        _proxy(
             key="pa",
             name="PA",
             summary="proxy accuracy: accuracy + prior in expectation, from P' and U' alone",
-            family="proxy",
             reference=_WANG,
             load="pubench_metrics.proxy:pa",
-            needs=frozenset({"labeled", "prior", "scheme"}),
-            assumes=frozenset({"prior", "SCAR"}),
-            criterion=True,
+            needs=_WITH_PRIOR,
+            assumes=_SCAR_AND_PRIOR,
         ),
-        MetricInfo(
+        _proxy(
             key="pa-published",
             name="PA as published",
             summary="proxy accuracy as Wang et al.'s code has it: under one-sample data it is not their Equation 3",
-            family="proxy",
             reference=_WANG,
             load="pubench_metrics.proxy:pa_published",
-            needs=frozenset({"labeled", "prior", "scheme"}),
-            assumes=frozenset({"prior", "SCAR"}),
-            criterion=True,
+            needs=_WITH_PRIOR,
+            assumes=_SCAR_AND_PRIOR,
         ),
-        MetricInfo(
+        _proxy(
             key="pa-at",
             name="PA at",
             summary="proxy accuracy for a prior of so many percent, whatever prior the method was given",
-            family="proxy",
             reference=_WANG,
             load="pubench_metrics.proxy:pa_at",
             needs=frozenset({"labeled", "scheme"}),
-            assumes=frozenset({"prior", "SCAR"}),
-            criterion=True,
+            assumes=_SCAR_AND_PRIOR,
             parameter="prior in percent",
         ),
-        MetricInfo(
+        _proxy(
             key="pauc",
             name="PAUC",
             summary="proxy AUC: P' against U'; orders models as AUC does, under SCAR",
-            family="proxy",
             reference=_WANG,
             load="pubench_metrics.proxy:pauc",
-            needs=frozenset({"labeled"}),
-            assumes=frozenset({"SCAR"}),
-            criterion=True,
+            needs=_LABELED,
+            assumes=_SCAR,
         ),
-        MetricInfo(
+        _proxy(
             key="recall-at",
             name="recall at",
             summary="share of held-out labeled positives among the k highest-ranked unlabeled rows",
-            family="proxy",
             load="pubench_metrics.proxy:recall_at",
-            needs=frozenset({"labeled"}),
-            assumes=frozenset({"SCAR"}),
-            criterion=True,
+            needs=_LABELED,
+            assumes=_SCAR,
             parameter="number of rows that are reviewed",
         ),
-        MetricInfo(
+        _proxy(
             key="oa",
             name="OA",
             summary="oracle accuracy on the validation part: the yardstick for proxies",
-            family="proxy",
             reference=_WANG,
             load="pubench_metrics.proxy:oa",
             needs=frozenset({"labeled", "scheme", "truth"}),
-            criterion=True,
         ),
         MetricInfo(
             key="pulp",
