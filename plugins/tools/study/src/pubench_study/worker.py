@@ -1,7 +1,7 @@
 """A process that carries out one run after the other: ``python -m pubench_study.worker CHANNEL``.
 
-``CHANNEL``: number of a socket on which tasks come and what became of them goes. It ends when the process that started
-this one has gone, or needs it no more; a run that still trains is then given up, a finished one is stored.
+``CHANNEL``: number of the socket that brings tasks and takes their outcomes back. It closes when the process that
+started this one has gone or no longer needs it. A run that still trains is then given up; a finished one is stored.
 """
 
 from __future__ import annotations
