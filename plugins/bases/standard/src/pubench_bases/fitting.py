@@ -191,6 +191,16 @@ def at_share(scores: Array, share: float, weight: Array | None = None) -> float:
     return float(values[k : k + 2].mean())
 
 
+def at_prior(scores: Array, data: PUData) -> float:
+    """The threshold above which the prior's share of U lies, by the rows' weights.
+
+    ``scores``: (n,) of the table LP ‖ U; rows of U without one (NaN) are left out.
+    """
+    of_unlabeled, weight = scores[data.n_labeled :], weights_of(data)[data.n_labeled :]
+    known = np.isfinite(of_unlabeled)
+    return at_share(of_unlabeled[known], data.unlabeled_prior, weight[known])
+
+
 def at_posterior(scores: Array, labeled: Array, data: PUData) -> float:
     """The threshold above which p(y = 1 | x) of the population exceeds 1/2, by isotonic regression.
 

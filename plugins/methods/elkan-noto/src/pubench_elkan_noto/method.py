@@ -17,7 +17,7 @@ import torch
 from pubench_bases.fitting import (
     BaseConfig,
     array_of,
-    at_share,
+    at_prior,
     check,
     first_above,
     folds_of,
@@ -189,7 +189,7 @@ class ElkanNoto(Method[Config]):
     def _threshold(self, scores: Array, data: PUData) -> float:
         wanted, ascending = self.config.threshold, np.unique(scores)
         if wanted == "prior" or (wanted == "auto" and data.knows_prior):
-            return at_share(scores[data.n_labeled :], data.unlabeled_prior, weights_of(data)[data.n_labeled :])
+            return at_prior(scores, data)
         if self.config.form == "weighting":
             return 0.5  # the refitted base's probability is the posterior
         g = calibrated(ascending, self.config.calibrate, self.calibration)

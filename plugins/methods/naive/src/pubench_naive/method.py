@@ -16,13 +16,12 @@ from pubench_bases.fitting import (
     BaseConfig,
     array_of,
     at_posterior,
-    at_share,
+    at_prior,
     check,
     folds_of,
     on_classes,
     out_of_fold,
     prepared,
-    weights_of,
 )
 from torch import Tensor
 
@@ -77,14 +76,14 @@ class Naive(Method[Config]):
             seeds = run.numpy_rng.integers(2**31, size=c.folds + 1)
             fold = folds_of(data, c.folds, run.numpy_rng)
             self.model = fit(np.arange(len(labeled)), int(seeds[-1]))
-            self.threshold, u = 0.5, data.n_labeled
+            self.threshold = 0.5
             if c.threshold in ("prior", "posterior") or (c.threshold == "auto" and data.knows_prior):
                 #: (n,) scores of the table LP ‖ U, each by a model that did not see the row
                 self.out_of_fold = out_of_fold(fit, x, fold, seeds, run.threads)
                 self.threshold = (
                     at_posterior(self.out_of_fold, labeled, data)
                     if c.threshold == "posterior"
-                    else at_share(self.out_of_fold[u:], data.unlabeled_prior, weights_of(data)[u:])
+                    else at_prior(self.out_of_fold, data)
                 )
 
     def decision_function(self, x: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from pubench_bases.fitting import (
     BaseConfig,
     array_of,
     at_posterior,
-    at_share,
+    at_prior,
     balanced,
     check,
     in_parallel,
@@ -120,12 +120,10 @@ class PUBagging(Method[Config]):
             self.threshold = self._threshold(data)
 
     def _threshold(self, data: PUData) -> float:
-        of_unlabeled, weight = self.out_of_bag[data.n_labeled :], weights_of(data)[data.n_labeled :]
-        known = np.isfinite(of_unlabeled)
         if self.config.threshold == "posterior":
             return at_posterior(self.out_of_bag, data.labeled.numpy().astype(np.int64), data)
         if self.config.threshold == "prior" or (self.config.threshold == "auto" and data.knows_prior):
-            return at_share(of_unlabeled[known], data.unlabeled_prior, weight[known])
+            return at_prior(self.out_of_bag, data)
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from pubench_bases.fitting import (
     BaseConfig,
     Fit,
     array_of,
-    at_share,
+    at_prior,
     check,
     folds_of,
     in_part,
@@ -200,7 +200,7 @@ class TwoStep(Method[Config]):
 
     def _threshold(self, scores: Array, data: PUData) -> float:
         if self.config.threshold == "prior" or (self.config.threshold == "auto" and data.knows_prior):
-            return at_share(scores[data.n_labeled :], data.unlabeled_prior, weights_of(data)[data.n_labeled :])
+            return at_prior(scores, data)
         return 0.5
 
     def decision_function(self, x: Tensor) -> Tensor:
