@@ -194,7 +194,7 @@ def study(asked: Asked, seeds: int) -> Path:
 
 
 CHECKS: tuple[Callable[[Asked], Iterator[Row]], ...] = (
-    methods, bits, precision, graph, memory, resume, slots, first_page, epochs,
+    bits, precision, graph, memory, resume, slots, first_page, epochs, methods,
 )  # fmt: skip
 
 
