@@ -13,16 +13,26 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
 from benchmarks.timing.turns import SCRIPT, Case, process, timed
 
-#: Epochs of the longer and of the shorter run.
-LONG, SHORT = 4, 1
+#: Epochs of the longer run; the shorter one has one.
+LONG = {"fashion-mnist": 4, "spambase": 61}
 #: Method -> its name in the published code.
 NAMES = {"nnpu": "nnpu", "vpu": "vpu", "pusb": "nnpusb", "dist-pu": "distpu"}
+#: Runs the published code, which would download Spambase.
+RUN = """
+import os, runpy, sys
+import pandas, sklearn.datasets
+table = pandas.read_csv(os.environ["PUBENCH_DATA"] + "/spambase/spambase.data", header=None)
+bunch = sklearn.utils.Bunch(data=table.iloc[:, :-1], target=table.iloc[:, -1])
+sklearn.datasets.fetch_openml = lambda **_: bunch
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def published_code(
@@ -32,31 +42,33 @@ def published_code(
     threads: int = 1,
     packages: str = "",
     device: str = "cpu",
+    data: Literal["fashion-mnist", "spambase"] = "fashion-mnist",
 ) -> Iterator[Case]:
-    """One epoch of LeNet on Fashion-MNIST with three parts scored. ``folder``: a checkout of PU-Bench, for which
-    the files of ``PUBENCH_DATA`` are unpacked; ``packages``: folder with the packages that it needs and we do not. An
-    epoch of Dist-PU is one of its second stage.
+    """One epoch with three parts scored. ``folder``: a checkout of PU-Bench, which gets the files of ``PUBENCH_DATA``;
+    ``packages``: folder with the packages that it needs and we do not. An epoch of Dist-PU is one of its second stage.
     """
     with tempfile.TemporaryDirectory() as scratch:
         place, code = Path(scratch), Path(folder).resolve()
         _as_torchvision(Path(os.environ["PUBENCH_DATA"]) / "fashion-mnist", place)
+        (place / "run.py").write_text(RUN)
         env = {
             **os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
             "PYTHONPATH": os.pathsep.join([str(code), packages]),
         }  # fmt: skip
         for method in methods:
-            theirs = partial(_published, code, NAMES[method], place, env)
+            theirs = partial(_published, code, NAMES[method], data, place, env)
             sides = {
-                f"pubench {precision}": partial(_ours, method, precision, threads, device) for precision in precisions
+                f"pubench {precision}": partial(_ours, method, data, precision, threads, device)
+                for precision in precisions
             }
-            work = {name: partial(_per_epoch, one) for name, one in {"published": theirs, **sides}.items()}
-            yield Case({"method": method, "data": "fashion-mnist", "threads": threads}, work)
+            work = {name: partial(_per_epoch, one, LONG[data]) for name, one in {"published": theirs, **sides}.items()}
+            yield Case({"method": method, "data": data, "threads": threads}, work)
 
 
-def _per_epoch(run: Callable[[int], Mapping[str, Any]]) -> dict[str, Any]:
+def _per_epoch(run: Callable[[int], Mapping[str, Any]], epochs: int) -> dict[str, Any]:
     """Seconds and processor seconds of one epoch; memory and load after the longer run."""
-    short, long = timed(partial(run, SHORT)), timed(partial(run, LONG))
-    return {**long, **{name: (long[name] - short[name]) / (LONG - SHORT) for name in ("seconds", "cpu_seconds")}}
+    short, long = timed(partial(run, 1)), timed(partial(run, epochs))
+    return {**long, **{name: (long[name] - short[name]) / (epochs - 1) for name in ("seconds", "cpu_seconds")}}
 
 
 def _as_torchvision(folder: Path, place: Path) -> None:
@@ -66,28 +78,32 @@ def _as_torchvision(folder: Path, place: Path) -> None:
         (raw / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
 
 
-def _published(code: Path, name: str, place: Path, env: Mapping[str, str], epochs: int) -> dict[str, Any]:
+def _published(
+    code: Path, name: str, data_set: str, place: Path, env: Mapping[str, str], epochs: int
+) -> dict[str, Any]:
     plain = yaml.safe_load((code / "config" / "methods" / f"{name}.yaml").read_text())
     if name == "distpu":
         plain[name]["stages"]["warm_up"]["epochs"], plain[name]["stages"]["mixup"]["epochs"] = 0, epochs
     else:
         plain[name]["num_epochs"] = epochs
-    data = yaml.safe_load((code / "config" / "datasets_typical" / "param_sweep_fashionmnist.yaml").read_text())
+    data = yaml.safe_load(
+        (code / "config" / "datasets_typical" / f"param_sweep_{data_set.replace('-', '')}.yaml").read_text()
+    )
     data |= {"random_seeds": [2], "data_dir": str(place)}
     (place / f"{name}.yaml").write_text(yaml.safe_dump(plain))
     (place / "data.yml").write_text(yaml.safe_dump(data))
     words = ["--dataset-config", place / "data.yml", "--methods", name, "--methods-dir", place]
     rmtree(place / "results", ignore_errors=True)
-    spent = process(sys.executable, code / "run_train.py", *words, env=env, cwd=place)
+    spent = process(sys.executable, place / "run.py", code / "run_train.py", *words, env=env, cwd=place)
     if not [*place.glob("results/*/*.json")]:  # it prints errors, and ends well
         raise RuntimeError(f"{code / 'run_train.py'} wrote no result for {name}; call it by hand to see why")
     return spent
 
 
-def _ours(method: str, precision: str, threads: int, device: str, epochs: int) -> dict[str, Any]:
+def _ours(method: str, data: str, precision: str, threads: int, device: str, epochs: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as results:
         words = [
-            "run", "--method", method, "--data", "fashion-mnist", "--mech", "scar", "--c", "0.1", "--seed", "2",
+            "run", "--method", method, "--data", data, "--mech", "scar", "--c", "0.1", "--seed", "2",
             "--preset", "pubench", "--device", device, "--threads", str(threads), "--precision", precision,
             "--select", "f1", "--artifacts", "none", "--results", results, "--no-tracking", "--set", "patience=null",
             "--set", "validation.fraction=0.01", "--set", "evaluation.trace=[train, validation, test]",
