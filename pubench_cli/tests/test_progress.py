@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from threading import Event
 
 import pytest
 from made_results import made_result, made_spec
@@ -59,6 +60,28 @@ def test_after_the_first_epoch_of_a_stage_a_line_is_printed_every_30_seconds(
     assert printed == ["warm-up 1/10", "warm-up 4/10", "warm-up 7/10", "warm-up 10/10", "train 1/5"]
 
 
+def test_a_long_epoch_says_every_minute_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    class Minutes(Event):
+        """Two minutes pass at once, and then the run ends."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            nonlocal now
+            now += timeout or 0.0
+            return now > 250.0
+
+    lines, now = PlainLines(), 100.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pubench_cli.progress.time.monotonic", lambda: now)
+        lines.pubench_run_started(started(true=None))
+        lines.say_when_silent(Minutes())
+        lines.pubench_epoch_finished(epoch("train", 1, 5))
+        now = 100.0
+        lines.pubench_epoch_finished(epoch("train", 2, 5))
+        lines.say_when_silent(Minutes())
+    printed = [line for line in capsys.readouterr().err.splitlines() if "so far" in line]
+    assert printed == [f"{work}, {s} s so far" for work in ("first epoch", "after train 2/5") for s in (60, 120)]
+
+
 def test_a_true_prior_that_is_not_known_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
     PlainLines().pubench_run_started(started(true=None))
     assert capsys.readouterr().err == "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4000\n"
@@ -78,10 +101,12 @@ def test_a_terminal_gets_one_line_per_stage() -> None:
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("{task.fields[criterion]}"))
     with Progress(*columns, console=console, auto_refresh=False) as progress:
         live = LiveLine(progress)
+        live.pubench_run_started(started(true=None))
+        assert [(t.description, t.total) for t in progress.tasks] == [("first epoch", None)]
         for event in (epoch("warm-up", 1, 2), epoch("warm-up", 2, 2), epoch("train", 1, 3, 0.75)):
             live.pubench_epoch_finished(event)
         assert [(t.description, t.completed, t.total) for t in progress.tasks] == [("warm-up", 2, 2), ("train", 1, 3)]
-        assert progress.tasks[1].fields["criterion"] == "pa 0.7500"
+        assert progress.tasks[-1].fields["criterion"] == "pa 0.7500"
     assert "1/3" in screen.getvalue()
 
 

@@ -35,12 +35,8 @@ def _row(entry: Entry) -> dict[str, Any]:
             row["oracle"] = info.oracle
         if isinstance(info, DatasetInfo):
             row["classes"] = len(info.classes)
-    row["package"] = entry.distribution
-    row["version"] = entry.version
-    row["status"] = entry.status
-    if entry.reason:
-        row["reason"] = entry.reason
-    return row
+    row |= {"package": entry.distribution, "version": entry.version, "status": entry.status}
+    return row | ({"reason": entry.reason} if entry.reason else {})
 
 
 #: Fields of info records that a listing shows.
@@ -86,37 +82,23 @@ def print_listing(kinds: str, format: str, *, here: bool = False) -> None:
         writer = csv.DictWriter(rows_out(), columns)
         writer.writeheader()
         writer.writerows({k: ";".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in found)
-    else:
-        if here:
-            from .data import in_mib
-
-            found = [{**row, "size": in_mib(row["size"]) if row.get("size") else None} for row in found]
+    elif not here:
         _print_table(kinds, found)
-        if here:
-            from .console import out
-            from .data import root_of
-            from .messages import in_flags
+    else:
+        from .console import out
+        from .data import in_mib, root_of
+        from .messages import in_flags
 
-            root = root_of()
-            folders = f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}"
-            out().print(folders, markup=False, soft_wrap=True)
+        _print_table(kinds, [{**row, "size": in_mib(row["size"]) if row.get("size") else None} for row in found])
+        root = root_of()
+        folders = f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}"
+        out().print(folders, markup=False, soft_wrap=True)
 
 
 #: What a listing shows to the last; the later in this list, the sooner it is left out if there is no room.
 _KEEP = (
-    "key",
-    "status",
-    "state",
-    "rows",
-    "prior",
-    "name",
-    "family",
-    "modality",
-    "assumption",
-    "oracle",
-    "needs prior",
-    "criterion",
-    "published",
+    *("key", "status", "state", "rows", "prior", "name", "family", "modality", "assumption", "oracle"),
+    *("needs prior", "criterion", "published"),
 )
 
 
@@ -135,19 +117,13 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
     for row in found:
         published = f"{row.get('venue', '')} {row.get('year') or ''}".strip()
         status = "ok" if row["status"] == "ok" else f"{row['status']}: {row.get('reason', '')}"
-        rows.append(
-            [*(_cell(row.get(name, "")) for name in own), published, f"{row['package']} {row['version']}", status]
-        )
+        package = f"{row['package']} {row['version']}"
+        rows.append([*(_cell(row.get(name, "")) for name in own), published, package, status])
     ranks = {name: k for k, name in enumerate(_KEEP)} | {"status": 0}
     columns = [PrintedColumn(name, wraps=name != "key", rank=ranks.get(name, len(_KEEP))) for name in names]
     styles = ["" if row["status"] == "ok" else "red" for row in found]
-    print_table(
-        out(),
-        columns,
-        rows,
-        styles,
-        everything=f"pubench list {kinds}{' --here' if 'state' in own else ''} --format csv",
-    )
+    everything = f"pubench list {kinds}{' --here' if 'state' in own else ''} --format csv"
+    print_table(out(), columns, rows, styles, everything=everything)
 
 
 def _cell(value: Any) -> str:

@@ -23,13 +23,13 @@ def wants_json(arguments: Sequence[str]) -> bool:
     >>> wants_json(["run", "--format", "table", "--format=json"])
     True
     """
-    asked = ""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if word == "--format":
-            asked = following
-        elif word.startswith("--format="):
-            asked = word.removeprefix("--format=")
-    return asked == "json"
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    asked = [
+        next_word if word == "--format" else word.removeprefix("--format=")
+        for word, next_word in pairs
+        if word.partition("=")[0] == "--format"
+    ]
+    return asked[-1:] == ["json"]
 
 
 def print_error(text: str, exit_code: int, field: str = "") -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 
 from rich.progress import (
     BarColumn,
@@ -21,41 +22,49 @@ from pubench_core.plugins.events import EpochFinished, RunStarted
 
 from .console import err
 
-#: Seconds between two lines about the epochs of a stage.
-BETWEEN_LINES = 30.0
+#: Seconds between two lines about the epochs of a stage, and of silence before a line says what is under way.
+BETWEEN_LINES, SILENCE = 30.0, 60.0
 #: Room for stage, epochs, criterion and time next to the bar of a narrow terminal.
 BESIDE_THE_BAR = 48
 
 
 class PlainLines:
-    """A line when training starts, one for the first epoch of each stage, and one every 30 seconds after it."""
+    """A line when training starts, one for the first epoch of each stage, and one every 30 seconds after it; one a
+    minute inside of a longer epoch.
+    """
 
     def __init__(self) -> None:
         self._said: dict[str, float] = {}  # stage -> when its last line was printed
+        self._work, self._since = "preparing", time.monotonic()
 
     def pubench_run_started(self, event: RunStarted) -> None:
         assert event.data is not None  # a display gets everything
+        self._begin("first epoch")
         prior = event.data.prior
         true = f" (true {prior.true:.4f})" if prior.true is not None else ""
         given = f"{prior.given:.4f}" if prior.given is not None else "unknown"
-        print(
-            f"run {event.run_id} on {event.device}: {event.labeled} labeled, {event.unlabeled} unlabeled, "
-            f"prior {given}{true}",
-            file=sys.stderr,
-            flush=True,
-        )
+        counts = f"{event.labeled} labeled, {event.unlabeled} unlabeled"
+        _say(f"run {event.run_id} on {event.device}: {counts}, prior {given}{true}")
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        self._begin(f"after {event.stage} {event.in_stage}/{event.stage_epochs}")
         now = time.monotonic()
         if event.stage in self._said and now - self._said[event.stage] < BETWEEN_LINES:
             return
         self._said[event.stage] = now
-        print(
+        _say(
             f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}  "
-            f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left",
-            file=sys.stderr,
-            flush=True,
+            f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left"
         )
+
+    def _begin(self, work: str) -> None:
+        self._work, self._since = work, time.monotonic()
+
+    def say_when_silent(self, stop: Event) -> None:
+        """Work of a thread until ``stop`` is set: a line for every minute without news."""
+        while not stop.wait(SILENCE):
+            if (silent := time.monotonic() - self._since) >= SILENCE:
+                _say(f"{self._work}, {silent:.0f} s so far")
 
 
 class LiveLine(PlainLines):
@@ -66,12 +75,22 @@ class LiveLine(PlainLines):
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
+    def pubench_run_started(self, event: RunStarted) -> None:
+        super().pubench_run_started(event)
+        self._tasks["first"] = self._progress.add_task("first epoch", total=None, criterion="")
+
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        if "first" in self._tasks:
+            self._progress.remove_task(self._tasks.pop("first"))
         if event.stage not in self._tasks:
             self._tasks[event.stage] = self._progress.add_task(event.stage, total=event.stage_epochs, criterion="")
         self._progress.update(
             self._tasks[event.stage], completed=event.in_stage, criterion=_criterion(event), refresh=True
         )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _criterion(event: EpochFinished) -> str:
@@ -116,7 +135,12 @@ def stage_progress() -> Iterator[Callable[[str], None]]:
 def display() -> Iterator[PlainLines]:
     """The display that fits where stderr goes."""
     if not sys.stderr.isatty():
-        yield PlainLines()
+        lines, stop = PlainLines(), Event()
+        Thread(target=lines.say_when_silent, args=(stop,), daemon=True).start()
+        try:
+            yield lines
+        finally:
+            stop.set()
         return
     with Progress(
         TextColumn("{task.description}"),
