@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from benchmarks.pages.parts import table
-from benchmarks.pages.queries import rows
+from benchmarks.pages.queries import DATA, rows
+
+
+def speed(*data: str) -> str:
+    """Median seconds of an epoch here and of the published benchmark's code, in turns, by data set and method."""
+    found = rows("published-code").query("data in @data")
+    found = found.pivot_table(index=["data", "method"], columns="what", values="seconds", aggfunc="median", sort=False)
+    lines = [
+        (DATA[key], f"`{method}`", f"{ours:.3g}", f"{theirs:.3g}", f"{theirs / ours:.2f}")
+        for (key, method), ours, theirs in found[["pubench ieee", "published"]].itertuples()
+    ]
+    return table(("data", "method", "here, s", "published code, s", "ratio"), lines)
 
 
 def blocks() -> dict[str, str]:
@@ -22,6 +33,7 @@ def blocks() -> dict[str, str]:
         for row in short.sort_values("cost", kind="stable").itertuples()
     ]
     return {
+        "speed": speed(*DATA),
         "cost": table(("method", "seconds per epoch", "of them training", "ratio to nnPU", "peak MiB"), costs),
         "passes": table(("method", "trained", "forward only", "ratio to nnPU"), passes),
     }

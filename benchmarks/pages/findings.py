@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.pages.costs import speed
 from benchmarks.pages.parts import render, table
 from benchmarks.pages.queries import CLASSICS, CONVENTIONAL, DATA, SEEDS, at_prior, by_pa, rows, studies
 from benchmarks.pages.summary import published
@@ -154,18 +155,7 @@ def losses() -> str:
     return table(("", *(f"π = {prior}" for prior in PRIORS)), lines)
 
 
-def speed() -> str:
-    """Seconds of an epoch next to the published benchmark's way, the last row of each."""
-    seconds = rows("epoch-time").query("threads == 1").drop_duplicates("what", keep="last").set_index("what").seconds
-    pairs = {what.split()[1]: seconds[what] for what in dict.fromkeys(rows("epoch-time").what) if what[:4] == "publ"}
-    lines = [
-        (f"`{m}`", f"{seconds[f'pubench {m}']:.1f}", f"{theirs:.1f}", f"{theirs / seconds[f'pubench {m}']:.1f}")
-        for m, theirs in pairs.items()
-    ]
-    return table(("method", "here, s", "published way, s", "ratio"), lines)
-
-
 def page() -> str:
     runs = studies(**CONVENTIONAL)
     found = {**choosing_an_epoch(runs), **trees_first(runs), **released()}
-    return render("findings.md", **found, thresholds=thresholds(), losses=losses(), speed=speed())
+    return render("findings.md", **found, thresholds=thresholds(), losses=losses(), speed=speed("fashion-mnist"))

@@ -20,7 +20,6 @@ TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
     "method-cost": engine.method_cost,
     "overhead": engine.overhead,
     "published-code": published.published_code,
-    "report-time": tools.report_time,
     "study-overhead": tools.study_overhead,
     "verify-time": tools.verify_time,
 }

@@ -1,4 +1,4 @@
-"""Timings of commands on many runs: reports, sites, boards, verification, and a study besides its runs."""
+"""Timings of commands on many runs: sites, boards, verification, and a study besides its runs."""
 
 from __future__ import annotations
 
@@ -31,36 +31,18 @@ from pubench_core.results import CriterionResult, Environment, Measure, Result, 
 
 sys.path.insert(0, str(ROOT / "tests" / "doubles"))
 from made_results import made_result
-from made_studies import CRITERIA, MEASURES, ORACLE, made_study, run_id_of, stored
+from made_studies import CRITERIA, MEASURES, ORACLE, run_id_of, stored
 
 METHODS = (
     "nnpu", "upu", "pn", "pusb", "vpu", "nnpu-ga", "dist-pu", "pulda", "cvir", "lbe-pu", "mpe-pu", "robust-pu", "pan",
     "pubn", "self-pu", "p3mix-c",
 )  # fmt: skip
 DATA = ("spambase", "20news", "connect-4", "mnist", "fashion-mnist", "usps")
-#: Those of boards besides.
 MORE_METHODS = (
     "naive", "elkan-noto", "pu-bagging", "two-step", "p3mix-e", "glws", "count-loss", "puet", "pue", "holistic-pu",
 )  # fmt: skip
 MORE_DATA = ("letter", "pendigits", "landsat", "mushroom")
 TEST_ROWS = 2000
-
-
-def report_time() -> Iterator[Case]:
-    """``study report`` as one HTML page on 2,880 made runs, next to ``--help``, which does nothing."""
-    results = made_study(METHODS, DATA, range(10), (0.05, 0.1, 0.3))
-    with tempfile.TemporaryDirectory() as folder:
-        records, page = stored(Path(folder) / "results", results), Path(folder) / "report.html"
-        command = (SCRIPT, "study", "report")
-
-        def report() -> dict[str, Any]:
-            spent = process(*command, records, "--format", "html", "--out", page)
-            return {**spent, "page_mb": round(page.stat().st_size / 1e6, 2)}
-
-        def start() -> dict[str, Any]:
-            return {**process(*command, "--help"), "page_mb": ""}
-
-        yield Case({"runs": len(results)}, {"start": start, "report": report})
 
 
 def board_time() -> Iterator[Case]:
