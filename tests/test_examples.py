@@ -102,6 +102,15 @@ def test_a_single_training_set_lacks_its_labeled_positives(example: Callable[...
     assert (tmp_path / "two-schemes.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_who_is_labeled_is_counted_by_class(example: Callable[..., str]) -> None:
+    counts = [line.replace(",", "").split() for line in example("who_is_labeled.py").splitlines()]
+    assert [line[0] for line in counts] == [f"{k}:" for k in range(10)]
+    assert [line[1] for line in counts] == ["positive", "negative"] * 5
+    assert sum(int(line[2]) for line in counts) == 1149
+    labeled = [int(line[4]) for line in counts]
+    assert (sum(labeled), labeled[1::2]) == (57, [0] * 5)
+
+
 def test_a_new_method_is_made_and_compared(example: Callable[..., str], tmp_path: Path) -> None:
     """Installing is what pip does; here the package is put where Python finds it, with its entry point."""
     assert "pubench run --method my-idea" in example("a_new_method.py")

@@ -252,9 +252,7 @@ FIELDS = [
 SETS = st.tuples(st.one_of(st.sampled_from(FIELDS), WORDS), VALUES).map(
     lambda pair: f"{pair[0]}={yaml.safe_dump(pair[1], default_flow_style=True).strip() if pair[1] != '' else ''}"
 )
-COMMANDS = st.sampled_from(
-    [["list"], ["describe"], ["study", "status"], ["study", "export"], ["verify"], ["scores"], ["site"]]
-)
+COMMANDS = st.sampled_from([["list"], ["describe"], ["study", "status"], ["study", "export"], ["verify"], ["site"]])
 OPTIONS = ["--format", "--results", "--out", "--seed", "--measure", "--rerun", "json", "csv", "nowhere", "-1"]
 ARGUMENTS = st.lists(st.one_of(WORDS, st.sampled_from(OPTIONS)), max_size=4)
 

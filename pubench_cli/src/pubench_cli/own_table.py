@@ -1,4 +1,4 @@
-"""``pubench data show|check my.csv``: what is understood of a user's table, before anything is trained."""
+"""``pubench data check my.csv``: what is understood of a user's table, before anything is trained."""
 
 from __future__ import annotations
 

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from pubench_models.estimator import PUClassifier
     from pubench_models.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_models.predict import TrainedModel, load_model
-    from pubench_report.cli.scores import draw_scores, trace
     from pubench_report.comparing import compare
     from pubench_report.comparison import SideBySide, compare_with
     from pubench_report.results import Results, load_results
     from pubench_report.site.write import site
+    from pubench_report.trace import trace
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
     from pubench_verify.reproduction import Reproduction, reproduce
@@ -80,7 +80,6 @@ __all__ = [
     "compare_with",
     "data",
     "decisions",
-    "draw_scores",
     "estimate_prior",
     "evaluate",
     "list_backbones",

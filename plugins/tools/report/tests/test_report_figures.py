@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pubench_report.pages.report import page
 from pubench_report.report.figures import dots_of, write_figures
 from pubench_report.report.model import comparisons_of
 
+from pubench_core.errors import RequestError
 from pubench_core.specs import MechanismSpec, ValidationSpec
 
 #: As long as names of methods get, and a few that differ little.
@@ -104,6 +106,13 @@ def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, A
     again = [path.read_bytes() for path in write_figures(one, tmp_path / "b")]
     assert [path.name for path in sorted((tmp_path / "a").iterdir())] == ["difference-s1.png", "difference-s1.svg"]
     assert first == again
+
+
+def test_figures_without_matplotlib_name_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made_model(tmp_path, made_study(["nnpu"], ["imdb"], [2, 25]))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(RequestError, match=r"need matplotlib.*pip install 'pubench-report\[figures\]'"):
+        drawn_of(model)
 
 
 def test_a_mean_and_its_spread_are_in_percent(tmp_path: Path) -> None:

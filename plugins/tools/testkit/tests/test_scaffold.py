@@ -207,8 +207,8 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
     ("kind", "second", "third"),
     [
         ("method", "run --method my-key --data digits", "check my-key"),
-        ("dataset", "run --method nnpu --data my-key --c 0.5", "data show my-key"),
-        ("mechanism", "run --method nnpu --data digits --mech my-key", "data show digits --mech my-key"),
+        ("dataset", "run --method nnpu --data my-key --c 0.5", "info my-key"),
+        ("mechanism", "run --method nnpu --data digits --mech my-key", "info my-key"),
         ("metric", "run --method nnpu --data digits --select my-key", "info my-key"),
     ],
 )

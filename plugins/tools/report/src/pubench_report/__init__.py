@@ -16,27 +16,10 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
-        path="data show",
-        load="pubench_report.cli.commands:data_show",
-        example="pubench data show mnist --mech s2 --c 0.1",
-    ),
-    CommandInfo(
         path="compare-methods",
         panel="Run and compare",
         load="pubench_report.cli.commands:compare_methods",
         example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
-    ),
-    CommandInfo(
-        path="curves",
-        panel="Results",
-        load="pubench_report.cli.commands:curves",
-        example="pubench curves 783e61fad537fd47 --out curves.png",
-    ),
-    CommandInfo(
-        path="scores",
-        panel="Results",
-        load="pubench_report.cli.commands:scores",
-        example="pubench scores 783e61fad537fd47 --out scores.png",
     ),
     CommandInfo(
         path="site",
@@ -62,8 +45,7 @@ API = [
     ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
     ApiInfo(name="load_results", load="pubench_report.results:load_results"),
     ApiInfo(name="site", load="pubench_report.site.write:site"),
-    ApiInfo(name="trace", load="pubench_report.cli.scores:trace"),
-    ApiInfo(name="draw_scores", load="pubench_report.cli.scores:draw_scores"),
+    ApiInfo(name="trace", load="pubench_report.trace:trace"),
 ]
 
 

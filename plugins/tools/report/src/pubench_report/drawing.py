@@ -1,4 +1,4 @@
-"""Files of figures with matplotlib: panels of dots, lines, points, histograms, and the critical-difference diagram.
+"""Files of figures with matplotlib: panels of dots, lines, and the critical-difference diagram.
 
 Pages draw their own figures (``pages/templates/charts.js``); these are for papers. Made without pyplot: nothing outside
 them changes. matplotlib lays texts out, so that none covers another.
@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pubench_core.errors import RequestError
 from pubench_core.records.files import replace_bytes
 
@@ -31,7 +28,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (7, 3)))
 INK, SOFT, RULE = "#222222", "#555555", "#D8D8D8"
-TITLE, TEXT, SMALL = 10.0, 9.0, 8.0
+TEXT, SMALL = 9.0, 8.0
 DPI = 160
 #: Inches: a row of names, a character of a name, a panel's width, what is over and under its axes.
 ROW, CHARACTER, PANEL, AROUND = 0.2, 0.068, 2.6, 0.75
@@ -155,11 +152,10 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """``points``: (x, value), ascending; NaN if there is none. ``mark``: x of a dot on it."""
+    """``points``: (x, value), ascending."""
 
     name: str
     points: tuple[tuple[float, float], ...]
-    mark: float | None = None
 
 
 def curves(
@@ -174,8 +170,6 @@ def curves(
             look, (xs, ys) = styles[curve.name], zip(*curve.points, strict=True)
             marks = look.marks if len(xs) <= 20 else {"color": look.color}
             (handles[curve.name],) = axes.plot(xs, ys, linestyle=look.line, linewidth=1.1, **marks)
-            if curve.mark is not None:
-                axes.plot([curve.mark], [dict(curve.points)[curve.mark]], **{**look.marks, "marker": "o"})
         if logarithmic:
             _log_ticks(axes, sorted({x for curve in group for x, _ in curve.points}))
         axes.set_xlabel(textwrap.fill(against, WRAPPED))
@@ -231,64 +225,6 @@ def critical_difference(
         text = f"{method}  {rank:.2f} " if at_left else f" {method}  {rank:.2f}"
         axes.text(edge, y, text, ha="right" if at_left else "left", va="center", fontsize=SMALL)
     return figure
-
-
-# -------------------------------------------------------------------- histograms of scores
-
-Floats = npt.NDArray[np.float64]
-BINS = 40
-#: Scores beyond these quantiles are counted in the outermost bins.
-ENDS = (0.005, 0.995)
-#: How each group is drawn: told by line and hatch where colors are not seen.
-GROUPS: Mapping[str, Mapping[str, Any]] = {
-    "labeled positives": {"edgecolor": "#D55E00", "linewidth": 1.9},
-    "unlabeled positives": {"edgecolor": "#000000", "linestyle": "--", "linewidth": 1.3},
-    "positives": {"edgecolor": "#000000", "linestyle": "--", "linewidth": 1.3},
-    "negatives": {"edgecolor": "#0072B2", "hatch": "////", "fill": True, "facecolor": "#0072B233", "zorder": 1},
-    "unlabeled rows": {"edgecolor": "#7A7A7A", "hatch": "....", "fill": True, "facecolor": "#7A7A7A33", "zorder": 1},
-}
-
-
-@dataclass(frozen=True)
-class ScorePanel:
-    """Histograms of groups in one panel."""
-
-    title: str
-    groups: Mapping[str, Floats]
-    """key of ``GROUPS`` -> (n,) scores, n > 0"""
-    decided: bool = True
-    """whether above 0 means positive, which further outputs of a method do not have"""
-
-
-def score_histograms(panels: Sequence[ScorePanel], title: str, subtitle: str) -> Figure:
-    """A panel each, two in a line. Each group adds up to 100 %: labeled positives are few."""
-    figure, grid = panels_of([""] * len(panels), 4.2, 2.6, across=2)
-    figure.suptitle(f"{textwrap.fill(title, 90)}\n{textwrap.fill(subtitle, 90)}", x=0.01, ha="left", fontsize=TITLE)
-    for panel, axes in zip(panels, grid, strict=True):
-        edges = bin_edges(np.concatenate(list(panel.groups.values())), decided=panel.decided)
-        for name, scores in panel.groups.items():
-            share = 100 * np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0] / len(scores)
-            said = (
-                f"{100 * np.mean(scores > 0):.0f} % decided positive" if panel.decided else f"mean {scores.mean():.3g}"
-            )
-            axes.stairs(share, edges, label=f"{name}: {len(scores):,}, {said}", **{"zorder": 3, **GROUPS[name]})
-        if panel.decided:
-            axes.axvline(0, color=INK, linewidth=0.9, zorder=4)
-        axes.set_title(textwrap.fill(panel.title, 50), pad=16.0 * len(panel.groups) + 4, fontweight="bold")
-        axes.set(xlim=edges[[0, -1]], xlabel="score" if panel.decided else "value", ylabel="% of the group")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize=SMALL, borderpad=0, labelspacing=0.25)
-    return figure
-
-
-def bin_edges(scores: Floats, *, decided: bool) -> Floats:
-    """Edges of the bins; the decision at 0 is one of them if it is among the scores, so that no bin has both."""
-    low, high = (float(value) for value in np.quantile(scores, ENDS))
-    if high <= low:
-        low, high = low - 0.5, high + 0.5
-    step = (high - low) / BINS
-    if not decided or not low < 0 < high:
-        return np.linspace(low, high, BINS + 1)
-    return step * np.arange(np.floor(low / step), np.ceil(high / step) + 1)
 
 
 # -------------------------------------------------------------------- files

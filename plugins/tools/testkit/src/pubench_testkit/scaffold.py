@@ -253,9 +253,9 @@ def _trials(kind: str, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     run = ("run", "--method", some, "--data")
     match kind:
         case "dataset":
-            return (*run, key, "--c", "0.5"), ("data", "show", key)
+            return (*run, key, "--c", "0.5"), ("info", key)
         case "mechanism":
-            return (*run, "digits", "--mech", key), ("data", "show", "digits", "--mech", key)
+            return (*run, "digits", "--mech", key), ("info", key)
         case "sink":
             return (*run, "digits", "--sinks", key), ("track", "--to", key)
         case "command":

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import filelock
 from optuna.trial import FrozenTrial
-from pubench_report.pages.learning import CRITERION, read_trace
+from pubench_report.trace import CRITERION, read_trace
 from pubench_study.cache import cache_of_plans
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun

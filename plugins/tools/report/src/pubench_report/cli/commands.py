@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import typer
 from pubench_study.cli.completion import studies
 
-from pubench_cli.choices import Format, any_key, criteria, keys
-from pubench_cli.choices import runs as run_ids
-from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
+from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.commands.shared import NamingCriterion, PrintFormat, Results, TestMeasure
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 
@@ -108,59 +107,6 @@ def compare_methods(
     )
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)
-
-
-def scores(
-    run: RecordedRun,
-    results: Results = Path("results"),
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            help="Criterion whose epoch is shown. (default: the one that names the result)", autocompletion=criteria
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File that ends in .png or .svg. (default: RUN-scores.png)", dir_okay=False)
-    ] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.
-
-    Training scores are there where the run had --artifacts scores,trace,training-scores.
-    """
-    from pubench_cli.machine import print_json
-    from pubench_cli.recorded_run import folder_of_run
-    from pubench_cli.visible import rows_out
-
-    from .scores import write_scores
-
-    folder = folder_of_run(results, run)
-    path = write_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion)
-    if format is Format.json:
-        print_json({"picture": str(path)})
-    else:
-        print(path, file=rows_out())
-
-
-def curves(
-    runs: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN...", help="Run ids, their first digits, or folders.", autocompletion=run_ids),
-    ],
-    results: Results = Path("results"),
-    only: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these losses or criteria: pa,loss. (default: all)")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="A picture: .png, .svg. (default: on the terminal)", dir_okay=False),
-    ] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Draw losses and criteria of your runs over their epochs, with the epochs that were chosen."""
-    from .curves import curves as draw
-
-    draw(runs, results, only, out, as_json=format is Format.json)
 
 
 def report(
@@ -281,29 +227,3 @@ def compare(
     from .compare import compare as beside
 
     beside(sources or [None], results, other, study, criterion, measure, format, out)
-
-
-@takes(
-    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
-    *("--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS),
-)
-def data_show(
-    given: Given,
-    key: Annotated[
-        str,
-        typer.Argument(
-            help="Data set key, or a table file (its columns are printed).",
-            autocompletion=keys("dataset"),
-        ),
-    ],
-    format: PrintFormat = Format.table,
-) -> None:
-    """Count who is labeled and who is hidden in each class, as a labeling mechanism decides it."""
-    from pubench_cli.own_table import is_table, print_table_facts
-
-    if is_table(key, given):
-        print_table_facts(key, given, as_json=format is Format.json)
-        return
-    from ..data_show import show
-
-    show(key, given, as_json=format is Format.json)

@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from pubench.running import RunResult
-from pubench_core.records.files import TRACE
-from pubench_core.results import Result
 
+from ..trace import CRITERION, read_trace
 from .names import criterion_text
 from .view import View
 
-#: What the name of a criterion's column begins with.
-CRITERION = "criterion-"
 #: Points of a curve on a page; of longer ones, every second, third and so on is left out.
 MOST_POINTS = 80
-#: Columns of a trace that are no measurement.
-_COUNTS = ("stage", "epoch", "in_stage", "seconds", "evaluation_seconds")
-
-#: Column of a trace -> a value for each epoch, None if it has none.
-Trace = Mapping[str, Sequence[float | None]]
-
-
-def read_trace(folder: Path) -> Trace:
-    """Losses by their names and criteria as ``criterion-pa``, a value for each epoch; empty without a trace."""
-    try:
-        with (folder / TRACE).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, csv.Error, UnicodeDecodeError):
-        return {}
-    names = [name for name in (rows[0] if rows else ()) if name not in _COUNTS]
-    return {name: [_number(row.get(name)) for row in rows] for name in names}
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
-
-
-def criteria_in(trace: Trace, result: Result) -> list[str]:
-    """Criteria that a run tracked and its trace holds."""
-    return [name for name in result.criteria if f"{CRITERION}{name}" in trace]
-
-
-def chosen_epoch(result: Result, criterion: str) -> int | None:
-    """The epoch that a criterion chose."""
-    found = result.criteria.get(criterion)
-    return None if found is None else found.epoch
 
 
 def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
@@ -90,7 +51,8 @@ def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
 def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
     """Step, values by criterion, and each criterion's chosen epoch; empty without a trace."""
     trace = read_trace(run.folder)
-    there = [key for key in keys if key in criteria_in(trace, run.result)]
+    criteria = run.result.criteria
+    there = [key for key in keys if key in criteria and f"{CRITERION}{key}" in trace]
     if not there:
         return []
     epochs = len(trace[f"{CRITERION}{there[0]}"])
@@ -98,8 +60,8 @@ def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
     values = {key: [_rounded(v) for v in trace[f"{CRITERION}{key}"][::step]] for key in there}
     chosen = {
         key: [epoch, {other: _rounded(trace[f"{CRITERION}{other}"][epoch - 1]) for other in there}]
-        for key in run.result.criteria
-        if key in keys and (epoch := chosen_epoch(run.result, key)) is not None and 1 <= epoch <= epochs
+        for key, found in criteria.items()
+        if key in keys and (epoch := found.epoch) is not None and 1 <= epoch <= epochs
     }
     return [step, values, chosen]
 

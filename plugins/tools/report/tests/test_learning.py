@@ -1,24 +1,20 @@
-"""``pubench curves``: what a trace says, on the terminal, as JSON and as a picture."""
+"""Learning curves of a report, from the traces of its runs."""
 
 from __future__ import annotations
 
 import csv
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import browser, needs_browser
 from made_studies import made_run, stored
-from pubench_report.cli.curves import bars, curves
-from pubench_report.pages.learning import learning, read_trace
+from pubench_report.pages.learning import learning
 from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
 from pubench_report.report.gather import gather
 from pubench_report.report.model import comparisons_of, model_of
-
-from pubench_core.errors import RequestError
+from pubench_report.trace import read_trace
 
 PA = [0.5, 0.7, 0.9, 0.8, None]
 LOSS = [3.0, 2.0, 1.5, 1.25, 1.0]
@@ -49,61 +45,6 @@ def test_a_trace_is_read_with_gaps(results: Path, tmp_path: Path) -> None:
     assert list(trace) == ["loss", "criterion-pa", "criterion-f1"]
     assert trace["criterion-pa"] == PA
     assert read_trace(tmp_path) == {}
-
-
-def test_bars_show_low_and_high_and_the_chosen_epoch() -> None:
-    assert bars([1.0, 2.0, None, 4.0], 10, chosen=2) == "▁▏▃ █"
-    assert len(bars([float(k) for k in range(200)], 80)) == 67
-    assert bars([2.0, 2.0], 10) == "▁▁"
-
-
-def test_curves_are_printed_with_their_ends(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    curves(runs(results)[:2], results, "pa,loss", None, as_json=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
-    assert lines[0].endswith(": 5 epochs")
-    assert lines[1].split()[0] == "pa"
-    assert lines[1].endswith("0.5 to 0.9, chose epoch 3")
-    assert lines[2].endswith("1 to 3")
-
-
-def test_json_has_every_value(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    curves(runs(results)[:1], results, None, None, as_json=True)
-    found = {one["quantity"]: one for one in json.loads(capsys.readouterr().out)}
-    assert found["pa"]["values"] == PA
-    assert (found["loss"]["values"], found["loss"]["chosen"]) == (LOSS, None)
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_a_picture_is_written(results: Path, tmp_path: Path, name: str) -> None:
-    curves(runs(results), results, None, tmp_path / name, as_json=False)
-    assert (tmp_path / name).read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
-
-
-def test_a_picture_without_matplotlib_names_the_extra(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(RequestError, match=r"need matplotlib.*pip install 'pubench-report\[figures\]'"):
-        curves(runs(results), results, None, tmp_path / "a.png", as_json=False)
-
-
-@pytest.mark.parametrize(
-    ("only", "name", "words"),
-    [
-        ("los", None, "unknown quantity 'los'; did you mean 'loss'?"),
-        (None, "a.pdf", r"a.pdf must end in .png or .svg"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_line(results: Path, only: str | None, name: str | None, words: str) -> None:
-    with pytest.raises(RequestError, match=words.replace("?", r"\?")):
-        curves(runs(results), results, only, Path(name) if name else None, as_json=False)
-
-
-def test_a_run_without_a_trace_is_named(results: Path) -> None:
-    (lacking,) = {path.parent.name for path in results.glob("*/result.json")} - set(runs(results))
-    with pytest.raises(RequestError, match=f"{lacking} has no trace; run it again with trace among its artifacts"):
-        curves([lacking], results, None, None, as_json=False)
 
 
 def model(results: Path) -> Any:
