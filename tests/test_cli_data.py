@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
-import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -207,22 +203,6 @@ class TestList:
             "acme-bad-read": "absent",
         }
 
-    def test_a_damaged_manifest_costs_its_own_row(self, data: Run, ready: Path) -> None:
-        (ready / "manifest.json").write_text("{")
-        rows = rows_by_key(data("list", "datasets", "--here", "--format", "json"))
-        assert rows["acme-screws"]["state"] == "damaged"
-        assert rows["digits"]["state"] == "packaged"
-
-    def test_csv_has_the_same_rows(self, data: Run, ready: Path) -> None:
-        expected = rows_by_key(data("list", "datasets", "--here", "--format", "json"))
-        done = data("list", "datasets", "--here", "--format", "csv")
-        assert (done.returncode, done.stderr) == (0, "")
-        rows = list(csv.DictReader(io.StringIO(done.stdout)))
-        assert {row["key"]: {name: row[name] for name in self.COLUMNS} for row in rows} == {
-            key: {name: "" if row[name] is None else str(row[name]) for name in self.COLUMNS}
-            for key, row in expected.items()
-        }
-
     def test_the_table_ends_with_the_folders(self, data: Run, ready: Path, tmp_path: Path) -> None:
         done = data("list", "datasets", "--here")
         assert (done.returncode, done.stderr) == (0, "")
@@ -233,12 +213,6 @@ class TestList:
         assert last.rstrip() == (
             f"files: {root_of(tmp_path)} (from PUBENCH_DATA); prepared copies: {tmp_path / 'cache' / 'prepared'}"
         )
-
-    def test_data_list_reads_no_data_and_makes_no_folder(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        data("list", "datasets", "--here")
-        assert happened(tmp_path) == []
-        assert not (tmp_path / "cache").exists()
 
     def test_data_root_wins_over_the_environment(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path / "other")
@@ -295,13 +269,6 @@ class TestInfo:
         assert (facts["state"], facts["rows"], facts["files"], facts["copies"]) == ("absent", None, [], [])
         assert facts["missing"].startswith(f"acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'} and ")
         assert facts["missing"] in " ".join(data("info", "acme-bolts").stdout.split())
-
-    def test_data_info_says_why_a_set_is_broken(self, data: Run) -> None:
-        facts = json.loads(data("info", "acme-bad-place", "--format", "json").stdout)
-        assert (facts["state"], facts["missing"]) == (
-            "broken",
-            "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'",
-        )
 
     def test_data_info_says_what_to_do_about_a_damaged_copy(self, data: Run, ready: Path) -> None:
         (ready / "manifest.json").write_text("{")
@@ -368,27 +335,6 @@ class TestFetch:
         assert done.stderr.splitlines()[-1].startswith(f"error: {words}")
         assert not list((tmp_path / "cache").rglob("*.npy"))
 
-    def test_a_cache_that_cannot_be_written_is_named(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path)
-        (tmp_path / "cache").write_text("not a folder")
-        line = error_line(data("data", "fetch", "acme-screws"), 2)
-        assert str(tmp_path / "cache" / "prepared" / "acme-screws") in line
-        assert "PUBENCH_CACHE" in line
-
-    def test_ctrl_c_is_one_line_and_leaves_nothing(
-        self, tmp_path: Path, places: dict[str, str], pubench_started: Callable[..., Any]
-    ) -> None:
-        put(tmp_path)
-        env = {**places, "SECONDS_TO_READ": "60"}
-        process = pubench_started(tmp_path, "data", "fetch", "acme-screws", env=env)
-        while "read" not in happened(tmp_path):
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-        assert (process.returncode, out) == (130, "")
-        assert err == "error: interrupted; nothing unfinished was recorded\n"
-        assert [p.suffix for p in (tmp_path / "cache" / "prepared" / "acme-screws").iterdir()] == [".lock"]
-
 
 class TestVerify:
     def spoil(self, path: Path) -> None:
@@ -411,12 +357,6 @@ class TestVerify:
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"error: {ready / 'x.npy'} is not what it was: sha256 ")
         assert line.endswith("; have the copy made again (pubench data remove acme-screws)")
-
-    def test_an_altered_source_is_named_with_what_to_do(self, data: Run, ready: Path, tmp_path: Path) -> None:
-        self.spoil(root_of(tmp_path) / "acme-screws" / "screws.csv")
-        (line,) = data("doctor", "--data").stderr.splitlines()
-        assert line.startswith(f"error: {root_of(tmp_path) / 'acme-screws' / 'screws.csv'} is not what it was: ")
-        assert line.endswith("; put the original back, or take it as it is (pubench data remove acme-screws)")
 
     def test_every_copy_is_verified_though_the_first_is_damaged(self, data: Run, ready: Path, tmp_path: Path) -> None:
         put(tmp_path, key="acme-unit")
@@ -485,18 +425,6 @@ class TestDrawnTestPart:
         done = data(*words)
         return one_json(done), done.stderr
 
-    def test_a_drawn_test_part_is_from_both_parts_in_another_run(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path, key="acme-apart")
-        own, _ = self.facts(data)
-        drawn, said = self.facts(data, "data.test=drawn", "data.test_fraction=0.3")
-        assert own["run_id"] != drawn["run_id"]
-        records = [json.loads((tmp_path / one["record"] / "result.json").read_text()) for one in (own, drawn)]
-        rows = [{part: record["data"][part]["rows"] for part in ("train", "validation", "test")} for record in records]
-        assert rows[0]["test"] == 39  # of 40, one is of the class that is in neither list
-        assert rows[1]["test"] == 60  # three tenths of 100 and of 99
-        assert sum(rows[0].values()) == sum(rows[1].values()) == 199
-        assert "decides nothing" not in said
-
     def test_a_share_that_decides_nothing_is_said(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-apart")
         _, said = self.facts(data, "data.test_fraction=0.3")
@@ -555,14 +483,6 @@ class TestRun:
         assert older["code"] == first["code"]
         assert second["criteria"] != first["criteria"]
         assert self.ran(data)[0]["reused"] is True
-
-    def test_a_source_that_fails_is_recorded_as_a_failed_run(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path, key="acme-bad-read")
-        done = data(*self.REQUEST, "--data", "acme-bad-read")
-        line = error_line(done, 1)
-        assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn (")
-        (path,) = (tmp_path / "results").rglob("failure.json")
-        assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
 
     def test_a_run_downloads_nothing(self, data: Run, tmp_path: Path) -> None:
         line = error_line(data(*self.REQUEST), 2)

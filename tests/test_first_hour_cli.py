@@ -225,9 +225,6 @@ class TestJson:
         without = here(*words)
         assert (without.returncode, without.stdout) == (2, "")
 
-    def test_a_report_of_which_a_check_fails_stays_one_value(self, stone: Callable[..., Run]) -> None:
-        assert list(one_json(stone("1 / 0")("check", "acme-stone", "--format", "json"), 1)) == ["acme-stone"]
-
 
 # ------------------------------------------------------------------ a method with an error
 
@@ -459,6 +456,8 @@ class TestPredictOut:
         assert (done.returncode, done.stdout) == (2, "")
         assert "--out my.csv would replace the rows to score" in done.stderr
         assert (home / "my.csv").read_bytes() == before
+        (home / "folder.csv").mkdir()
+        assert "--out folder.csv is a folder" in error_line(here("predict", folder, "my.csv", "--out", "folder.csv"))
 
     @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "PARQUET"])
     def test_the_ending_says_what_is_written(self, here: Run, home: Path, folder: Path, ending: str) -> None:

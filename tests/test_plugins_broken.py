@@ -37,44 +37,20 @@ def pubench_methods():
     return {returned}
 """
 
-#: What a plugin's entry-point module may do wrong -> words of the reason that the listing gives. The tests of the
-#: registry have more.
-BROKEN = {
-    "raises": ("raise RuntimeError('the moon is wrong')", "RuntimeError: the moon is wrong"),
-    "has-a-typo": ("def pubench_methods(:\n", "SyntaxError"),
-    "returns-numbers": (OFFERS.format(returned="[42]"), "42; every item must be a MethodInfo"),
-}
+#: Entry-point modules that are wrong. The tests of the registry have more.
+BROKEN = {"raises": "raise RuntimeError('the moon is wrong')", "has-a-typo": "def pubench_methods(:\n"}
 
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory, make_distribution: Make) -> Environment:
     """An environment in which every one of them is installed."""
     site = tmp_path_factory.mktemp("broken")
-    for name, (source, _) in BROKEN.items():
+    for name, source in BROKEN.items():
         make_distribution(site, f"acme-{name}", {f"acme_{name.replace('-', '_')}": source})
     return {"PYTHONPATH": str(site)}
 
 
-@pytest.fixture(scope="module")
-def rows(broken: Environment, pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    done = pubench_in(tmp_path_factory.mktemp("listing"))("list", "methods", "--format", "json", env=broken)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
-
-
 class TestBrokenWhenListed:
-    @pytest.mark.parametrize("name", BROKEN)
-    def test_the_row_says_which_distribution_and_why(self, rows: list[dict[str, Any]], name: str) -> None:
-        mine = [row for row in rows if row["package"] == f"acme-{name}"]
-        assert mine
-        for row in mine:
-            assert (row["status"], row["version"]) == ("broken", "1.0")
-            assert BROKEN[name][1] in row["reason"]
-
-    def test_everything_else_is_listed_as_ok(self, rows: list[dict[str, Any]]) -> None:
-        assert {row["key"] for row in rows if row["status"] == "ok"} >= {"nnpu", "upu", "pn"}
-        assert all(row["status"] == "ok" for row in rows if row["package"].startswith("pubench-"))
-
     def test_the_table_shows_the_reason(self, pubench: Run, broken: Environment) -> None:
         done = pubench("list", "datasets", env=broken)
         assert (done.returncode, done.stderr) == (0, "")
@@ -86,12 +62,11 @@ class TestBrokenWhenListed:
         assert done.returncode == 0
         assert "acme" not in done.stderr + done.stdout
 
-    @pytest.mark.parametrize("name", BROKEN)
-    def test_the_doctor_shows_its_traceback(self, pubench: Run, broken: Environment, name: str) -> None:
-        done = pubench("doctor", f"acme-{name}", env=broken)
+    def test_the_doctor_shows_its_traceback(self, pubench: Run, broken: Environment) -> None:
+        done = pubench("doctor", "acme-has-a-typo", env=broken)
         assert (done.returncode, done.stderr) == (1, "")
         assert "Traceback" in done.stdout
-        assert BROKEN[name][1] in done.stdout
+        assert "SyntaxError" in done.stdout
 
     def test_running_it_is_refused_with_the_reason(self, pubench: Run, broken: Environment) -> None:
         done = pubench("run", "--method", "acme-raises", *QUICK, env=broken)
@@ -353,31 +328,10 @@ class TestMetricThatFails:
             "acme-measure", MEASURES.replace("OFFERED", f"info('acme-luck', {load!r}, criterion=True)")
         )
 
-    @pytest.mark.parametrize("load", ["acme_measure:raises", "acme_none:x"])
-    def test_the_run_goes_on_without_its_value(
-        self, pubench: Run, installed: Callable[[str], Environment], load: str
-    ) -> None:
-        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", env=installed(load))
-        assert done.returncode == 0, done.stderr.splitlines()[-1]
-        result = result_of(done)
-        assert 0 < (result.test["accuracy"] or 0) < 1
-        assert result.test.get("acme-luck") is None
-        assert "acme-luck" in done.stderr
-        assert "acme-luck" not in result.criteria  # a metric of somebody else is tracked where it is named
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            ("--select", "acme-luck"),
-            ("--set", "selection.criteria=[pa, acme-luck]"),
-            ("--set", "evaluation.metrics=[acme-luck]"),
-        ],
-        ids=["chosen", "tracked", "measured"],
-    )
     def test_named_though_it_does_not_load_it_is_refused_in_one_line(
-        self, pubench: Run, installed: Callable[[str], Environment], arguments: tuple[str, ...]
+        self, pubench: Run, installed: Callable[[str], Environment]
     ) -> None:
-        done = pubench("run", "--method", "nnpu", *QUICK, *arguments, env=installed("acme_none:x"))
+        done = pubench("run", "--method", "nnpu", *QUICK, "--select", "acme-luck", env=installed("acme_none:x"))
         line = error_line(done, 1)
         assert line.startswith("error: metric 'acme-luck' cannot be loaded from acme_none:x: ")
         assert line.endswith("(pubench doctor acme-luck)")

@@ -268,11 +268,10 @@ class TestFieldsOfAnotherType:
         for name, source in sources.items():
             with_plugin(f"acme-{name}", head + source.format(name))
         env = with_plugin("acme-sound", SOUND)
-        for kind in ("methods", "datasets", "metrics"):
-            for form in ("json", "csv", "table"):
-                done = pubench("list", kind, "--format", form, env=env)
-                assert (done.returncode, done.stderr) == (0, "")
-                assert all(f"acme-{name}" in done.stdout for name in sources)
-        rows = json.loads(pubench("list", "methods", "--format", "json", env=env).stdout)
+        for kind, form in (("datasets", "csv"), ("metrics", "table"), ("methods", "json")):
+            done = pubench("list", kind, "--format", form, env=env)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert all(f"acme-{name}" in done.stdout for name in sources)
+        rows = json.loads(done.stdout)
         assert {row["key"]: row["status"] for row in rows}["acme-sound"] == "ok"
         assert pubench("run", "--method", "nnpu", *QUICK, env=env).returncode == 0
