@@ -51,7 +51,6 @@ class TestFacts(MethodFacts):
         *("weight_auxiliary=0.5", "reduction=sum", "weight_prior=1", "optimizer=sgd", "weight_decay=0.1"),
     )
     presets_in = ("epochs=1", "steps_per_epoch=3")
-    extremes = ("mechanism.c=0.002",)
 
 
 # -------------------------------------------------------------------- the prior

@@ -31,7 +31,7 @@ class TestFacts(MethodFacts):
     )
     compared_in = ("optimizer=sgd",)
     presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    variants = ("form=exact", "form=distribution")
+    extremes = tuple(f"{edge} form=distribution" for edge in ("mechanism.c=0.002", "prior=0.01", "prior=0.99"))
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "floor"])

@@ -27,7 +27,7 @@ class TestFacts(MethodFacts):
         "batch_size=999",
     )
     presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    variants = ("posterior=exact", "posterior=released")
+    extremes = tuple(f"{edge} posterior=released" for edge in ("mechanism.c=0.002", "prior=0.01", "prior=0.99"))
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "floor"])

@@ -322,4 +322,3 @@ class TestFacts(MethodFacts):
     defaults = "official"
     compared_in = ("teacher_decay=0.9",)
     presets_in = ("trend_epochs=2", "trend_steps=2", "epochs=2", "steps_per_epoch=2")
-    extremes = ("mechanism.c=0.002",)

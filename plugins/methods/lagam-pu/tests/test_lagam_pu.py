@@ -265,4 +265,4 @@ class TestFacts(MethodFacts):
     )
     defaults = "pubench"
     compared_in = ("lr=5e-3",)
-    extremes = ("batch_size=2", "mechanism.c=0.01", "clusters=100000", "warm_up=1")
+    extremes = ("clusters=100000", "warm_up=1")

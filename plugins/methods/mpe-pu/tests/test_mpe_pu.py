@@ -36,7 +36,6 @@ class TestFacts(MethodFacts):
         "batch_size=999",
     )
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    extremes = ()  # a single label is refused
 
 
 def estimates(result: Trained) -> list[float]:

@@ -25,7 +25,6 @@ class TestFacts(MethodFacts):
             ["mixup"] * 14 + ["heuristic mixup"] * 2,
         ),
     )
-    extremes = ("mechanism.c=0.002",)
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:

@@ -41,7 +41,6 @@ class TestFacts(MethodFacts):
         "pool_size=1",
     )
     presets_in = ("epochs=4",)
-    extremes = ("mechanism.c=0.002",)
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:

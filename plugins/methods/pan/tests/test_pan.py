@@ -27,7 +27,6 @@ class TestFacts(MethodFacts):
         "betas=[0.9,0.999]",
     )
     presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    extremes = ("mechanism.c=0.002",)
 
 
 def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, int]]]:

@@ -227,4 +227,3 @@ class TestFacts(MethodFacts):
     defaults = "pubench"
     compared_in = ("lr=5e-3", "mutual_gate=10")
     presets_in = ("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3")
-    extremes = ("prior=0.01", "prior=0.99", "mechanism.c=0.002", "batch_size=2 steps_per_epoch=4")

