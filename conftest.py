@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,100 +97,14 @@ def clean_environment(**more: str) -> dict[str, str]:
     return {name: os.environ[name] for name in (*KEPT, *KERNEL_VARIABLES) if name in os.environ} | more
 
 
-class WarmInterpreter:
-    """See :mod:`warm_interpreter`; one request at a time."""
-
-    def __init__(self, scratch: Path) -> None:
-        self._out, self._err, self._started = scratch / "out", scratch / "err", 0
-        self._process = subprocess.Popen(
-            [sys.executable, WARM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=clean_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1"),  # no threads: it forks
-        )
-
-    def run(
-        self, arguments: list[str], folder: Path, env: Mapping[str, str], script: Path = SCRIPT
-    ) -> subprocess.CompletedProcess[str]:
-        return self.run_at_once(1, arguments, folder, env, script)[0]
-
-    def run_at_once(
-        self, times: int, arguments: list[str], folder: Path, env: Mapping[str, str], script: Path = SCRIPT
-    ) -> list[subprocess.CompletedProcess[str]]:
-        """As many processes, side by side."""
-        files = [[path.with_name(f"{path.name}{n}") for path in (self._out, self._err)] for n in range(times)]
-        for path in (path for pair in files for path in pair):
-            path.write_text("")
-        codes = self.ask(arguments, folder, env, [[str(path) for path in pair] for pair in files], script=script)
-        return [
-            subprocess.CompletedProcess([str(script), *arguments], code, out.read_text(), err.read_text())
-            for code, (out, err) in zip(codes, files, strict=True)
-        ]
-
-    def start(self, arguments: list[str], folder: Path, env: Mapping[str, str]) -> Started:
-        """A process that goes on while other requests are carried out."""
-        self._started += 1
-        out, err = (path.with_name(f"{path.name}-started-{self._started}") for path in (self._out, self._err))
-        for path in (out, err):
-            path.write_text("")
-        (pid,) = self.ask(arguments, folder, env, [[str(out), str(err)]], start=True)
-        return Started(pid, out, err, self)
-
-    def train(self, words: list[str], *, input: str, **_: Any) -> subprocess.CompletedProcess[str]:
-        """What :func:`subprocess.run` gives of a training that :func:`pubench.verify` starts in this process."""
-        read, out, err = (self._out.with_name(name) for name in ("read", "trained-out", "trained-err"))
-        for path, text in ((read, input), (out, ""), (err, "")):
-            path.write_text(text)
-        files = [[str(out), str(err)]]
-        (code,) = self.ask([], Path.cwd(), os.environ, files, script=words[-1], read=str(read))
-        return subprocess.CompletedProcess(words, code, out.read_text(), err.read_text())
-
-    def ask(
-        self,
-        arguments: list[str],
-        folder: Path,
-        env: Mapping[str, str],
-        files: list[list[str]],
-        *,
-        start: bool = False,
-        script: Path | str = SCRIPT,
-        read: str = os.devnull,
-    ) -> list[int]:
-        """The exit codes of processes that write to these pairs of files; their numbers if they are only to start."""
-        return self._answer(
-            script=str(script),
-            arguments=arguments,
-            folder=str(folder),
-            env=dict(env),
-            files=files,
-            start=start,
-            read=read,
-        )
-
-    def wait(self, pid: int) -> int:
-        """The exit code of a process that was started."""
-        code: int = self._answer(wait=pid)
-        return code
-
-    def _answer(self, **request: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
 @dataclass
 class Started:
-    """A process of the console script, with what :class:`subprocess.Popen` has for one."""
+    """A process of a script, with what :class:`subprocess.Popen` has for one."""
 
+    args: list[str]
     pid: int
-    _out: Path
-    _err: Path
-    _interpreter: WarmInterpreter
+    _files: tuple[Path, Path]
+    _ended: Callable[[], int]
     returncode: int | None = None
 
     def send_signal(self, number: int) -> None:
@@ -199,10 +113,81 @@ class Started:
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
+    def wait(self) -> int:
+        self.returncode = self._ended()
+        return self.returncode
+
     def communicate(self) -> tuple[str, str]:
         """What it wrote, once it has ended."""
-        self.returncode = self._interpreter.wait(self.pid)
-        return self._out.read_text(), self._err.read_text()
+        self.wait()
+        out, err = (file.read_text() for file in self._files)
+        return out, err
+
+    def done(self) -> subprocess.CompletedProcess[str]:
+        """What :func:`subprocess.run` gives of it."""
+        texts = self.communicate()
+        return subprocess.CompletedProcess(self.args, self.returncode or 0, *texts)
+
+
+class Scripts:
+    """Starts scripts, most of them in processes forked from an interpreter that has imported torch before: see
+    :mod:`warm_interpreter`.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch, self._number = scratch, 0
+        self._warm: subprocess.Popen[str] | None = None
+        if sys.platform == "linux":  # elsewhere, forking an interpreter that has loaded torch is not safe
+            env = clean_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # no threads: it forks
+            command = [sys.executable, WARM]
+            self._warm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+    def start(
+        self,
+        words: Sequence[Any],
+        folder: Path,
+        env: Mapping[str, str],
+        *,
+        script: Path | str = SCRIPT,
+        cold: bool = False,
+        files: tuple[Path, Path] | None = None,
+        read: Path | str = os.devnull,
+    ) -> Started:
+        """A process that goes on next to the test. ``cold``: from nothing; ``files``: where it writes, if they are
+        there already; ``read``: its input.
+        """
+        self._number += 1
+        out, err = files or (self._scratch / f"{self._number}-out", self._scratch / f"{self._number}-err")
+        if files is None:
+            out.touch()
+            err.touch()
+        command = [str(script), *map(str, words)]
+        if self._warm is not None and not cold:
+            places = {"folder": str(folder), "out": str(out), "err": str(err), "read": str(read)}
+            pid = self._answer(script=command[0], arguments=command[1:], env=dict(env), **places)
+            return Started(command, pid, (out, err), lambda: self._answer(wait=pid))
+        how = [] if script == SCRIPT else [sys.executable]
+        with open(read) as stdin, out.open("w") as stdout, err.open("w") as stderr:
+            process = subprocess.Popen([*how, *command], cwd=folder, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+        return Started(command, process.pid, (out, err), process.wait)
+
+    def train(self, words: list[str], *, input: str, **_: Any) -> subprocess.CompletedProcess[str]:
+        """What :func:`subprocess.run` gives of a training that :func:`pubench.verify` starts in this process."""
+        read = self._scratch / "read"
+        read.write_text(input)
+        return self.start([], Path.cwd(), os.environ, script=words[-1], read=read).done()
+
+    def _answer(self, **request: Any) -> int:
+        """Number of a process that was started, or the exit code of one that is waited for."""
+        assert self._warm is not None
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        print(json.dumps(request), file=self._warm.stdin, flush=True)
+        return int(self._warm.stdout.readline())
+
+    def close(self) -> None:
+        if self._warm is not None:
+            self._warm.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -235,123 +220,73 @@ def pubench_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmInterpreter | None]:
-    if sys.platform != "linux":  # elsewhere, forking an interpreter that has loaded torch is not safe
-        yield None
-        return
-    interpreter = WarmInterpreter(tmp_path_factory.mktemp("warm"))
-    yield interpreter
-    interpreter.close()
+def _scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
+    scripts = Scripts(tmp_path_factory.mktemp("scripts"))
+    yield scripts
+    scripts.close()
 
 
 @pytest.fixture(scope="session")
-def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
-    """``pubench_in(folder)(*arguments)``: what the console script did there.
-
-    ``cold=True`` starts it from nothing, for tests of what is imported and when; otherwise it starts in an interpreter
-    that has imported torch before. ``env``: added to a clean environment.
-    """
-
-    def bind(folder: Path) -> Run:
-        def run(
-            *arguments: Any, cold: bool = False, env: Mapping[str, str] | None = None
-        ) -> subprocess.CompletedProcess[str]:
-            words = [str(a) for a in arguments]
-            clean = clean_environment(**(env or {}))
-            if _warm is not None and not cold:
-                return _warm.run(words, folder, clean)
-            return subprocess.run([SCRIPT, *words], cwd=folder, env=clean, capture_output=True, text=True, check=False)
-
-        return run
-
-    return bind
-
-
-@pytest.fixture(scope="session")
-def forked_trainings(_warm: WarmInterpreter | None) -> Iterator[None]:
-    """:func:`pubench.verify` in this process repeats runs without waiting for torch to be imported each time."""
-    from pubench_verify import training
-
-    with pytest.MonkeyPatch.context() as patch:
-        if _warm is not None:
-            patch.setattr(training, "subprocess", SimpleNamespace(run=_warm.train))
-        yield
-
-
-@pytest.fixture(scope="session")
-def script_in(_warm: WarmInterpreter | None) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """``script_in(folder, path)``: what a Python script did there; ``env`` as of ``pubench_in``."""
-
-    def run(folder: Path, path: Path, *, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        clean = clean_environment(**(env or {}))
-        if _warm is not None:
-            return _warm.run([], folder, clean, path)
-        return subprocess.run(
-            [sys.executable, path], cwd=folder, env=clean, capture_output=True, text=True, check=False
-        )
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def pubench_at_once(_warm: WarmInterpreter | None) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
-    """``pubench_at_once(4, folder, *arguments)``: what four processes of the console script did side by side."""
-
-    def run(
-        times: int, folder: Path, *arguments: Any, env: Mapping[str, str] | None = None
-    ) -> list[subprocess.CompletedProcess[str]]:
-        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
-        if _warm is not None:
-            return _warm.run_at_once(times, words, folder, clean)
-        started = [
-            subprocess.Popen([SCRIPT, *words], cwd=folder, env=clean, stdout=-1, stderr=-1, text=True)
-            for _ in range(times)
-        ]
-        said = [process.communicate() for process in started]
-        return [
-            subprocess.CompletedProcess(p.args, p.returncode, *texts) for p, texts in zip(started, said, strict=True)
-        ]
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def pubench_started(_warm: WarmInterpreter | None) -> Callable[..., Started | subprocess.Popen[str]]:
+def pubench_started(_scripts: Scripts) -> Callable[..., Started]:
     """``pubench_started(folder, *arguments)``: a process of the console script that goes on next to the test.
 
-    ``cold``, ``env``: as of ``pubench_in``. Of what it gives, ``communicate`` waits for its end.
+    ``cold=True`` starts it from nothing, for tests of what is imported and when; otherwise it starts in an interpreter
+    that has imported torch before. ``env``: added to a clean environment. Of what it gives, ``communicate`` waits for
+    its end.
     """
 
-    def start(
-        folder: Path, *arguments: Any, cold: bool = False, env: Mapping[str, str] | None = None
-    ) -> Started | subprocess.Popen[str]:
-        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
-        if _warm is not None and not cold:
-            return _warm.start(words, folder, clean)
-        return subprocess.Popen([SCRIPT, *words], cwd=folder, env=clean, stdout=-1, stderr=-1, text=True)
+    def start(folder: Path, *arguments: Any, env: Mapping[str, str] | None = None, **how: Any) -> Started:
+        return _scripts.start(arguments, folder, clean_environment(**(env or {})), **how)
 
     return start
 
 
 @pytest.fixture(scope="session")
-def pubench_into(_warm: WarmInterpreter | None) -> Callable[..., int]:
-    """``pubench_into(folder, out, err, *arguments)``: exit code of the console script that wrote to these two files,
-    which are there: a device, a named pipe; ``env`` as of ``pubench_in``.
-    """
+def pubench_in(pubench_started: Callable[..., Started]) -> Callable[[Path], Run]:
+    """``pubench_in(folder)(*arguments)``: what the console script did there; ``cold``, ``env``: as it is started."""
+    return lambda folder: lambda *arguments, **how: pubench_started(folder, *arguments, **how).done()
 
-    def run(folder: Path, out: Path, err: Path, *arguments: Any, env: Mapping[str, str] | None = None) -> int:
-        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
-        if _warm is not None:
-            (code,) = _warm.ask(words, folder, clean, [[str(out), str(err)]])
-            return code
-        with out.open("w") as stdout, err.open("w") as stderr:
-            return subprocess.call([SCRIPT, *words], cwd=folder, env=clean, stdout=stdout, stderr=stderr)
+
+@pytest.fixture(scope="session")
+def forked_trainings(_scripts: Scripts) -> Iterator[None]:
+    """:func:`pubench.verify` in this process repeats runs without waiting for torch to be imported each time."""
+    from pubench_verify import training
+
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(training, "subprocess", SimpleNamespace(run=_scripts.train))
+        yield
+
+
+@pytest.fixture(scope="session")
+def script_in(pubench_started: Callable[..., Started]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``script_in(folder, path)``: what a Python script did there; ``env`` as of ``pubench_started``."""
+    return lambda folder, path, **how: pubench_started(folder, script=path, **how).done()
+
+
+@pytest.fixture(scope="session")
+def pubench_at_once(pubench_started: Callable[..., Started]) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
+    """``pubench_at_once(4, folder, *arguments)``: what four processes of the console script did side by side."""
+
+    def run(times: int, folder: Path, *arguments: Any, **how: Any) -> list[subprocess.CompletedProcess[str]]:
+        started = [pubench_started(folder, *arguments, **how) for _ in range(times)]
+        return [one.done() for one in started]
 
     return run
 
 
 @pytest.fixture(scope="session")
-def pubench_on_terminal(_warm: WarmInterpreter | None) -> Callable[..., tuple[int, str]]:
+def pubench_into(pubench_started: Callable[..., Started]) -> Callable[..., int]:
+    """``pubench_into(folder, out, err, *arguments)``: exit code of the console script that wrote to these two files,
+    which are there: a device, a named pipe; ``env`` as of ``pubench_started``.
+    """
+    return lambda folder, out, err, *arguments, **how: pubench_started(
+        folder, *arguments, files=(out, err), **how
+    ).wait()
+
+
+@pytest.fixture(scope="session")
+def pubench_on_terminal(pubench_into: Callable[..., int]) -> Callable[..., tuple[int, str]]:
     """``pubench_on_terminal(folder, width, *arguments)``: exit code, and what the console script wrote on a pseudo
     terminal of that width, which stdout and stderr were.
     """
@@ -361,7 +296,6 @@ def pubench_on_terminal(_warm: WarmInterpreter | None) -> Callable[..., tuple[in
         import pty
         import termios
 
-        words, env = [str(a) for a in arguments], clean_environment(TERM="xterm-256color", OMP_NUM_THREADS="1")
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
         written: list[bytes] = []
@@ -373,10 +307,8 @@ def pubench_on_terminal(_warm: WarmInterpreter | None) -> Callable[..., tuple[in
 
         reader = threading.Thread(target=read)
         reader.start()
-        if _warm is not None:
-            (code,) = _warm.ask(words, folder, env, [[os.ttyname(theirs)] * 2])
-        else:
-            code = subprocess.call([SCRIPT, *words], cwd=folder, env=env, stdin=-3, stdout=theirs, stderr=theirs)
+        terminal, env = Path(os.ttyname(theirs)), {"TERM": "xterm-256color", "OMP_NUM_THREADS": "1"}
+        code = pubench_into(folder, terminal, terminal, *arguments, env=env)
         os.close(theirs)
         reader.join()
         os.close(ours)

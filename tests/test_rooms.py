@@ -368,7 +368,7 @@ BUDGETS = {
     "plugins/tools/evaluate/src": 4_965,
     "plugins/tools/report/src": 8_672,
     "plugins/tools/study/src": 4_435,
-    "plugins/tools/testkit/src": 2_480,
+    "plugins/tools/testkit/src": 2_400,
     "plugins/tools/tune/src": 1_470,
     "plugins/tools/verify/src": 3_060,
 }

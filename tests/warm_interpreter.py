@@ -1,9 +1,8 @@
 """Runs the console script without waiting for torch to be imported each time.
 
 Started once per test session. Imports and looks up what every run does, then reads one JSON request per line and forks
-a process for it: that process goes on as the script itself, with its own arguments, environment, folder and output. A
-request with several pairs of files is carried out by as many processes side by side. A request to start answers the
-number of the process at once; a request to wait for it answers its exit code.
+a process for it, whose number it answers: that process goes on as the script itself, with its own arguments,
+environment, folder and output. A request to wait for a process answers its exit code.
 
 The workers of a study, which the script starts as processes of their own, are forked as well. So are the trainings of
 ``pubench verify``, which must know nothing of the command that starts them: of a process that waits for such requests
@@ -67,7 +66,7 @@ TRAININGS = f"\0pubench-trainings-{os.getpid()}"
 
 
 def serve() -> dict[str, Any] | None:
-    """In the parent: the exit codes of every request, until stdin ends (None). In a child: its request."""
+    """In the parent: answers every request, until stdin ends (None). In a child: its request."""
     prepare()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(TRAININGS)
@@ -76,30 +75,26 @@ def serve() -> dict[str, Any] | None:
         return next_training(listener)
     listener.close()
     wanted: Counter[str] = Counter()
+    heard: dict[int, int] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if "wait" in request:
-            _, status = os.waitpid(request["wait"], 0)
-            print(os.waitstatus_to_exitcode(status), flush=True)
+            child = request["wait"]
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            load_what_is_wanted(wanted, read_now(heard[child]))
+            os.close(heard.pop(child))
             continue
         if is_tracked(request["arguments"]) and "mlflow" not in sys.modules:
             with contextlib.suppress(ImportError):
                 importlib.import_module("pubench_mlflow.sink")
             gc.freeze()
-        children = []
-        heard, said = os.pipe()
-        for out, err in request["files"]:
-            child = os.fork()
-            if not child:
-                return {**request, "out": out, "err": err, "said": said}
-            children.append(child)
+        end_of_ours, said = os.pipe()
+        child = os.fork()
+        if not child:
+            return {**request, "said": said}
         os.close(said)
-        if request["start"]:
-            print(json.dumps(children), flush=True)
-        else:
-            print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
-            load_what_is_wanted(wanted, read_now(heard))
-        os.close(heard)
+        heard[child] = end_of_ours
+        print(child, flush=True)
     return None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubench_testkit import scaffold, templates
+from pubench_testkit import scaffold
 from pubench_testkit.conformance import CHECKS, Subject
 from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES
@@ -30,7 +30,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ROOT = Path(__file__).parents[4]
-ALL = templates.templates()
+ALL = scaffold.templates()
 METHODS = [each for each in ALL if each.kind == "method"]
 #: Shortest and longest, one with a number in front, and words that mean something in Python or in a template.
 LONG = ("m" * LONGEST, "-".join("abcdefghijklmnopqrst")[:LONGEST])
@@ -39,11 +39,11 @@ KEYS = ("my-thing", "a1", "x-y-z", "i", "3net", "run", "field", "replace", "prin
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def key_of(template: templates.Template) -> str:
+def key_of(template: scaffold.Template) -> str:
     return "-".join(["made", template.kind, template.template, template.family]).strip("-")
 
 
-def made(template: templates.Template, key: str, folder: Path) -> Path:
+def made(template: scaffold.Template, key: str, folder: Path) -> Path:
     """A package from a template, next to others in a folder."""
     options = {"template": template.template or None, "family": template.family or None}
     create(template.kind, key, path=folder, in_repo=False, **options)
@@ -114,12 +114,12 @@ def test_there_is_a_template_of_every_kind_and_each_family_and_way_of_training_h
     ],
 )
 def test_what_is_not_said_is_the_default(template: str | None, family: str | None, found: tuple[str, str]) -> None:
-    chosen = templates.find("method", template, family)
+    chosen = scaffold.find("method", template, family)
     assert (chosen.template, chosen.family) == found
 
 
 @pytest.mark.parametrize("template", METHODS, ids=key_of)
-def test_a_method_passes_every_check(template: templates.Template, plugins: Registry) -> None:
+def test_a_method_passes_every_check(template: scaffold.Template, plugins: Registry) -> None:
     subject = Subject(plugins.find(MethodInfo, key_of(template)), plugins)
     known = method_class(subject.info).Config.model_fields
     sets = ("backbone.key=mlp-wang", *(f"{name}=1" for name in ("epochs", "warm_up") if name in known))
@@ -246,11 +246,7 @@ def test_installing_is_done_with_what_is_there(monkeypatch: pytest.MonkeyPatch, 
     del on_path["uv"]
     with_pip.clear()
     assert scaffold.install(folder) == "python -m ensurepip && python -m pip install -e ./it"
-    ours = tmp_path / ".uv" / "bin" / "uv"
-    ours.parent.mkdir(parents=True)
-    ours.touch()
-    assert scaffold.install(folder) == "./.uv/bin/uv pip install -e ./it"
-    assert scaffold.install(Path("/else where/it")) == "./.uv/bin/uv pip install -e '/else where/it'"
+    assert scaffold.install(Path("/else where/it")).endswith("install -e '/else where/it'")
 
 
 def test_making_a_method_imports_as_little_as_listing_does(tmp_path: Path) -> None:
@@ -312,8 +308,12 @@ def test_a_bad_name_is_refused_in_one_line_with_nothing_written(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--template", "trees", "--family", "generative"), "there is no template 'trees' of the family 'generative'"),
-        (("--template", "forest"), "'forest' is not one of"),
+        (
+            ("--template", "trees", "--family", "generative"),
+            "template 'trees' has no family 'generative'",
+        ),
+        (("--template", "forest"), "unknown template 'forest'"),
+        (("--family", "risky"), "unknown family 'risky'; did you mean 'risk'?"),
         (("--family", "risk", "--path", "a-file"), "is a file"),
         (("--path", "a-file/below"), "cannot be written: not a directory"),
         (("--in-repo",), "is not in a checkout of pubench"),

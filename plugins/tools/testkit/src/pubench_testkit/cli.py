@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,33 +21,6 @@ if TYPE_CHECKING:
     from .conformance import Finding
 
 
-class PluginKind(StrEnum):
-    """Kinds of plugins that have a template."""
-
-    method = "method"
-    dataset = "dataset"
-    mechanism = "mechanism"
-    metric = "metric"
-    sink = "sink"
-    command = "command"
-
-
-class Family(StrEnum):
-    """Use of rows without a label by a new method."""
-
-    risk = "risk"
-    disambiguation = "disambiguation"
-    generative = "generative"
-
-
-class MethodTemplate(StrEnum):
-    """How a new method trains."""
-
-    network = "network"
-    two_stage = "two-stage"
-    trees = "trees"
-
-
 def methods_and_packages(incomplete: str) -> list[str]:
     """Completion of a method's key or of the name of a package that has methods."""
     entries = registry().entries("method")
@@ -59,9 +31,12 @@ NewKey = Annotated[str, typer.Argument(help="Its key: lower-case words joined by
 NewPath = Annotated[
     Path | None, typer.Option("--path", help="Folder that gets the package's folder. (default: here)", file_okay=False)
 ]
-NewFamily = Annotated[Family | None, typer.Option("--family", help="How a method uses unlabeled rows. (default: risk)")]
+NewFamily = Annotated[
+    str | None,
+    typer.Option("--family", help="How a method uses unlabeled rows: risk (default), disambiguation or generative."),
+]
 NewTemplate = Annotated[
-    MethodTemplate | None, typer.Option("--template", help="How a method trains. (default: network)")
+    str | None, typer.Option("--template", help="How a method trains: network (default), two-stage or trees.")
 ]
 InRepo = Annotated[
     bool, typer.Option("--in-repo", help="Into plugins/ of the checkout of pubench that this folder is in.")
@@ -69,7 +44,7 @@ InRepo = Annotated[
 
 
 def new(
-    kind: Annotated[PluginKind, typer.Argument(help="What it is.", show_default=False)],
+    kind: Annotated[str, typer.Argument(help="What it is: method, dataset, mechanism, metric, sink or command.")],
     key: NewKey,
     path: NewPath = None,
     family: NewFamily = None,
@@ -90,7 +65,7 @@ def new_method(
     in_repo: InRepo = False,
 ) -> None:
     """Make a package with a method that works; the same as new method KEY."""
-    new(PluginKind.method, key, path, family, template, in_repo)
+    new("method", key, path, family, template, in_repo)
 
 
 def check(
@@ -105,8 +80,7 @@ def check(
 
     found = {key: check_method(Subject.of(key), _print_line) for key in methods_of(name)}
     if format is Format.json:
-        plain = {key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()}
-        print_json(plain)
+        print_json({key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()})
     else:
         for key, findings in found.items():
             _print(key, findings)

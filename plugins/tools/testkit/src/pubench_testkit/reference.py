@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,12 +50,6 @@ def reference_arrays(key: str) -> Arrays:
     path = reference_folder() / f"{key}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"no reference vectors {path}; PUBENCH_REFERENCE names the folder that has them")
-    return {name: array.copy() for name, array in _stored(path, path.stat().st_mtime_ns).items()}
-
-
-@lru_cache(maxsize=8)
-def _stored(path: Path, changed: int) -> Arrays:
-    """Arrays of a file, read once per module. ``changed``: time of the last write."""
     with np.load(path, allow_pickle=False) as stored:
         return dict(stored)
 

@@ -1,6 +1,7 @@
 """``pubench new``: a package from a template, and the three commands to type next.
 
-Everything is checked and rendered, then written, all or nothing.
+Everything is checked and rendered, then written, all or nothing. ``templates/README.md`` says how a template is
+written; a wheel has them in the package, the repository at its top.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import string
 import subprocess
 import sys
 import tomllib
@@ -22,14 +24,27 @@ from pathlib import Path, PurePosixPath
 
 import typer
 
-from pubench_core.errors import PluginError, RequestError
+from pubench_core.errors import PluginError, RequestError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, TOOLS_GROUP, registry, tools
 
-from . import templates
-
+#: A file whose name ends so is filled in; others are copied.
+SUFFIX = ".tmpl"
+#: A folder of this name in a template becomes the package.
+PACKAGE = "PACKAGE"
+#: What a package outside of a checkout has in its pyproject.toml besides what every package has.
+ALONE = "alone.toml.tmpl"
 #: Longest key: the lines that hold it stay below 120 characters.
 LONGEST = 40
+#: Kind -> two commands that use a new plugin of it.
+TRIALS = {
+    "method": ("run --method {key} --data digits", "check {key}"),
+    "dataset": ("run --method {some} --data {key} --c 0.5", "info {key}"),
+    "mechanism": ("run --method {some} --data digits --mech {key}", "info {key}"),
+    "metric": ("run --method {some} --data digits --select {key}", "info {key}"),
+    "sink": ("run --method {some} --data digits --sinks {key}", "track --to {key}"),
+    "command": ("run --method {some} --data digits", "{key}"),
+}
 #: Of a checkout: what writes the lists of packages.
 _SCRIPT = Path(".ci", "metadata.py")
 #: What a package outside a checkout is installed with; in front of it uv, where uv made the environment.
@@ -46,7 +61,7 @@ def create(
     if in_repo and path is not None:
         raise RequestError("--in-repo and --path both say where the package goes; give one of them")
     refuse_unusable(key, is_command=kind == "command")
-    chosen = templates.find(kind, template, family)
+    chosen = find(kind, template, family)
     names = Names.of(key, taken=chosen.words())
     root = _checkout_around(Path.cwd()) if in_repo else None
     folder = Path("plugins", "tools" if kind == "command" else f"{kind}s", key)
@@ -63,6 +78,94 @@ def create(
     typer.echo(install(target) if root is None else shlex.join(["make", *there, "setup"]))
     for words in _trials(kind, key):
         typer.echo(_pubench(words, root))
+
+
+# -------------------------------------------------------------------- templates
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kind of plugin, or one way to write it."""
+
+    kind: str
+    template: str
+    """What ``--template`` calls it; empty for a kind with one template."""
+    family: str
+    """What ``--family`` calls it."""
+    folders: tuple[Path, ...]
+    """Folders of its files; a later one's replace an earlier one's."""
+    dependencies: tuple[str, ...]
+    """Of the package, besides pubench-core."""
+
+    def files(self) -> dict[PurePosixPath, Path]:
+        """Path in the new package (``PACKAGE`` for its name) -> the file that it is made from."""
+        found: dict[PurePosixPath, Path] = {}
+        for folder in self.folders:
+            for file in sorted(folder.rglob("*")):
+                path = PurePosixPath(file.relative_to(folder).as_posix())
+                if file.is_file() and str(path) != "template.toml" and "__pycache__" not in path.parts:
+                    found[path.with_name(path.name.removesuffix(SUFFIX))] = file
+        return found
+
+    def words(self) -> frozenset[str]:
+        """Every word in the Python files: names that have a meaning there."""
+        texts = (file.read_text(encoding="utf-8") for path, file in self.files().items() if path.suffix == ".py")
+        return frozenset(word for text in texts for word in re.findall(r"[^\W\d]\w*", text))
+
+    def render(self, values: Mapping[str, str]) -> dict[PurePosixPath, bytes]:
+        """Path in the new package -> content."""
+        made: dict[PurePosixPath, bytes] = {}
+        for path, file in self.files().items():
+            target = PurePosixPath(*(values["package"] if part == PACKAGE else part for part in path.parts))
+            made[target] = filled(file, values).encode() if file.name.endswith(SUFFIX) else file.read_bytes()
+        return made
+
+
+def filled(file: Path, values: Mapping[str, str]) -> str:
+    """The text of a file with values for names. Raises PluginError if it uses a name that has none."""
+    try:
+        return string.Template(file.read_text(encoding="utf-8")).substitute(values)
+    except (KeyError, ValueError) as error:
+        raise PluginError(f"template {file}: {error} has no value; a dollar sign is written $$") from error
+
+
+def folder_of_templates() -> Path:
+    """The folder of all templates."""
+    package = Path(__file__).parent
+    places = (package / "templates", package.parents[4] / "templates")
+    for place in places:
+        if (place / ALONE).is_file():
+            return place
+    raise PluginError(f"no templates in {' or '.join(map(str, places))}; reinstall pubench-testkit")
+
+
+def templates() -> list[Template]:
+    """Every template, the default of its kind, its ``template`` or its ``family`` before others of the same."""
+    found: list[tuple[bool, Template]] = []
+    root = folder_of_templates()
+    for description in sorted(root.glob("*/template.toml")):
+        facts = tomllib.loads(description.read_text(encoding="utf-8"))
+        folders = (*(root / part for part in facts["parts"]), description.parent)
+        names = facts["kind"], facts.get("template", ""), facts.get("family", "")
+        found.append((not facts.get("default", False), Template(*names, folders, tuple(facts["dependencies"]))))
+    return [made for _, made in sorted(found, key=lambda pair: (pair[0], pair[1].template, pair[1].family))]
+
+
+def find(kind: str, template: str | None = None, family: str | None = None) -> Template:
+    """The template of a kind that is meant. Raises RequestError if there is none of this template and family."""
+    of_kind = [each for each in templates() if each.kind == kind]
+    for each in of_kind:
+        if template in (None, each.template) and family in (None, each.family):
+            return each
+    if not of_kind:
+        raise unknown("kind", kind, {each.kind for each in templates()})
+    if len(of_kind) == 1:
+        raise RequestError(f"--template and --family are for a method; a {kind} has one template, leave them out")
+    for word, given in (("template", template), ("family", family)):
+        if given not in (None, *(known := {getattr(each, word) for each in of_kind})):
+            raise unknown(word, str(given), known)
+    families = ", ".join(sorted(each.family for each in of_kind if each.template == template))
+    raise RequestError(f"template '{template}' has no family '{family}'; expected one of {families}")
 
 
 # -------------------------------------------------------------------- names
@@ -118,7 +221,7 @@ def refuse_unusable(key: str, *, is_command: bool = False) -> None:
         raise RequestError(f"a distribution {names.distribution} is installed already{another}")
 
 
-def _values(names: Names, chosen: templates.Template, folder: Path | None) -> dict[str, str]:
+def _values(names: Names, chosen: Template, folder: Path | None) -> dict[str, str]:
     """What stands for each name in a template. ``folder``: of the package in a checkout."""
     major, minor = version("pubench-core").split(".")[:2]
     bounds = f">={major}.{minor},<{int(major) + 1}"
@@ -135,7 +238,7 @@ def _values(names: Names, chosen: templates.Template, folder: Path | None) -> di
         "dependencies": ", ".join(f'"{each}"' for each in (core + bounds, *others)),
         "group": f'"{TOOLS_GROUP}"' if chosen.kind == "command" else GROUP,
         "testkit": f"pubench-testkit[test]{bounds}",
-        "tools": templates.filled(templates.folder() / templates.ALONE, vars(names)) if folder is None else "",
+        "tools": filled(folder_of_templates() / ALONE, vars(names)) if folder is None else "",
         "install": _WITH_TESTS if folder is None else "make setup",
         "test": "pytest" if folder is None else f"pytest {folder.as_posix()}",
     }
@@ -224,18 +327,18 @@ def install(folder: Path) -> str:
     """The command that installs a package so that its source is what is run."""
     target = _shown(folder)
     has_pip = importlib.util.find_spec("pip") is not None
-    if (uv := _uv()) and (sys.prefix != sys.base_prefix or not has_pip):
+    if shutil.which("uv") and (sys.prefix != sys.base_prefix or not has_pip):
         # uv looks for the environment by itself, and need not find this one.
         here = os.environ.get("VIRTUAL_ENV")
         found = here is not None and Path(here).resolve() == Path(sys.prefix).resolve()
-        return shlex.join([uv, "pip", "install", *([] if found else ["--python", sys.executable]), "-e", target])
+        return shlex.join(["uv", "pip", "install", *([] if found else ["--python", sys.executable]), "-e", target])
     executable = Path(sys.executable)
     python = next((name for name in ("python", "python3") if _is_found(executable.with_name(name))), str(executable))
     with_pip = shlex.join([python, "-m", "pip", "install", "-e", target])
     return with_pip if has_pip else f"{shlex.join([python, '-m', 'ensurepip'])} && {with_pip}"
 
 
-def _pubench(words: tuple[str, ...], root: Path | None) -> str:
+def _pubench(words: list[str], root: Path | None) -> str:
     """A command of pubench, by the path of the script if its name alone would find none or another.
 
     In a checkout it is the one in the environment that ``make setup`` fills.
@@ -244,24 +347,11 @@ def _pubench(words: tuple[str, ...], root: Path | None) -> str:
     return shlex.join(["pubench" if _is_found(script) else _shown(script), *words])
 
 
-def _trials(kind: str, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _trials(kind: str, key: str) -> list[list[str]]:
     """The words of two commands that use the new plugin."""
-    if kind == "method":
-        return ("run", "--method", key, "--data", "digits"), ("check", key)
     methods = [info.key for info in registry().infos(MethodInfo) if "truth" not in info.needs]
     some = methods[0] if methods and "nnpu" not in methods else "nnpu"
-    run = ("run", "--method", some, "--data")
-    match kind:
-        case "dataset":
-            return (*run, key, "--c", "0.5"), ("info", key)
-        case "mechanism":
-            return (*run, "digits", "--mech", key), ("info", key)
-        case "sink":
-            return (*run, "digits", "--sinks", key), ("track", "--to", key)
-        case "command":
-            return (*run, "digits"), (key,)
-        case _:
-            return (*run, "digits", "--select", key), ("info", key)
+    return [text.format(key=key, some=some).split() for text in TRIALS[kind]]
 
 
 def _is_found(file: Path) -> bool:
@@ -269,14 +359,6 @@ def _is_found(file: Path) -> bool:
     found = shutil.which(file.name)
     # Not resolved: the Python of a virtual environment is a link to another one.
     return found is not None and file.exists() and Path(found).parent.resolve() == file.parent.resolve()
-
-
-def _uv() -> str | None:
-    """What calls uv: on PATH, next to this Python, or where this repository's Makefile puts it."""
-    if shutil.which("uv"):
-        return "uv"
-    places = (Path(sys.executable).with_name("uv"), Path(sys.prefix).parent / ".uv" / "bin" / "uv")
-    return next((_shown(place) for place in places if place.is_file()), None)
 
 
 def _shown(path: Path) -> str:

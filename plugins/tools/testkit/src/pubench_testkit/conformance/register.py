@@ -89,10 +89,9 @@ def check_one(subject: Subject, name: str) -> Finding:
 
 def check_method(subject: Subject, report: Callable[[Finding], None] = lambda finding: None) -> list[Finding]:
     """All checks in order; ``report`` is called with each finding as it is made."""
-    unknown = sorted(set(subject.info.declared_failures) - set(CHECKS))
     findings = [
         Finding(name, "may not be declared", f"there is no such check; checks are {', '.join(CHECKS)}", 0.0)
-        for name in unknown
+        for name in sorted(set(subject.info.declared_failures) - set(CHECKS))
     ]
     for name in CHECKS:
         findings.append(check_one(subject, name))

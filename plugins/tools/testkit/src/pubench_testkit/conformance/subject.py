@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import pickle
+import random
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.engine.train import Trained, train
-from pubench_core.errors import RequestError
+from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.plugins.events import Listeners
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry, installed
@@ -159,11 +161,11 @@ class Subject:
         def trained() -> SecondTraining:
             with caller_state(1):  # or whatever it was, if another check has trained it
                 plan = self.usual().plan
-            with caller_state(2) as state:
+            with caller_state(2) as changed:
                 problem = self.problem(plan)
                 with opening() as opened:
                     scores = self.scores(plan, problem)
-            return SecondTraining(scores, [name for name, same in state.items() if not same], opened)
+            return SecondTraining(scores, changed, opened)
 
         return self.once("again", trained)
 
@@ -176,8 +178,6 @@ class Subject:
 
     def runs_or_refuses(self, plan: Plan, what: str) -> None:
         """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
-        from pubench_core.errors import PluginError, RunFailed
-
         try:
             scores = self.scores(plan)
         except RequestError:
@@ -212,17 +212,18 @@ def assert_same(one: dict[str, FloatArray], other: dict[str, FloatArray], what: 
         assert not len(differ), f"{what}: {len(differ)} of {len(one[name])} scores by {name} differ"
 
 
-@contextmanager
-def caller_state(seed: int) -> Iterator[dict[str, Any]]:
-    """Seeds every global generator and gives their state afterwards to compare with (filled when the block ends)."""
-    import random
+def _states() -> dict[str, Any]:
+    """State of every global generator."""
+    of_torch = torch.get_rng_state().numpy().tobytes()
+    return {"python": random.getstate(), "numpy": pickle.dumps(np.random.get_state()), "torch": of_torch}
 
+
+@contextmanager
+def caller_state(seed: int) -> Iterator[list[str]]:
+    """Seeds every global generator; gives the names of those that the block changed, once it ends."""
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    before = (random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state())  # type: ignore[index]
-    seen: dict[str, Any] = {}
-    yield seen
-    seen["python"] = before[0] == random.getstate()
-    seen["numpy"] = bool((before[1] == np.random.get_state()[1]).all())  # type: ignore[index]
-    seen["torch"] = bool((before[2] == torch.get_rng_state()).all())
+    before, changed = _states(), list[str]()
+    yield changed
+    changed += [name for name, state in _states().items() if state != before[name]]
