@@ -13,7 +13,7 @@ from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
 from pubench_report.drawing import dots, looks, plain_style
 from pubench_report.pages.report import page
-from pubench_report.report.figures import dots_of, write_figures
+from pubench_report.report.figures import amount_curves, dots_of, write_figures
 from pubench_report.report.model import comparisons_of
 
 from pubench_core.errors import RequestError
@@ -41,9 +41,8 @@ def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Any], key
     assert_nothing_overlaps(conventional[key])
 
 
-@pytest.mark.parametrize("key", ["frequency", "mechanisms"])
-def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Any], key: str) -> None:
-    assert_nothing_overlaps(labelings[key])
+def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Any]) -> None:
+    assert_nothing_overlaps(labelings["mechanisms"])
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3])
@@ -60,15 +59,12 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
         data = made.spec.data.model_copy(update={"scheme": scheme})
         results.append(varied(made, mechanism=MechanismSpec(c=None, positive_rate=rate), data=data))
     model = made_model(tmp_path, results)
-    drawn = drawn_of(model)
-    assert "frequency" not in drawn
     assert '"amount":"positive_rate"' in page(model, comparisons_of(model, "nnpu"), ["of two schemes"])
-    found = drawn["positive-rate"]
-    assert [title.split(", ")[:3] for title in titles_of(found)] == [["imdb", scheme, "scar"] for scheme in schemes]
-    (curve, *_) = found.axes[0].get_lines()
-    assert curve.get_xdata() == pytest.approx([0.1, 0.3, 0.5])
-    assert curve.get_ydata() == pytest.approx([13, 33, 53])
-    assert_nothing_overlaps(found)
+    (found,) = amount_curves(model).values()
+    assert [title.split(", ")[:3] for title in found] == [["imdb", scheme, "scar"] for scheme in schemes]
+    xs, ys = zip(*next(iter(found.values()))["nnpu"], strict=True)
+    assert xs == pytest.approx([0.1, 0.3, 0.5])
+    assert ys == pytest.approx([13, 33, 53])
 
 
 def titles_of(drawn: Any) -> list[str]:
@@ -85,7 +81,6 @@ def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path
         results.append(varied(made, data=data, validation=ValidationSpec(fraction=fraction)))
     model = made_model(tmp_path, results)
     drawn = drawn_of(model)
-    assert "frequency" not in drawn  # no problem has three values of c
     assert set(titles_of(drawn["mechanisms"])) == {
         f"imdb, {scheme}, c={c}, validation={fraction}"
         for scheme in ("case-control", "single-training-set")

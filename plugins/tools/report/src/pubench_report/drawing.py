@@ -1,4 +1,4 @@
-"""Files of figures with matplotlib: panels of dots, lines, and the critical-difference diagram.
+"""Files of figures with matplotlib: panels of dots, and the critical-difference diagram.
 
 Pages draw their own figures (``pages/templates/charts.js``); these are for papers. Made without pyplot: nothing outside
 them changes. matplotlib lays texts out, so that none covers another.
@@ -7,7 +7,6 @@ them changes. matplotlib lays texts out, so that none covers another.
 from __future__ import annotations
 
 import io
-import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ from pubench_core.errors import RequestError
 from pubench_core.records.files import replace_bytes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision; a marker and a line of
@@ -145,49 +143,6 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
         axes.locator_params(axis="x", nbins=5)
     add_legend(figure, handles)
     return figure
-
-
-# -------------------------------------------------------------------- lines and points
-
-
-@dataclass(frozen=True)
-class DrawnCurve:
-    """``points``: (x, value), ascending."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-def curves(
-    panels: Mapping[str, Sequence[DrawnCurve]], label: str, against: str, *, logarithmic: bool = False
-) -> Figure:
-    """Title -> lines, with a marker at each point if there are few."""
-    names = list(dict.fromkeys(curve.name for group in panels.values() for curve in group))
-    styles, handles = dict(zip(names, looks(len(names)), strict=True)), {}
-    figure, grid = panels_of(list(panels), 3.4, 2.4, across=3)
-    for axes, group in zip(grid, panels.values(), strict=True):
-        for curve in group:
-            look, (xs, ys) = styles[curve.name], zip(*curve.points, strict=True)
-            marks = look.marks if len(xs) <= 20 else {"color": look.color}
-            (handles[curve.name],) = axes.plot(xs, ys, linestyle=look.line, linewidth=1.1, **marks)
-        if logarithmic:
-            _log_ticks(axes, sorted({x for curve in group for x, _ in curve.points}))
-        axes.set_xlabel(textwrap.fill(against, WRAPPED))
-        axes.set_ylabel(label)
-    add_legend(figure, handles)
-    return figure
-
-
-def _log_ticks(axes: Axes, ticks: Sequence[float]) -> None:
-    """A logarithmic axis with these numbers; one that would touch the one before is left out."""
-    axes.set_xscale("log")
-    least = (math.log10(ticks[-1]) - math.log10(ticks[0])) / 9
-    kept: list[float] = []
-    for tick in ticks:
-        if not kept or math.log10(tick) - math.log10(kept[-1]) > least:
-            kept.append(tick)
-    axes.set_xticks(kept, [f"{tick:.3g}" for tick in kept])
-    axes.minorticks_off()
 
 
 def critical_difference(

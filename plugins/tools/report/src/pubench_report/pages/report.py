@@ -48,7 +48,7 @@ def page(
             "amount": amount,
             "curves": [[names[row], [[x, round(y, 2)] for x, y in points]] for row, points in of.items()],
         }
-        for amount, titles in amount_curves(model, 2).items()
+        for amount, titles in amount_curves(model).items()
         for title, of in titles.items()
     ]
     return rendered(

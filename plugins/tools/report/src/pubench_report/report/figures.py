@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pubench_core.errors import RequestError
 
 from ..cells import ShownMeasure
-from ..drawing import DrawnCurve, critical_difference, curves, dots, plain_style, write_figure
+from ..drawing import critical_difference, dots, plain_style, write_figure
 from ..grouping import in_short, problem_of, telling
 from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
-#: Label frequencies from which on a measure is drawn as a curve.
-CURVE = 3
 #: Settings up to which each has figures of its own.
 MOST_SETTINGS = 4
 
@@ -37,8 +35,12 @@ def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure
     """Name of a file -> figure, of all for which there are values; of many settings, those that show all of them."""
     with plain_style():
         pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
-        alone = [drawn for setting, test in pairs for drawn in _of_setting(model, setting, test)]
-        return dict([*alone, *_across_settings(model)])
+        found = dict(drawn for setting, test in pairs for drawn in _of_setting(model, setting, test))
+        columns = with_runs(model)
+        if len({column.mechanism for column in columns}) > 1:
+            titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
+            found["mechanisms"] = dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
+        return found
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
@@ -85,29 +87,6 @@ def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
     return dots(panels, label, [model.row_name(row) for row in rows], series_of)
 
 
-# -------------------------------------------------------------------- across settings
-
-
-def _across_settings(model: Model) -> Iterator[tuple[str, Figure]]:
-    """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
-    names = {
-        "c": ("frequency", "label frequency c (log scale)"),
-        "positive_rate": ("positive-rate", "positive rate r: labeled rows as a share of P and U"),
-    }
-    for amount, groups in amount_curves(model, CURVE).items():
-        panels: dict[str, list[DrawnCurve]] = {}  # one for each problem and family of methods
-        for title, of in groups.items():
-            for row, known in of.items():
-                family = model.families.get(row, "") or "other methods"
-                panels.setdefault(f"{title}, {family}", []).append(DrawnCurve(model.row_name(row), known))
-        key, label = names[amount]
-        yield key, curves(panels, model.measure.label, label, logarithmic=amount == "c")
-    columns = with_runs(model)
-    if len({column.mechanism for column in columns}) > 1:
-        titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-        yield "mechanisms", dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
-
-
 # -------------------------------------------------------------------- panels of problems
 
 
@@ -134,8 +113,8 @@ def with_runs(model: Model) -> list[ProblemColumn]:
     return [column for column in model.columns if column.label in there]
 
 
-def amount_curves(model: Model, least: int) -> dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]]:
-    """``c`` and ``positive_rate`` -> title of a panel -> row -> (amount, mean as it is shown), of ``least`` amounts."""
+def amount_curves(model: Model) -> dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]]:
+    """``c`` and ``positive_rate`` -> title of a panel -> row -> (amount, mean as it is shown), of several amounts."""
     cells = model.cells(model.measure, model.criterion)
     found: dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]] = {}
     for amount in ("c", "positive_rate"):
@@ -147,6 +126,6 @@ def amount_curves(model: Model, least: int) -> dict[str, dict[str, dict[str, tup
             for row in model.rows:
                 means = [(x, cells[row, label].mean) for x, label in sorted(places)]
                 known = tuple((x, mean * model.measure.scale) for x, mean in means if mean is not None)
-                if len(known) >= least:
+                if len(known) > 1:
                     found.setdefault(amount, {}).setdefault(title, {})[row] = known
     return found

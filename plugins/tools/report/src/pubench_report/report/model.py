@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pubench_core.errors import unknown
-from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
@@ -57,7 +56,6 @@ class Model:
     oracle_criteria: frozenset[str]
     measures: tuple[ShownMeasure, ...]
     settings: tuple[Setting, ...]
-    families: Mapping[str, str]
     _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
     _cells: dict[tuple[str, str], dict[tuple[str, str], MeasuredCell]] = field(default_factory=dict)
     _counts: dict[str, Counted] = field(default_factory=dict)
@@ -173,7 +171,6 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
     places = [place for place, cell in gathered.grid.cells.items() if cell.runs]
-    families = {info.key: info.family for info in registry().infos(MethodInfo)}
     return Model(
         gathered=gathered,
         criterion=criterion,
@@ -184,11 +181,6 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         ),
         measures=tuple(shown),
         settings=tuple(_settings(gathered)),
-        families={
-            row: families.get(spec.method.key, "")
-            for (row, _), cell in gathered.grid.cells.items()
-            for spec in _specs(cell)
-        },
         _ids={place: f"c{number}" for number, place in enumerate(places, 1)},
     )
 
