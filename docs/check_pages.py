@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
 from browser import SCHEMES, absent, browser, close, faults
 
-KINDS = ("index", "protocol-*", "method-*", "data-*", "contribute")
+KINDS = ("index", "protocol-*", "method-*", "data-*")
 
 
 def main(site: Path) -> None:

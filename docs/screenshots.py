@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/screenshots.py [SITE]
 
-Front page, method, data set and runs are of the committed rows; SITE is a folder that ``pubench site`` made of them, if
+Front page, method and data set are of the committed rows; SITE is a folder that ``pubench site`` made of them, if
 there is one. The study report is of a small study that is carried out here. The report card is of one feature of
 biopsies as a score, the advice on a table of them. ``docs/pages/screens.md`` shows the pictures.
 """
@@ -40,7 +40,6 @@ def addresses(place: Path, site: Path | None) -> Iterator[tuple[str, Path]]:
     yield "front", site / "index.html"
     yield "method", site / "method-pu-bagging.html"
     yield "data", site / "data-spambase.html"
-    yield "runs", site / "records.html"
     trained = {name: {"method": name, "config": {"epochs": 20}} for name in ("nnpu", "vpu")}
     classics = {name: {"method": name} for name in ("puet", "pu-bagging", "elkan-noto")}
     pubench.compare(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from browser import browser, needs_browser
 from made_studies import made_run, stored
-from pubench_report.pages.learning import learning
-from pubench_report.pages.report import page
+from pubench_report.pages.report import learning, page
 from pubench_report.pages.view import views_of
 from pubench_report.report.gather import gather
 from pubench_report.report.model import comparisons_of, model_of
@@ -66,7 +65,9 @@ def test_a_report_holds_each_runs_curves_and_chosen_epochs(results: Path) -> Non
 @needs_browser
 def test_the_page_draws_a_line_for_each_run_and_a_mark_for_each_choice(results: Path, tmp_path: Path) -> None:
     made = model(results)
-    (tmp_path / "report.html").write_text(page(made, comparisons_of(made, "nnpu"), ["Report"]), encoding="utf-8")
+    (tmp_path / "report.html").write_text(
+        page(views_of(made), comparisons_of(made, "nnpu"), ["Report"]), encoding="utf-8"
+    )
     with browser() as window:
         errors: list[str] = []
         window.on("pageerror", lambda error: errors.append(str(error)))

@@ -19,6 +19,7 @@ from pubench_report.draws import NamedRun
 from pubench_report.grouping import FailedRun
 from pubench_report.measure_table import Significance
 from pubench_report.pages.report import page
+from pubench_report.pages.view import views_of
 from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import gather
 from pubench_report.report.gathered import Gathered, gathered_of
@@ -255,7 +256,7 @@ def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_
         assert f"{words}\nnote: {note}" in printed.getvalue()
         assert f"**{words}**\n\n- {note}" in markdown(["x"], parts)
         assert f"% {words}\n% {note}" in latex(["x"], parts)
-        assert re.search(rf"<h3>{words}</h3>\s*<[^>]+>{note}", page(model, tests, ["x"]))
+        assert re.search(rf"<h3>{words}</h3>\s*<[^>]+>{note}", page(views_of(model), tests, ["x"]))
 
 
 def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) -> None:
@@ -350,7 +351,7 @@ def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model
 def test_the_page_needs_nothing_but_itself_and_every_number_leads_to_its_runs(
     model: Model, compared: Significance
 ) -> None:
-    html = page(model, [compared], title_lines(model.gathered))
+    html = page(views_of(model), [compared], title_lines(model.gathered))
     places = re.findall(r'\bid="?([\w.-]+)', html)
     assert len(places) == len(set(places))
     assert set(re.findall(r'href="?#([\w-]+)', html)) <= set(places)
@@ -403,7 +404,7 @@ def test_a_name_is_escaped_in_latex_and_is_one_line(strange: Model) -> None:
 
 
 def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) -> None:
-    found = page(strange, comparisons_of(strange, "[x] vpu"), ["<script>alert(1)</script>"])
+    found = page(views_of(strange), comparisons_of(strange, "[x] vpu"), ["<script>alert(1)</script>"])
     assert "onerror=alert(1)" in found
     assert "<img" not in found
     assert "<script>alert" not in found

@@ -11,9 +11,10 @@ import pytest
 from figure_texts import assert_nothing_overlaps, texts_of
 from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
-from pubench_report.drawing import dots, looks, plain_style
+from pubench_report.drawing import dots, looks, plain_style, write_figures
 from pubench_report.pages.report import page
-from pubench_report.report.figures import amount_curves, dots_of, write_figures
+from pubench_report.pages.view import views_of
+from pubench_report.report.figures import amount_curves, dots_of
 from pubench_report.report.model import comparisons_of
 
 from pubench_core.errors import RequestError
@@ -59,7 +60,7 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
         data = made.spec.data.model_copy(update={"scheme": scheme})
         results.append(varied(made, mechanism=MechanismSpec(c=None, positive_rate=rate), data=data))
     model = made_model(tmp_path, results)
-    assert '"amount":"positive_rate"' in page(model, comparisons_of(model, "nnpu"), ["of two schemes"])
+    assert '"amount":"positive_rate"' in page(views_of(model), comparisons_of(model, "nnpu"), ["of two schemes"])
     (found,) = amount_curves(model).values()
     assert [title.split(", ")[:3] for title in found] == [["imdb", scheme, "scar"] for scheme in schemes]
     xs, ys = zip(*next(iter(found.values()))["nnpu"], strict=True)

@@ -24,12 +24,12 @@ from browser import browser, faults, needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
+from pubench_report.pages.view import View
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_report.rows import has_rows
 from pubench_report.rows.runs import read_runs
 from pubench_report.site import write
-from pubench_report.site.protocols import SiteProtocol
 from pubench_report.site.sources import SiteRequest
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
@@ -115,7 +115,6 @@ def board_of(site: Path) -> dict[str, dict[str, str]]:
 def test_there_is_a_page_per_table_method_and_data_set(site: Path) -> None:
     names = sorted(page.name for page in site.glob("*.html"))
     assert names == [
-        "contribute.html",
         "data-imdb.html",
         "data-img-src-x-onerror-alert-2.html",
         "index.html",
@@ -125,7 +124,6 @@ def test_there_is_a_page_per_table_method_and_data_set(site: Path) -> None:
         "method-vpu.html",
         "protocol-case-control-scar-c-0-1-0-01.html",
         "protocol-case-control-scar-c-0-5-0-01.html",
-        "records.html",
     ]
 
 
@@ -189,9 +187,11 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     model = model_of(gather(str(results), results, None), "accuracy", "f1")
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
-    upwards, downwards = (dict(SiteProtocol("k", "t", one, (), ()).ranks("f1", column)) for one in (model, lower))
-    assert sorted(upwards.values()) == [1, 2, 3]
-    assert downwards == {row: 4 - rank for row, rank in upwards.items()}
+    upwards, downwards = (View.of(one, one.settings[0], "t").placed("f1", column) for one in (model, lower))
+    ranks = {row: place.rank for row, place in upwards.items() if row not in model.apart}
+    assert sorted(ranks.values()) == [1, 2, 3]
+    assert {row: downwards[row].rank for row in ranks} == {row: 4 - rank for row, rank in ranks.items()}
+    assert {upwards[row].rank for row in model.oracles} == {0}
 
 
 def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:
@@ -307,9 +307,6 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     site = pubench.site(drawn, tmp_path / "site", study="three-draws").parent
     assert tables(site) == [["nnpu", "75.00 ± 7.07"]]  # .70 and .80
     assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
-    records = table_of(site / "records.html", "records")
-    assert [row[records[0].index("draw")] for row in records[1:]].count("another one was chosen") == 4
-    assert len(records) == 1 + 6
     assert len(list((site / "records").glob("*/result.json"))) == 6
 
     by_pauc = pubench.site(drawn, tmp_path / "by-pauc", study="three-draws", criterion="pauc").parent
@@ -372,7 +369,6 @@ def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
             rows.append(row | of_draw | {"settings": settings, "run_id": run_id, "study": "three-draws"})
     site = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site").parent
     assert tables(site) == [["nnpu", "75.00 ± 7.07"]]
-    assert len(table_of(site / "records.html", "records")) == 1 + 6
 
 
 def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None:
@@ -422,7 +418,8 @@ def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
     alone = rows[0]["run_id"]
     written = [row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows]
     site = pubench.site(rows_in(tmp_path / "rows.csv", written), tmp_path / "site").parent
-    assert {row[0] for row in table_of(site / "records.html", "records")[1:]} == {row["run_id"] for row in rows}
+    pages = "".join(text_of(page) for page in site.glob("protocol-*.html"))
+    assert {row["run_id"] for row in rows} == set(re.findall(r'id="r-(\w+)"', pages))
 
 
 def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
@@ -652,17 +649,17 @@ def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: C
 
 @needs_browser
 def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
-    dom = opened(f"file://{site}/records.html#filter=vpu&sort=records:4:descending")
-    body = dom.partition("<tbody>")[2].partition("</tbody>")[0]
+    dom = opened(f"file://{site}/method-nnpu.html#filter=imdb&sort=results:2:descending")
+    body = dom.partition('<table id="results">')[2].partition("<tbody>")[2].partition("</tbody>")[0]
     rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", body, re.DOTALL)
-    shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
-    assert {row[0] for row in shown} == {"vpu"}
-    seeds = [int(row[3]) for row in shown]
-    assert len(seeds) == 12
-    assert seeds == sorted(seeds, reverse=True)
+    shown = [row for hidden, row in rows if not hidden]
+    assert len(rows) > len(shown) == 2
+    assert all("IMDb" in row for row in shown)
+    values = [float(re.findall(r">(\d+\.\d+)", row)[0]) for row in shown]
+    assert values == sorted(values, reverse=True)
 
 
-PAGES = ("report", "method-nnpu", "data-imdb", "records", "contribute")
+PAGES = ("report", "method-nnpu", "data-imdb")
 
 
 @needs_browser

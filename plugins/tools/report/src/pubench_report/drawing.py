@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,8 @@ TEXT, SMALL = 9.0, 8.0
 DPI = 160
 #: Inches: a row of names, a character of a name, a panel's width, what is over and under its axes.
 ROW, CHARACTER, PANEL, AROUND = 0.2, 0.068, 2.6, 0.75
-#: Characters of a line of a panel's title.
-WRAPPED = 34
+#: Characters of a line of a panel's title, and panels in a line.
+WRAPPED, ACROSS = 34, 4
 
 
 @dataclass(frozen=True)
@@ -81,34 +82,14 @@ def plain_style() -> Iterator[None]:
         yield
 
 
-def panels_of(
-    titles: Sequence[str], wide: float, tall: float, *, across: int = 4, left: float = 0.0
-) -> tuple[Figure, list[Any]]:
-    """A figure and its axes, one for each title; sizes in inches, ``left``: of names at the left of each line."""
+def figure_of(wide: float, tall: float) -> Figure:
+    """An empty figure of so many inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    across = min(across, len(titles))
-    lines = -(-len(titles) // across)
-    figure = Figure(figsize=(left + across * wide, lines * (max(tall, 1.0) + AROUND) + 0.5), layout="constrained")
+    figure = Figure(figsize=(wide, tall), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = list(figure.subplots(lines, across, squeeze=False).flat)
-    for axes in grid[len(titles) :]:
-        axes.remove()
-    for axes, title in zip(grid, titles, strict=False):
-        axes.set_title(textwrap.fill(title, WRAPPED))
-    return figure, grid[: len(titles)]
-
-
-def add_legend(figure: Figure, handles: Mapping[str, Any]) -> None:
-    """Names of series over the panels, in as many columns as there is room for; none for one series."""
-    if len(handles) < 2:
-        return
-    width = figure.get_size_inches()[0]
-    columns = int(width / (CHARACTER * max(map(len, handles)) + 0.5))
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside upper left", ncols=max(1, min(columns, len(handles)))
-    )
+    return figure
 
 
 # -------------------------------------------------------------------- methods as rows
@@ -123,11 +104,16 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
 
     The spread is a thin line. ``label``: of the axes.
     """
-    names = CHARACTER * max(map(len, rows)) + 0.3
-    figure, grid = panels_of(list(panels), PANEL, ROW * len(rows), left=names)
-    first, handles = {axes.get_subplotspec().rowspan.start: axes for axes in reversed(grid)}, {}
-    styles = looks(len(series))
-    for values, axes in zip(panels.values(), grid, strict=True):
+    across = min(ACROSS, len(panels))
+    lines, handles, styles = -(-len(panels) // across), {}, looks(len(series))
+    width = CHARACTER * max(map(len, rows)) + 0.3 + across * PANEL
+    figure = figure_of(width, lines * (max(ROW * len(rows), 1.0) + AROUND) + 0.5)
+    grid = list(figure.subplots(lines, across, squeeze=False).flat)
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    for k, (title, values) in enumerate(panels.items()):
+        axes = grid[k]
+        axes.set_title(textwrap.fill(title, WRAPPED))
         for number, (one, look) in enumerate(zip(series, styles, strict=True)):
             shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))
             found = [(n + shift, *values[row, one]) for n, row in enumerate(rows) if (row, one) in values]
@@ -137,11 +123,12 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
                 linestyle="none", elinewidth=0.7, ecolor=look.color, markeredgewidth=0.9, **look.marks,
             )  # fmt: skip
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        leading = first[axes.get_subplotspec().rowspan.start] is axes
-        axes.set_yticks(range(len(rows)), rows if leading else [""] * len(rows))
+        axes.set_yticks(range(len(rows)), [""] * len(rows) if k % across else rows)
         axes.set_xlabel(label)
         axes.locator_params(axis="x", nbins=5)
-    add_legend(figure, handles)
+    if len(handles) > 1:  # in as many columns as there is room for
+        columns = max(1, min(len(handles), int(width / (CHARACTER * max(map(len, handles)) + 0.5))))
+        figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -155,7 +142,8 @@ def critical_difference(
     k, half = len(ranks), -(-len(ranks) // 2)
     side = CHARACTER * (max(len(method) for method, _ in ranks) + 7)
     below = 0.3 + 0.1 * len(groups) + ROW * half
-    figure, (axes,) = panels_of([""], 5.2 + 2 * side, below + 0.4)
+    figure = figure_of(5.2 + 2 * side, max(below + 0.4, 1.0) + AROUND + 0.5)
+    axes = figure.subplots()
     axes.axis("off")
     units = (k - 1) / 5.2  # of the axis for an inch
     axes.set_xlim(1 - side * units, k + side * units)
@@ -185,15 +173,19 @@ def critical_difference(
 # -------------------------------------------------------------------- files
 
 
-def write_figure(figure: Figure, path: Path) -> None:
-    """Writes a PNG or SVG, of the same bytes for the same figure. Raises RequestError if it cannot be written."""
+def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+    """Each as PNG and SVG, of the same bytes for the same figure. Raises RequestError if they cannot be written."""
     from matplotlib import rc_context
 
-    form, stream = path.suffix.lower().removeprefix("."), io.BytesIO()
-    metadata = None if form == "png" else {"Date": None, "Creator": None}
-    with plain_style(), rc_context({"svg.hashsalt": path.stem}):
-        figure.savefig(stream, format=form, dpi=DPI, metadata=metadata)
+    found = []
     try:
-        replace_bytes(path, stream.getvalue())
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, form in product(figures, ("png", "svg")):
+            stream, metadata = io.BytesIO(), None if form == "png" else {"Date": None, "Creator": None}
+            with plain_style(), rc_context({"svg.hashsalt": name}):
+                figures[name].savefig(stream, format=form, dpi=DPI, metadata=metadata)
+            found.append(folder / f"{name}.{form}")
+            replace_bytes(found[-1], stream.getvalue())
     except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error
+        raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
+    return found

@@ -108,12 +108,6 @@ class Ranking:
     """why there is no place"""
 
     @cached_property
-    def wins(self) -> npt.NDArray[np.float64]:
-        """Share of resamples in which one place is better than another."""
-        of = self.resampled
-        return np.array([(one < of - EQUAL).mean(axis=1) for one in of]) if len(of) else np.zeros((0, 0))
-
-    @cached_property
     def apart(self) -> Separation | None:
         """Resolution of these data sets and seeds; None without a ranking."""
         if not self.places:

@@ -11,34 +11,37 @@ from markupsafe import Markup, escape
 from pubench.running import RunResult
 from pubench_core.errors import visible
 
+from ..grouping import but_for_seed
 from ..measure_table import Significance
 from ..rendering import GAPS, LEGEND
 from ..report.figures import amount_curves
 from ..report.model import Model
 from ..report.tables import sections
-from .learning import learning
+from ..trace import CRITERION, read_trace
+from .names import criterion_text
 from .recipe import SEED, recipe
 from .template import rendered, script_json
-from .view import shown_first, views_of
+from .view import View, shown_first
 
 #: Bytes of values and of learning curves in a page.
 BUDGET, CURVES = 1_500_000, 1_500_000
+#: Points of a curve on a page; of longer ones, every second, third and so on is left out.
+MOST_POINTS = 80
 
 
 def page(
-    model: Model,
+    views: Sequence[View],
     tests: Sequence[Significance],
     title: Sequence[str],
     *,
-    table: str = "",
     nav: Sequence[tuple[str, str]] = (),
     pages: Mapping[str, str] | None = None,
     records: Mapping[str, str] | None = None,
 ) -> str:
-    """The whole document. ``table``: name of the setting; ``nav``: (address, text) of links above; ``pages``: method ->
-    its page; ``records``: run id -> address of its record, for links.
+    """The whole document. ``views``: of all settings of a model; ``nav``: (address, text) of links above; ``pages``:
+    method -> its page; ``records``: run id -> address of its record, for links.
     """
-    views = views_of(model, table)
+    model = views[0].model
     names = {row: name for view in views for row, name in view.names.items()}
     parts = {section.key: section for section in sections(model, tests)}
     curves = learning(views, CURVES)
@@ -83,16 +86,12 @@ def _cells(model: Model) -> Iterator[tuple[str, str, list[tuple[list[RunResult],
     """Id and name of each cell, and groups of its runs: (runs, what must be done before, command that repeats them)."""
     grid = model.gathered.grid
     for (row, column), name in model.ids().items():
-        same: list[tuple[Any, list[RunResult]]] = []  # runs that differ in their seed alone have one recipe
+        same: dict[tuple[str, int, str], list[RunResult]] = {}  # that differ in their seed alone: they have one recipe
         for run in grid.cell(row, column).runs.values():
-            spec = run.result.spec.model_copy(update={"seed": 0, "execution": None})
-            key = (spec, run.result.threads, run.result.device)
-            group = next((group for other, group in same if other == key), None)
-            if group is None:
-                same.append((key, group := []))
-            group.append(run)
+            key = (but_for_seed(run.result.spec), run.result.threads, run.result.device)
+            same.setdefault(key, []).append(run)
         recipes = []
-        for _, group in same:
+        for group in same.values():
             one = recipe(group[0].result)
             seed = Markup("<b class=seed>{}</b>").format(group[0].result.spec.seed)
             recipes.append((group, one.first, Markup(escape(visible(one.command)).replace(SEED, seed))))
@@ -110,3 +109,61 @@ def _made(model: Model) -> list[str]:
     counts = {"engine": engines, "on": devices, "versions": versions}
     named = {what: [name for name, _ in of.most_common(12) if name] for what, of in counts.items()}
     return [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
+
+
+# -------------------------------------------------------------------- learning curves
+
+
+def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
+    """Curves of the runs of all settings as plain data; empty if no record holds a trace.
+
+    ``runs``: [method, data set, seed, step, {criterion: values at epochs 1, 1 + step, ...}, {criterion: [chosen epoch,
+    values of all criteria there]}]. Runs beyond ``budget`` bytes are counted in ``left_out``.
+    """
+    model = views[0].model
+    rows, data = list(model.rows), [(view, column) for view in views for column in view.setting.columns]
+    keys = views[0].criteria
+    runs: list[list[Any]] = []
+    left, left_out = budget, 0
+    for d, (_, column) in enumerate(data):
+        for r, row in enumerate(rows):
+            for seed, run in model.gathered.grid.cell(row, column.label).runs.items():
+                if left < 0:
+                    left_out += 1
+                elif curve := _curve(run, keys):
+                    runs.append([r, d, seed, *curve])
+                    left -= sum(len(values) for values in curve[1].values()) * 7
+    if not runs:
+        return {}
+    several, at = len(views) > 1, {column.label: k for k, (_, column) in enumerate(data)}
+    return {
+        "criteria": [[key, criterion_text(key)[0], int(key in model.oracle_criteria)] for key in keys],
+        "criterion": model.criterion,
+        "rows": [views[0].names.get(row, row) for row in rows],
+        "data": [f"{view.columns[c.label]}; {view.title}" if several else view.columns[c.label] for view, c in data],
+        "cells": {name: [rows.index(row), at[label]] for (row, label), name in model.ids().items()},
+        "runs": runs,
+        "left_out": left_out,
+    }
+
+
+def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
+    """Step, values by criterion, and each criterion's chosen epoch; empty without a trace."""
+    trace = read_trace(run.folder)
+    criteria = run.result.criteria
+    there = [key for key in keys if key in criteria and f"{CRITERION}{key}" in trace]
+    if not there:
+        return []
+    epochs = len(trace[f"{CRITERION}{there[0]}"])
+    step = -(-epochs // MOST_POINTS)
+    values = {key: [_rounded(v) for v in trace[f"{CRITERION}{key}"][::step]] for key in there}
+    chosen = {
+        key: [epoch, {other: _rounded(trace[f"{CRITERION}{other}"][epoch - 1]) for other in there}]
+        for key, found in criteria.items()
+        if key in keys and (epoch := found.epoch) is not None and 1 <= epoch <= epochs
+    }
+    return [step, values, chosen]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")

@@ -10,10 +10,10 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
 from pubench_core.errors import counted
@@ -22,15 +22,26 @@ from pubench_core.plugins.info import MethodInfo
 from ..cells import ShownMeasure
 from ..grouping import RunGroup
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
-from ..report.model import Model, Setting
-from ..report.tables import standing_table
+from ..rendering import TableEntry
+from ..report.model import Model, ProblemColumn, Setting
+from ..report.tables import entry, standing_table
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
 
 
+class PlaceOnData(NamedTuple):
+    """Place of a row on one data set."""
+
+    rank: int
+    """1 is best; 0 of a reference, which has none"""
+    among: int
+    below: float | None
+    """points below the best mean; None if the measure ranks nothing"""
+
+
 @dataclass(frozen=True)
 class View:
-    """A setting of a table. ``page``: file that holds its runs; ``names``: of rows; ``columns``: label -> name.
+    """A setting as a table. ``page``: file that holds its runs; ``names``: of rows; ``columns``: label -> name.
 
     The columns of the setting begin with those that count.
     """
@@ -41,6 +52,17 @@ class View:
     page: str
     names: Mapping[str, str]
     columns: Mapping[str, str]
+    _placed: dict[tuple[str, str], dict[str, PlaceOnData]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, model: Model, setting: Setting, title: str, page: str = "", **more: Any) -> Self:
+        """View of a setting of a model. ``title``: for people; ``more``: of a subclass."""
+        names = {row: row_name(row, model.method_of[row]) for row in model.rows_of(setting)}
+        called_alike = [row for row, name in names.items() if list(names.values()).count(name) > 1]
+        names |= {row: f"{names[row]} ({row})" for row in called_alike}
+        counted_there = model.counts(setting).columns
+        columns = sorted(setting.columns, key=lambda column: column.label not in counted_there)
+        return cls(model, replace(setting, columns=tuple(columns)), title, page, names, column_names(columns), **more)
 
     @property
     def criterion(self) -> str:
@@ -88,61 +110,82 @@ class View:
     @cached_property
     def held(self) -> str:
         """Whether too few held-out labeled positives chose epochs; empty if not. Rows say only which share it was."""
-        counts: dict[str, list[int]] = {}
-        share = 0.0
+        few: dict[str, set[int]] = {}
+        shares = set()
         for row, column in product(self.rows, self.setting.columns):
             for run in self.model.gathered.grid.cell(row, column.label).runs.values():
-                if run.result.epochs > 1 and (part := getattr(run.result.data, "validation", None)) is not None:
-                    counts.setdefault(self.columns[column.label], []).append(part.labeled or 0)
-                elif run.result.epochs > 1 and column.spec.validation.folds is None:
-                    share = column.spec.validation.fraction
-        few = {name: [n for n in of if is_few(n)] for name, of in counts.items()}
-        several = sorted({n for of in few.values() for n in of})
-        if several:
-            on = ", ".join(name for name, of in few.items() if of)
-            numbers = " to ".join(map(str, dict.fromkeys((several[0], several[-1]))))
-            return f"{numbers} held-out labeled positives chose the epoch on {on}: {LOST}."
-        if share and not counts:
+                part = getattr(run.result.data, "validation", None)
+                if run.result.epochs > 1 and part is None and column.spec.validation.folds is None:
+                    shares.add(column.spec.validation.fraction)
+                elif run.result.epochs > 1 and part is not None and is_few(part.labeled or 0):
+                    few.setdefault(self.columns[column.label], set()).add(part.labeled or 0)
+        if few:
+            numbers = sorted(set.union(*few.values()))
+            said = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
+            return f"{said} held-out labeled positives chose the epoch on {', '.join(few)}: {LOST}."
+        if share := max(shares, default=0.0):
+            needed = f"{math.ceil(FEW_HELD_OUT / share):,}"
             return (
                 f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
-                f"{math.ceil(FEW_HELD_OUT / share):,} are labeled: {LOST}."
+                f"{needed} are labeled: {LOST}."
             )
         return ""
 
-    @cached_property
-    def below(self) -> dict[tuple[str, str], float]:
-        """(row, label) -> points below the best mean of a data set, of rows that have every seed there."""
-        found: dict[tuple[str, str], float] = {}
-        cells = self.model.cells(self.measure, self.criterion)
-        for column in self.setting.columns:
-            rows = self.model.complete(cells, column)
-            means = {row: self.measure.scale * (cells[row, column.label].mean or 0.0) for row in rows}
-            ranked = [mean for row, mean in means.items() if row not in self.model.apart]
-            if ranked and not self.measure.unranked:
-                found |= {(row, column.label): max(ranked) - mean for row, mean in means.items()}
-        return found
+    def rows_of_method(self, key: str) -> list[str]:
+        """The rows of a method, set up in one way each."""
+        return [row for row in self.rows if self.model.method_of[row] == key]
+
+    def setup(self, row: str) -> str:
+        """Comma and name that tell a row from others of its method; empty if it has none."""
+        name = self.names[row]
+        return "" if row == self.model.method_of[row] else f", {name.partition(', ')[2] or name}"
+
+    def rows_on(self, column: ProblemColumn) -> list[str]:
+        """Rows that were run or planned on a data set, the best first."""
+        placed, grid = self.placed(self.criterion, column), self.model.gathered.grid
+        rows = [row for row in self.rows if grid.cell(row, column.label).seeds]
+        return sorted(rows, key=lambda row: ((row in placed and placed[row].rank) or len(rows) + 1, row))
+
+    def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
+        """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
+        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, column)
+        place = self.placed(criterion, column).get(row) if measure == self.measure else None
+        why = f"rank {place.rank} of {place.among}" if place and place.rank else ""
+        return replace(cell, link=f"{self.page}#{cell.link}" if cell.link else "", why=cell.why or why)
+
+    def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
+        """Median seconds of a cell's runs, and whether any shared the machine."""
+        return seconds_of(self.model.gathered.grid.cell(row, column.label))
+
+    def placed(self, criterion: str, column: ProblemColumn) -> Mapping[str, PlaceOnData]:
+        """Row -> its place on a data set, of rows compared there and references; equal ones as printed share a rank."""
+        key, measure, model = (criterion, column.label), self.measure, self.model
+        if key not in self._placed and measure.higher_is_better is not None:
+            cells = model.cells(measure, criterion)
+            competing = model.competing(cells, column)
+            shown = [row for row in self.rows if row in competing or row in model.apart]
+            means = {row: mean for row in shown if (mean := cells[row, column.label].mean) is not None}
+            ranked = {row: float(measure.text(means[row])) for row in competing}
+            order = sorted(ranked.values(), reverse=measure.higher_is_better)
+            best = max((means[row] for row in competing), default=None)
+            self._placed[key] = {
+                row: PlaceOnData(
+                    1 + order.index(ranked[row]) if row in ranked else 0,
+                    len(ranked),
+                    None if best is None or measure.unranked else measure.scale * (best - mean),
+                )
+                for row, mean in means.items()
+            }
+        return self._placed.get(key, {})
 
 
-def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
-    """One for each setting. ``title``: of the table; by default that of the setting."""
+def views_of(model: Model) -> list[View]:
+    """One for each setting, under their names."""
     called = setting_names([setting.columns[0].spec for setting in model.settings])
-    found = []
-    for setting, name in zip(model.settings, called, strict=True):
-        counts = model.counts(setting)
-        names = {row: row_name(row, model.method_of[row]) for row in model.rows_of(setting)}
-        called_alike = [row for row, name in names.items() if list(names.values()).count(name) > 1]
-        names |= {row: f"{names[row]} ({row})" for row in called_alike}
-        first = [column for column in setting.columns if column.label in counts.columns]
-        columns = (*first, *(column for column in setting.columns if column not in first))
-        full = name if not title else title if len(model.settings) == 1 else f"{title}: {name}"
-        found.append(View(model, replace(setting, columns=columns), full, page, names, column_names(columns)))
-    return found
+    return [View.of(model, setting, name) for setting, name in zip(model.settings, called, strict=True)]
 
 
 # -------------------------------------------------------------------- the page's JSON
-
-#: Methods that are compared with each other in pairs.
-SHOWN_WINS = 10
 
 
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
@@ -160,24 +203,24 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
     found = {**shared, "settings": settings}
     spent = len(json.dumps(found, separators=(",", ":")))
 
-    def always(view: View, measure: ShownMeasure, criterion: str) -> bool:
-        shown = (view.criterion, view.oracle) if view is views[0] else (view.criterion,)
-        return measure.key == view.measure.key and criterion in shown
-
     asked = [
-        (view, setting, measure, criterion)
-        for rank in range(max(len(view.measures) for view in views))
-        for view, setting in zip(views, settings, strict=True)
-        for measure, criterion in product(view.measures[rank : rank + 1], view.criteria)
+        (rank, k, measure, criterion)
+        for k, view in enumerate(views)
+        for rank, measure in enumerate(view.measures)
+        for criterion in view.criteria
     ]
-    for view, setting, measure, criterion in sorted(asked, key=lambda one: not always(one[0], *one[2:])):
-        needed = always(view, measure, criterion)
-        if spent >= budget and not needed:
-            continue
-        shown = _shown_by(view, measure, criterion, setting)
+
+    def needed(rank: int, k: int, measure: ShownMeasure, criterion: str) -> bool:
+        return not rank and criterion in (views[k].criterion, views[0].oracle if not k else "")
+
+    for one in sorted(asked, key=lambda one: (not needed(*one), *one[:2])):
+        if spent >= budget and not needed(*one):
+            break
+        _, k, measure, criterion = one
+        shown = _shown_by(views[k], measure, criterion, settings[k])
         spent += len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
-        if spent < budget or needed:
-            setting["shown"].setdefault(measure.key, {})[criterion] = shown
+        if spent < budget or needed(*one):
+            settings[k]["shown"].setdefault(measure.key, {})[criterion] = shown
     return found
 
 
@@ -207,7 +250,6 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
             for p in ranking.places
         ],
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
-        "wins": [[round(100 * share) for share in line[:SHOWN_WINS]] for line in ranking.wins[:SHOWN_WINS].tolist()],
         "ranked": not ranking.why,
         **sentences(view, measure, criterion),
     }

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pubench_core.errors import RequestError
-
 from ..cells import ShownMeasure
-from ..drawing import critical_difference, dots, plain_style, write_figure
+from ..drawing import critical_difference, dots, plain_style
 from ..grouping import in_short, problem_of, telling
 from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
@@ -41,18 +38,6 @@ def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure
             titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
             found["mechanisms"] = dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
         return found
-
-
-def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    """Each as PNG and SVG. Raises RequestError if they cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
-    written = {folder / f"{name}.{form}": figure for name, figure in figures.items() for form in ("png", "svg")}
-    for path, figure in written.items():
-        write_figure(figure, path)
-    return list(written)
 
 
 def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[tuple[str, Figure]]:

@@ -75,8 +75,9 @@ def report_text(model: Model, tests: Sequence[Significance], form: str) -> str:
         return csv_text(model, tests)
     if form == "html":
         from ..pages.report import page
+        from ..pages.view import views_of
 
-        return page(model, tests, title)
+        return page(views_of(model), tests, title)
     parts = sections(model, tests)
     title += [f"note: {note}" for note in model.gathered.notes]
     if form == "table":
@@ -88,7 +89,8 @@ def write_figures_of(model: Model, tests: Sequence[Significance], folder: Path |
     """The figures as files of a folder, where one is named."""
     if folder is None:
         return []
-    from .figures import all_figures, write_figures
+    from ..drawing import write_figures
+    from .figures import all_figures
 
     return write_figures(all_figures(model, tests), folder)
 

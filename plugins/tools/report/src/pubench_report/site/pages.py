@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,10 @@ from ..pages.view import shown_first
 from ..ranking import MethodPlace, Ranking
 from ..report.model import ProblemColumn
 from ..report.write import title_lines
-from .protocols import SiteProtocol, slugs
+from .protocols import SiteTable, slugs
 from .sources import Collected, SiteRequest
 
-#: Pages that every site has.
-INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
+INDEX = "index.html"
 #: Bytes of the front page's values and its list of data sets, and of a line of that list. Values that do not fit are
 #: on the pages of the tables.
 BUDGET, DATA_SET = 60_000, 290
@@ -37,7 +36,7 @@ class Site:
 
     request: SiteRequest
     collected: Collected
-    protocols: tuple[SiteProtocol, ...]
+    tables: tuple[SiteTable, ...]
     notes: tuple[str, ...]
     files: Mapping[str, tuple[tuple[str, str], ...]]
     """run id -> (name, address) of its files, the record first"""
@@ -66,8 +65,8 @@ class Site:
     @property
     def nav(self) -> list[tuple[str, str]]:
         """(address, text) of the links over every page."""
-        links = [(INDEX, self.request.title), (self.protocols[0].page, "Tables"), (f"{INDEX}#data-sets", "Data sets")]
-        links += [(RECORDS, "Runs"), (CONTRIBUTE, "Add your own")]
+        links = [(INDEX, self.request.title), (self.tables[0].page, "Tables"), (f"{INDEX}#data-sets", "Data sets")]
+        links += [(f"{INDEX}#add", "Add your own")]
         return [*links, *([(self.request.home, "Documentation")] if self.request.home else [])]
 
     def rendered(self, template: str, title: str, **given: Any) -> str:
@@ -84,27 +83,21 @@ class Site:
 def pages_of(site: Site) -> Iterator[tuple[str, str]]:
     """(name of a file, its HTML)."""
     yield INDEX, _index(site)
-    for one in site.protocols:
+    for one in site.tables:
         studies = f"; studies: {', '.join(one.studies)}" if one.studies else ""
-        title = (f"{site.request.title}: {one.name}", f"{title_lines(one.model.gathered)[1]}{studies}.")
-        methods, records = site.pages["method"], site.records
-        yield one.page, page(one.model, one.tests, title, table=one.name, nav=site.nav, pages=methods, records=records)
+        title = (f"{site.request.title}: {one.title}", f"{title_lines(one.model.gathered)[1]}{studies}.")
+        more = {"nav": site.nav, "pages": site.pages["method"], "records": site.records}
+        yield one.page, page([replace(one, page="")], one.tests, title, **more)
     for key, name in site.pages["method"].items():
         yield name, _method(site, key)
     for key, name in site.pages["data"].items():
-        places = [(one, c) for one in site.protocols for c in one.view.setting.columns if c.spec.data.key == key]
-        described = site.described(DatasetInfo, "data-sets", key)
-        yield (
-            name,
-            site.rendered("data.html.j2", **described, places=places, best=best_of, criterion_text=criterion_text),
-        )
-    yield RECORDS, _records(site)
-    yield CONTRIBUTE, site.rendered("contribute.html.j2", "Add your own runs")
+        places = [(one, c) for one in site.tables for c in one.setting.columns if c.spec.data.key == key]
+        given = {**site.described(DatasetInfo, "data-sets", key), "places": places, "best": best_of}
+        yield name, site.rendered("data.html.j2", **given, criterion_text=criterion_text)
 
 
 def _index(site: Site) -> str:
-    views = [one.view for one in site.protocols]
-    shown = [view for view in views if len(view.columns) <= MOST_DATA_SETS] or views
+    shown = [one for one in site.tables if len(one.columns) <= MOST_DATA_SETS] or site.tables
     data = []
     for key, address in site.pages["data"].items():
         info, mine = info_of(DatasetInfo, key), site.runs_of["data", key]
@@ -114,9 +107,10 @@ def _index(site: Site) -> str:
         "front.html.j2",
         site.request.title,
         scripts=("page.js", "board.js"),
-        tables=site.protocols,
+        tables=site.tables,
         data=data,
         sources=site.collected.sources,
+        folders=sorted({address.partition("/")[0] for address in site.records.values()}),
         notes=[*site.notes, *site.collected.notes],
         **shown_first(shown, site.pages["method"], BUDGET - DATA_SET * len(data)),
     )
@@ -124,20 +118,21 @@ def _index(site: Site) -> str:
 
 def _method(site: Site, key: str) -> str:
     """Where a method is among the others in each setting, and its values on each data set by every criterion."""
-    described, tables = site.described(MethodInfo, "methods", key), [one for one in site.protocols if one.rows_of(key)]
-    rankings = [(one, one.view.ranking(one.view.criterion)) for one in tables]
-    oracles = {c for one in site.protocols for c in one.model.oracle_criteria}
+    described = site.described(MethodInfo, "methods", key)
+    tables = [one for one in site.tables if one.rows_of_method(key)]
+    rankings = [(one, one.ranking(one.criterion)) for one in tables]
+    oracles = {c for one in tables for c in one.model.oracle_criteria}
     criteria = in_order({c for one in tables for c in one.model.criteria})
-    places = [(one, row, c) for one in tables for row in one.rows_of(key) for c in one.view.setting.columns]
+    places = [(one, row, c) for one in tables for row in one.rows_of_method(key) for c in one.setting.columns]
     return site.rendered(
         "method.html.j2",
         **described,
         name=described["title"].removesuffix(f" ({key})").removesuffix(" (oracle)"),
         oracle=any(run.result.oracle for run in site.runs_of["method", key]),
         rank=rank_text,
-        standings=[(one, of, place) for one, of in rankings for place in of.places if place.row in one.rows_of(key)],
+        standings=[(one, of, p) for one, of in rankings for p in of.places if p.row in one.rows_of_method(key)],
         criteria={c: f"by {criterion_text(c)[0]}{' (oracle)' if c in oracles else ''}" for c in criteria},
-        places=[place for place in places if place[0].model.gathered.grid.cell(place[1], place[2].label).seeds],
+        places=[(one, row, c) for one, row, c in places if one.model.gathered.grid.cell(row, c.label).seeds],
     )
 
 
@@ -147,35 +142,14 @@ def rank_text(ranking: Ranking, place: MethodPlace) -> str:
     return f"{'shared ' if tied else ''}{place.rank} of {len(ranking.places)}"
 
 
-def best_of(one: SiteProtocol, column: ProblemColumn) -> str:
+def best_of(one: SiteTable, column: ProblemColumn) -> str:
     """The best methods of a data set, in a sentence."""
-    view = one.view
-    ranks = one.ranks(view.criterion, column)
-    if not ranks:
+    placed = one.placed(one.criterion, column)
+    first = [row for row, place in placed.items() if place.rank == 1]
+    if not first:
         return "No two methods can be compared here."
-    first = [row for row, rank in ranks.items() if rank == 1]
-    cell = view.model.cells(view.measure, view.criterion)[first[0], column.label]
-    text = "" if cell.mean is None else view.measure.text(cell.mean) + (" %" if view.measure.percent else "")
-    value = f" with {view.measure.name} {text} over {counted(len(cell.values), 'seed')}" if text else ""
-    names = " and ".join(view.names[row] for row in first)
-    return f"{names} {'is' if len(first) == 1 else 'are'} first of {len(ranks)} methods{value}."
-
-
-def _records(site: Site) -> str:
-    runs = site.collected.published
-    many = [len({(run.result.spec.method if kind else run.result.spec.data).key for run in runs}) for kind in (1, 0)]
-    kinds = {"records" if one.kind == "records" else "rows" for one in site.collected.sources}
-    return site.rendered(
-        "records.html.j2",
-        f"{counted(len(runs), 'run')} of {counted(many[0], 'method')} on {counted(many[1], 'data set')}",
-        collected=site.collected,
-        tables={run.run_id: one for one in site.protocols for run in one.model.gathered.done},
-        first=site.protocols[0],
-        measure=site.protocols[0].model.measure,
-        files=site.files,
-        addresses=site.records,
-        records="records" in kinds,
-        oracles=any(run.result.oracle for run in runs),
-        scores=site.request.with_scores and "records" in kinds,
-        folders=sorted(kinds),
-    )
+    cell = one.model.cells(one.measure, one.criterion)[first[0], column.label]
+    text = "" if cell.mean is None else one.measure.text(cell.mean) + (" %" if one.measure.percent else "")
+    value = f" with {one.measure.name} {text} over {counted(len(cell.values), 'seed')}" if text else ""
+    names = " and ".join(one.names[row] for row in first)
+    return f"{names} {'is' if len(first) == 1 else 'are'} first of {placed[first[0]].among} methods{value}."

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
-from ..cells import ShownMeasure
 from ..grouping import FailedRun, grid_of, spec_of
 from ..measure_table import Significance
 from ..pages.names import in_order, setting_names
-from ..pages.view import View, seconds_of, views_of
-from ..rendering import TableEntry
+from ..pages.view import View
 from ..report.gather import place_of
 from ..report.gathered import Gathered
-from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
-from ..report.tables import entry
+from ..report.model import Model, check_baseline, comparisons_of, model_of, row_called, setting_of
 from ..report.write import BASELINE
 from .sources import Collected, Run, SiteRequest
 
@@ -32,76 +29,31 @@ _PLAIN = re.compile(r"[^a-z0-9]+")
 _NAMES = re.compile(r"\b(scheme|mechanism|validation) ")
 
 
-@dataclass
-class SiteProtocol:
-    """A table of a site: a setting with its methods and data sets."""
+@dataclass(frozen=True)
+class SiteTable(View):
+    """A table of a site: the only setting of its model."""
 
-    key: str
-    """name of its files"""
-    title: str
-    model: Model
-    tests: tuple[Significance, ...]
-    studies: tuple[str, ...]
-    name: str = ""
-    """for people"""
-    _places: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
-
-    @property
-    def page(self) -> str:
-        """Its file."""
-        return f"{self.key}.html"
+    tests: tuple[Significance, ...] = ()
+    studies: tuple[str, ...] = ()
 
     @property
     def csv(self) -> str:
         """Its table for programs."""
-        return f"{TABLES}/{self.key}.csv"
+        return f"{TABLES}/{self.page.removesuffix('.html')}.csv"
 
     @property
-    def counts(self) -> tuple[int, int, int]:
+    def counts_of_runs(self) -> tuple[int, int, int]:
         """How many methods, data sets and finished runs."""
         done = self.model.gathered.done
         return len({*self.model.method_of.values()}), len({run.result.spec.data.key for run in done}), len(done)
 
     @cached_property
-    def view(self) -> View:
-        """Its setting as pages show it."""
-        return views_of(self.model, self.name, self.page)[0]
-
-    def rows_of(self, method: str) -> list[str]:
-        """The rows of a method, set up in one way each."""
-        return [row for row in self.model.rows if self.model.method_of[row] == method]
-
-    def setup(self, row: str) -> str:
-        """Comma and name that tell a row from others of its method; empty if it has none."""
-        name = self.view.names[row]
-        return "" if row == self.model.method_of[row] else f", {name.partition(', ')[2] or name}"
-
-    def rows_on(self, column: ProblemColumn) -> list[str]:
-        """Rows that were run or planned on a data set, the best first."""
-        ranks, grid = self.ranks(self.model.criterion, column), self.model.gathered.grid
-        rows = [row for row in self.view.rows if grid.cell(row, column.label).seeds]
-        return sorted(rows, key=lambda row: (ranks.get(row, len(rows) + 1), row))
-
-    def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
-        """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
-        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, column)
-        ranks = self.ranks(criterion, column) if measure == self.model.measure else {}
-        why = f"rank {ranks[row]} of {len(ranks)}" if row in ranks else ""
-        return replace(cell, link=f"{self.page}#{cell.link}" if cell.link else "", why=cell.why or why)
-
-    def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
-        """Median seconds of a cell's runs, and whether any shared the machine."""
-        return seconds_of(self.model.gathered.grid.cell(row, column.label))
-
-    @cached_property
     def lacks(self) -> dict[tuple[str, str], list[int]]:
         """(row, label) -> seeds that it has no value of, of those that most methods share there."""
-        model, found = self.model, {}
-        (setting,) = model.settings
-        cells, counts = model.cells(model.measure, model.criterion), model.counts(setting)
-        for column, row in product(setting.columns, model.rows_of(setting)):
-            left = [s for s in counts.seeds[column.label] if s not in cells[row, column.label].values]
-            if left and row not in model.oracles:
+        found, cells = {}, self.model.cells(self.measure, self.criterion)
+        for column, row in product(self.setting.columns, self.rows):
+            left = [s for s in self.counts.seeds[column.label] if s not in cells[row, column.label].values]
+            if left and row not in self.model.oracles:
                 found[row, column.label] = left
         return found
 
@@ -115,20 +67,6 @@ class SiteProtocol:
         more = f" and {len(cells) - 4} more cells" if len(cells) > 4 else ""
         runs = counted(sum(map(len, self.lacks.values())), "run")
         return f"lacks {runs} to be complete: {', '.join(cells[:4])}{more}" if cells else ""
-
-    def ranks(self, criterion: str, column: ProblemColumn) -> Mapping[str, int]:
-        """Row -> its rank on a data set, 1 is best, of rows that can be compared: no oracle methods, no missing seeds.
-
-        Equal ones as printed share it.
-        """
-        key, measure = (criterion, column.label), self.model.measure
-        if key not in self._places and measure.higher_is_better is not None:
-            cells = self.model.cells(measure, criterion)
-            rows = self.model.competing(cells, column)
-            shown = {row: float(measure.text(cells[row, column.label].mean or 0.0)) for row in rows}
-            order = sorted(shown.values(), reverse=measure.higher_is_better)
-            self._places[key] = {row: 1 + order.index(value) for row, value in shown.items()}
-        return self._places.get(key, {})
 
 
 def slug(text: str) -> str:
@@ -152,7 +90,7 @@ def slugs(texts: Sequence[str], before: str) -> dict[str, str]:
     return found
 
 
-def protocols_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteProtocol], list[str]]:
+def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTable], list[str]]:
     """(tables, what could not be shown). The largest comes first, equal ones by title.
 
     Raises RequestError where nothing can be shown, for a baseline that no table has, or a measure that no run has.
@@ -161,7 +99,8 @@ def protocols_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteP
     for run in collected.runs.values():
         title = ", ".join(f"{name} {value}" for name, value in setting_of(spec_of(run)))
         groups.setdefault(title, []).append(run)
-    found, notes, refused = [], [], []
+    models: list[tuple[str, Model, list[Run]]] = []
+    notes, refused = [], []
     short = {title: _NAMES.sub("", title) for title in groups}
     keys = slugs(list(short.values()), "protocol")
     for title, runs in groups.items():
@@ -170,21 +109,26 @@ def protocols_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteP
             continue
         try:
             kept = _newest(runs)
-            found.append(_protocol(keys[short[title]], title, kept, collected, request))
+            models.append((keys[short[title]], _model(title, kept, collected, request), kept))
             older = len(runs) - len(kept)
             notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
         except RequestError as error:
             refused.append(error)
             notes.append(f"{title} is not shown: {error}")
-    if not found:
+    if not models:
         raise refused[0]
-    if request.baseline is not None and not any(row_called(one.model, request.baseline) for one in found):
-        raise unknown("baseline", request.baseline, dict.fromkeys(row for one in found for row in one.model.rows))
-    found.sort(key=lambda one: (-len(one.model.gathered.done), one.title))
-    called = setting_names([one.model.settings[0].columns[0].spec for one in found])
-    for one, name in zip(found, called, strict=True):
-        one.name = name
-    return found, [*notes, *(f"{one.name}: {one.lacking}" for one in found if one.lacking)]
+    if request.baseline is not None and not any(row_called(model, request.baseline) for _, model, _ in models):
+        raise unknown("baseline", request.baseline, dict.fromkeys(row for _, model, _ in models for row in model.rows))
+    models.sort(key=lambda one: (-len(one[1].gathered.done), one[1].gathered.study))
+    called = setting_names([model.settings[0].columns[0].spec for _, model, _ in models])
+    found = []
+    for (key, model, runs), name in zip(models, called, strict=True):
+        against = None if request.baseline is None else row_called(model, request.baseline) or None
+        tests = comparisons_of(model, check_baseline(model, against, BASELINE))
+        studies = dict.fromkeys(study for run in runs for study in collected.studies.get(run.run_id, {}))
+        more = {"tests": tuple(tests), "studies": tuple(studies)}
+        found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", **more))
+    return found, [*notes, *(f"{one.title}: {one.lacking}" for one in found if one.lacking)]
 
 
 def _newest(runs: Sequence[Run]) -> list[Run]:
@@ -208,16 +152,12 @@ def _revision(run: Run) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _protocol(key: str, title: str, runs: Sequence[Run], collected: Collected, request: SiteRequest) -> SiteProtocol:
+def _model(title: str, runs: Sequence[Run], collected: Collected, request: SiteRequest) -> Model:
     named = [(spec_of(run).method.key, run) for run in sorted(runs, key=place_of)]
     grid = grid_of(named, drawn=collected.chosen)
     grid = replace(grid, rows=tuple(sorted(grid.rows)))
     gathered = Gathered(Path(title), title, tuple(named), grid, grid.notes)
-    model = model_of(gathered, request.measure, request.criterion or default_criterion(gathered))
-    against = None if request.baseline is None else row_called(model, request.baseline) or None
-    tests = comparisons_of(model, check_baseline(model, against, BASELINE))
-    studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
-    return SiteProtocol(key, title, model, tuple(tests), tuple(studies))
+    return model_of(gathered, request.measure, request.criterion or default_criterion(gathered))
 
 
 def default_criterion(gathered: Gathered) -> str:

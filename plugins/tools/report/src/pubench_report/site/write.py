@@ -21,7 +21,7 @@ from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SP
 from ..report.tables import csv_text
 from ..rows.files import ROWS as BOARD_ROWS
 from .pages import INDEX, Site, pages_of
-from .protocols import TABLES, protocols_of, slugs
+from .protocols import TABLES, slugs, tables_of
 from .sources import Collected, SiteRequest, collect
 
 #: The file that says of a folder that it is a site, which may be replaced.
@@ -92,7 +92,7 @@ def write_site(request: SiteRequest, say: Callable[[str], None]) -> Written:
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise RequestError(f"{out} exists and is not a site of pubench; name another folder with --out")
     collected = collect(request)
-    protocols, notes = protocols_of(collected, request)
+    tables, notes = tables_of(collected, request)
     for note in (*collected.notes, *notes):
         say(note)
     try:
@@ -101,9 +101,9 @@ def write_site(request: SiteRequest, say: Callable[[str], None]) -> Written:
             aside = Path(place) / "newer"
             (aside / TABLES).mkdir(parents=True)
             files = _copied(collected, aside, say, with_scores=request.with_scores)
-            texts = dict(pages_of(Site(request, collected, tuple(protocols), tuple(notes), files)))
-            tables = {one.csv: csv_text(one.model, one.tests) for one in protocols}
-            for name, text in {**texts, **tables, MARK: "made by pubench site\n"}.items():
+            texts = dict(pages_of(Site(request, collected, tuple(tables), tuple(notes), files)))
+            rows = {one.csv: csv_text(one.model, one.tests) for one in tables}
+            for name, text in {**texts, **rows, MARK: "made by pubench site\n"}.items():
                 (aside / name).write_text(text, encoding="utf-8")
             size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
             _put(aside, out)

@@ -81,7 +81,7 @@ function order(column, way) {
 
 function figures(s, now, lines, oracle, oracleName) {
   const name = criterionOf(s, state.criterion)[1], shown = new Set(lines.map((one) => one.r));
-  by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = by("wins").innerHTML = "";
+  by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = "";
   if (oracle) {
     const best = new Map(oracle.places.map((one) => [one.r, one.level]));
     const rows = now.places.filter((one) => shown.has(one.r) && best.has(one.r)).map((one) => [one.name, best.get(one.r), one.level]).sort((a, b) => a[1] - a[2] - (b[1] - b[2]));
@@ -97,10 +97,7 @@ function figures(s, now, lines, oracle, oracleName) {
     by("time-text").textContent = `Points below the best against median seconds per run. Nothing is both faster and better than ${line.map((one) => `${one.name} (${duration(one.seconds)} s)`).join(", ")}.`;
     by("time").innerHTML = scatter(dots, by("time-text").textContent, width(by("time")));
   }
-  const top = now.places.slice(0, now.wins.length).map((one) => one.name);
-  if (top.length) by("wins").innerHTML = heat(top, top, now.wins.map((list, a) => list.map((share, b) =>
-    a === b ? ["", 0, ""] : [share, (share / 100 - 0.5) * 1.1, `${top[a]} is better than ${top[b]} in ${share} %`])));
-  for (const id of ["cost", "time", "wins"]) by(id).closest("section").hidden = !by(id).innerHTML;
+  for (const id of ["cost", "time"]) by(id).closest("section").hidden = !by(id).innerHTML;
 }
 
 // -------- choices
@@ -136,13 +133,13 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting, by: state.criterion, measure: state.measure, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: 0, by: s.criterion, measure: s.measure, family: "", prior: "", rows: "" };
+  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: "", by: s.criterion, measure: s.measure, family: "", prior: "", rows: "" };
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
 function arrive() {
-  const hash = address.read(), k = Number(hash.get("setting"));
-  begin(DATA.settings[k] ? k : 0);
+  const hash = address.read(), named = hash.get("setting"), k = DATA.settings.findIndex((one) => one.tip === named);
+  begin(k >= 0 ? k : DATA.settings[named] ? Number(named) : 0); // older addresses have its place
   const s = here();
   if (offered(s, hash.get("measure"), s.criterion)) state.measure = hash.get("measure");
   if (offered(s, state.measure, hash.get("by"))) state.criterion = hash.get("by");

@@ -87,14 +87,6 @@ function scatter(dots, label, W = 540) {
   return svg + names + `<text class="t" x="${left}" y="${H - 8}">seconds per run, log scale; hollow: several runs shared the machine</text></svg>`;
 }
 
-// A table of shaded cells. cells[row][column]: [text, shade from -1 to 1, tip]
-function heat(rows, columns, cells) {
-  const head = columns.map((name) => `<th scope="col">${plain(name)}</th>`).join("");
-  const body = rows.map((name, r) => `<tr><th scope="row">${plain(name)}</th>` + cells[r].map(([text, shade, tip]) =>
-    `<td title="${plain(tip)}"${shade ? ` style="background:rgba(var(${shade > 0 ? "--h" : "--l"}),${Math.abs(shade).toFixed(2)})"` : ""}>${plain(text)}</td>`).join("") + "</tr>").join("");
-  return `<table class="heat"><thead><tr><td></td>${head}</tr></thead><tbody>${body}</tbody></table>`;
-}
-
 // Lines in one panel. curves: {name, points: [[x, y]], marks: [[x, y, class, tip]], kind: class}; y: [low, high]; named: names
 // at the ends; band: [[x, low, high]].
 function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log = false, named = false, xs = null, band = [] }) {
