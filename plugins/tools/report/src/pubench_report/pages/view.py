@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,11 +21,13 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 
 from ..cells import ShownMeasure
+from ..gains import gain_sentences, gains_over, mean_gain
 from ..grouping import RunGroup
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..rendering import TableEntry
 from ..report.model import Model, ProblemColumn, Setting
 from ..report.tables import entry, standing_table
+from ..rows.runs import share_of_positives
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
 
@@ -130,6 +133,28 @@ class View:
                 f"{needed} are labeled: {LOST}."
             )
         return ""
+
+    @cached_property
+    def reference(self) -> str:
+        """The row that gains are over: the baseline with runs on most data sets; empty if there is none."""
+        there = [
+            (row, c.label) for row in self.rows for c in self.setting.columns if (row, c.label) in self.model.ids()
+        ]
+        counts = Counter(row for row, _ in there if row in self.model.gathered.grid.baselines)
+        return counts.most_common(1)[0][0] if counts else ""
+
+    @cached_property
+    def one_answer(self) -> list[float | None]:
+        """Accuracy of one answer for all test rows of each data set, in percent, as measures of its runs imply it."""
+        found: list[float | None] = []
+        for column in self.setting.columns:
+            cells = [self.model.gathered.grid.cell(row, column.label) for row in self.rows]
+            tests = [run.test for cell in cells for run in cell.runs.values()]
+            known = [[of.get(name) or 0.0 for name in ("accuracy", "precision", "recall")] for of in tests]
+            shares = [share_of_positives(*of) for of in known if all(of) and of[0] < 1]
+            share = statistics.median(shares) if shares else None
+            found.append(None if share is None else round(100 * max(share, 1 - share), 1))
+        return found
 
     def rows_of_method(self, key: str) -> list[str]:
         """The rows of a method, set up in one way each."""
@@ -251,7 +276,30 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         ],
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "ranked": not ranking.why,
+        "alone": view.one_answer if measure.key == "accuracy" else [],
+        "gains": _gains(view, measure, criterion, setting),
         **sentences(view, measure, criterion),
+    }
+
+
+def _gains(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Gains over the reference by cell and by row, and what is said of them; None without a reference."""
+    if not view.reference or measure.unranked:
+        return None
+    sources = {column.label: column.spec.data.key for column in view.setting.columns}
+    of, labels, rows = view.model.cells(measure, criterion), [*sources], view.rows
+    points = {
+        row: {c: {s: _points(measure, value) for s, value in of[row, c].values.items()} for c in labels} for row in rows
+    }
+    gains = {row: gains_over(points[view.reference], points[row]) for row in rows if row != view.reference}
+    means = {row: mean for row, by in gains.items() if (mean := mean_gain(by, sources)) is not None}
+    cells = [gains.get(rows[r], {}).get(labels[c]) for r, c, *_ in setting["cells"]]
+    said = {view.names[row]: mean for row, mean in means.items() if row not in view.kinds}
+    return {
+        "over": rows.index(view.reference),
+        "cells": [0 if one is None else [round(one.points, 2), one.seeds, int(one.sure)] for one in cells],
+        "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
+        "said": gain_sentences(said, view.names[view.reference]),
     }
 
 

@@ -271,20 +271,20 @@ def _alike(row: Row, share: float | None) -> tuple[str, ...]:
 
 
 def _shares(rows: DataFrame) -> dict[tuple[str, ...], float]:
-    """Share of positives among the test rows, by what decides them: accuracy, precision and recall imply it.
-
-    accuracy = 1 - share (1 - 2 recall + recall / precision). The median over rows that have some recall.
-    """
+    """Share of positives among the test rows, by what decides them: the median over rows that have some recall."""
     found: dict[tuple[str, ...], list[float]] = {}
     names = ["test_accuracy", "test_precision", "test_recall"]
     if not {*names} <= {*rows.columns}:
         return {}
     some = rows[(rows["test_recall"] > 0) & (rows["test_precision"] > 0) & (rows["test_accuracy"] < 1)]
     for row in some.to_dict("records"):
-        accuracy, precision, recall = (row[name] for name in names)
-        share = (1 - accuracy) / (1 - 2 * recall + recall / precision)
-        found.setdefault(_test_part(row), []).append(share)
+        found.setdefault(_test_part(row), []).append(share_of_positives(*(row[name] for name in names)))
     return {part: statistics.median(shares) for part, shares in found.items()}
+
+
+def share_of_positives(accuracy: float, precision: float, recall: float) -> float:
+    """Share of positives that these imply: accuracy = 1 - share (1 - 2 recall + recall / precision), precision > 0."""
+    return (1 - accuracy) / (1 - 2 * recall + recall / precision)
 
 
 def _test_part(row: Mapping[Any, Any]) -> tuple[str, ...]:

@@ -86,8 +86,8 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
     for one in site.tables:
         studies = f"; studies: {', '.join(one.studies)}" if one.studies else ""
         title = (f"{site.request.title}: {one.title}", f"{title_lines(one.model.gathered)[1]}{studies}.")
-        more = {"nav": site.nav, "pages": site.pages["method"], "records": site.records}
-        yield one.page, page([replace(one, page="")], one.tests, title, **more)
+        methods, records = site.pages["method"], site.records
+        yield one.page, page([replace(one, page="")], one.tests, title, nav=site.nav, pages=methods, records=records)
     for key, name in site.pages["method"].items():
         yield name, _method(site, key)
     for key, name in site.pages["data"].items():

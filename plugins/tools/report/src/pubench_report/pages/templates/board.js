@@ -7,12 +7,14 @@ const EQUAL = 1e-9, state = {};
 
 function begin(k) {
   const s = DATA.settings[k];
-  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", sort: null });
+  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", show: "", sort: null });
 }
 const here = () => DATA.settings[state.setting];
 const offered = (s, measure, criterion) => Boolean(s.shown[measure] && s.shown[measure][criterion]);
 const criterionOf = (s, key) => s.criteria.find((one) => one[0] === key);
 const measureName = (s) => s.measures.find(([key]) => key === state.measure)[1];
+const signed = (value) => (rounded(10 * Math.abs(value)) ? (value > 0 ? "+" : "−") : "") + fixed(Math.abs(value));
+const FEW = 5; // data sets; a method with fewer is grey among gains
 const visibleRow = (row) => (!state.family || row.family === state.family) && (!state.prior || row.kind || row.prior === (state.prior === "needs"));
 
 // What is shown by a criterion: cells by row and column, places by row, and the sentences
@@ -20,51 +22,66 @@ function shownBy(s, criterion) {
   const found = s.shown[state.measure][criterion], cells = s.rows.map(() => s.columns.map(() => null));
   s.cells.forEach(([r, c, id, runs, seconds, shared], k) => {
     const [mean, n, full, alike, spread] = found.cells[k] || [null, 0, 0, 0];
-    cells[r][c] = { mean, n, full, alike, spread, runs, seconds, shared, link: id ? `${s.page}#${id}` : "", departs: s.departs[k] || "" };
+    const gain = found.gains && r !== found.gains.over ? found.gains.cells[k] : null;
+    cells[r][c] = { mean, n, full, alike, spread, runs, seconds, shared, gain, link: id ? `${s.page}#${id}` : "", departs: s.departs[k] || "" };
   });
   const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
-  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines) };
+  const gains = state.show && found.gains ? new Map(found.gains.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
+  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: found.gains };
 }
 
 // -------- table
 
-function cellHtml(s, row, c, cell, best) {
+function gainHtml(cell, link, over) {
+  const [value, n, sure] = cell.gain || [0, 0, 0];
+  if (!n) return `<td class="c" title="no seed in common with ${plain(over)}">${link("n/a")}</td>`;
+  const shade = cell.alike ? 0 : Math.min(0.55, Math.abs(value) / 20), text = sure ? `<b>${signed(value)}</b>` : signed(value);
+  return `<td class="c" data-v="${value}"${shade >= 0.01 ? ` style="--a:${shade.toFixed(2)}${value < 0 ? ";--h:var(--l)" : ""}"` : ""} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup>${n}</sup>` : ""}</td>`;
+}
+function cellHtml(s, row, c, cell, best, now) {
   if (!cell) return `<td class="c">–</td>`;
   const link = (text) => (cell.link ? `<a href="${plain(cell.link)}" data-cell="${s.rows.indexOf(row)},${c}">${text}</a>` : text);
   if (cell.mean === null) return `<td class="c" title="${cell.runs ? "run, but without a value" : "no finished run"}">${link(cell.runs ? "n/a" : "–")}</td>`;
+  if (now.gains && cell.gain !== null) return gainHtml(cell, link, s.rows[now.offered.over].name);
+  const alone = now.alone.length && now.alone[c] !== null && cell.mean <= now.alone[c]; // no better than one answer for all rows
   const value = cell.mean, n = cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
-  const shade = best === null || cell.alike ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
-  const isBest = best !== null && !row.kind && !cell.alike && cell.full && value >= best - EQUAL;
+  const shade = best === null || cell.alike || alone || now.gains ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
+  const isBest = best !== null && !row.kind && !cell.alike && !alone && cell.full && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
   const tip = `${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
   return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
   const place = new Map(now.places.map((one, k) => [one.r, { ...one, k }])), kinds = ["", "baseline", "oracle"];
+  const byGain = (r) => (r === now.offered.over ? -1e9 : !now.gains.has(r) ? 1e9 : (now.gains.get(r).data < FEW ? 1e6 : 0) - now.gains.get(r).points);
   return s.rows.map((row, r) => {
     const there = now.cells[r].filter(Boolean), [seconds, shared] = s.typical[r];
     const runs = there.reduce((sum, cell) => sum + cell.runs, 0), alike = there.reduce((sum, cell) => sum + cell.alike, 0);
     return { r, row, place: place.get(r), runs, alike, seconds, shared };
-  }).filter((one) => visibleRow(one.row)).sort((a, b) => kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
+  }).filter((one) => visibleRow(one.row)).sort((a, b) => now.gains ? byGain(a.r) - byGain(b.r) : kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
     (a.place ? a.place.k : 1e9) - (b.place ? b.place.k : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
 function table(s, now, lines) {
-  const { best, baselines } = now;
-  const heads = [["#", "r", ""], ["method", "m", ""], ["points below the best, 90 % interval", "strip", ""],
-    ["first in", "r", "share of resamples in which the method comes first"], ["collapsed", "r", "share of runs that decide every row alike"],
+  const { best, baselines, gains } = now, over = gains ? s.rows[now.offered.over].name : "";
+  const heads = [["#", "r", ""], ["method", "m", ""],
+    ...(gains ? [["mean gain, points", "r", `over ${over}, of the data sets that both have`], ["ahead : behind", "r", "data sets on which a paired t-test over three seeds or more finds the gain (level .1)"]]
+      : [["points below the best, 90 % interval", "strip", ""], ["first in", "r", "share of resamples in which the method comes first"]]), ["collapsed", "r", "share of runs that decide every row alike"],
     ["s / run", "r", "median over seeds, then over data sets"], ...s.columns.map((one) => [one.name, "c", one.tip])];
   by("board").tHead.innerHTML = "<tr>" + heads.map(([text, kind, tip], k) => {
     const way = state.sort && state.sort[0] === k ? ` aria-sort="${state.sort[1]}"` : "";
     return `<th scope="col" class="${kind}" title="${plain(tip)}"${way}><button type="button" data-sort="${k}">${plain(text)}</button></th>`;
   }).join("") + "</tr>";
+  const ofRow = (r) => { const one = gains.get(r); return `<td class="r" data-v="${one ? one.points : r === now.offered.over ? 0 : ""}">${one ? signed(one.points) : r === now.offered.over ? "0.0" : ""}</td><td class="r" data-v="${one ? one.ahead - one.behind : ""}">${one ? `${one.ahead} : ${one.behind} / ${one.data}` : ""}</td>`; };
+  const rowClass = (r, place) => gains ? (gains.has(r) && gains.get(r).data >= FEW || r === now.offered.over ? "" : "out") : !place ? "out" : place.first >= 0.05 ? "lead" : "";
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: several }) =>
-    `<tr class="${!place ? "out" : place.first >= 0.05 ? "lead" : ""}"><td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>` +
+    `<tr class="${rowClass(r, place)}"><td class="r" data-v="${place ? place.rank : ""}">${place && !gains ? place.rank : ""}</td>` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
-    `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>` +
+    (gains ? ofRow(r) : `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
+    `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
     `<td class="r${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
     `<td class="r" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
-    s.columns.map((_, c) => cellHtml(s, row, c, now.cells[r][c], best[c])).join("") + "</tr>").join("");
+    s.columns.map((_, c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
+  by("board").tFoot.innerHTML = now.alone.some((one) => one !== null) ? `<tr class="out"><td></td><th scope="row" class="m">One answer for all rows</th><td></td><td></td><td></td><td></td>${now.alone.map((one) => `<td class="c">${one === null ? "" : fixed(one)}</td>`).join("")}</tr>` : "";
   if (state.sort) order(...state.sort);
 }
 function order(column, way) {
@@ -102,7 +119,7 @@ function figures(s, now, lines, oracle, oracleName) {
 
 // -------- choices
 
-function controls(s) {
+function controls(s, now) {
   const chips = (legend, items) => !items ? "" : `<fieldset><legend>${legend}</legend>${items}</fieldset>`;
   const button = (kind, value, text, on, extra = "", tip = "") => `<button type="button" class="${extra}" data-${kind}="${plain(value)}" aria-pressed="${on}" title="${plain(tip)}">${plain(text)}</button>`;
   const families = [...new Set(s.rows.map((row) => row.family).filter(Boolean))].sort();
@@ -111,6 +128,7 @@ function controls(s) {
     chips("setting", select("setting", DATA.settings.map((one, k) => [k, `${one.title} (${many(one.runs, "run")})`]))) +
     chips("epoch chosen by", s.criteria.filter(([key]) => offered(s, state.measure, key)).map(([key, name, about, oracle]) => button("criterion", key, oracle ? `${name} (oracle)` : name, key === state.criterion, oracle ? "oracle" : "", about)).join("")) +
     chips("measure", s.measures.filter(([key]) => offered(s, key, state.criterion)).map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
+    (now.offered ? chips("show", [["", measureName(s)], ["gain", `gain over ${s.rows[now.offered.over].name}`]].map(([key, text]) => button("show", key, text, key === state.show)).join("")) : "") +
     chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]));
   const [, name, about, oracle] = criterionOf(s, state.criterion);
   by("about").textContent = `${name}${oracle ? " (oracle: it reads true labels, which nobody has in practice)" : ""}: ${about}.`;
@@ -120,9 +138,10 @@ function draw() {
   const oracleKey = (s.criteria.find(([key, , , oracle]) => oracle && offered(s, state.measure, key)) || [])[0];
   const now = shownBy(s, state.criterion), oracle = oracleKey && oracleKey !== state.criterion ? shownBy(s, oracleKey) : null;
   const oracleName = oracleKey ? criterionOf(s, oracleKey)[1] : "", lines = facts(s, now);
-  for (const id of ["headline", "changes", "apart", "held", "setting"]) by(id).textContent = now[id];
+  const said = now.gains ? { headline: now.offered.said[0], changes: now.offered.said.slice(1).join(" "), apart: "" } : {};
+  for (const id of ["headline", "changes", "apart", "held", "setting"]) by(id).textContent = id in said ? said[id] : now[id];
   by("setting").title = s.tip;
-  controls(s);
+  controls(s, now);
   table(s, now, lines);
   figures(s, now, lines, oracle, oracleName);
   document.dispatchEvent(new Event("drawn"));
@@ -133,8 +152,8 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: "", by: s.criterion, measure: s.measure, family: "", prior: "", rows: "" };
+  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: "", by: s.criterion, measure: s.measure, show: "", family: "", prior: "", rows: "" };
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
 function arrive() {
@@ -143,6 +162,7 @@ function arrive() {
   const s = here();
   if (offered(s, hash.get("measure"), s.criterion)) state.measure = hash.get("measure");
   if (offered(s, state.measure, hash.get("by"))) state.criterion = hash.get("by");
+  state.show = hash.get("show") === "gain" ? "gain" : "";
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
   const [column, way] = (hash.get("rows") || "").split(".");
@@ -164,11 +184,12 @@ document.addEventListener("click", (event) => {
   if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); drawer(...cell.dataset.cell.split(",").map(Number)); return; }
   if (event.target === by("drawer") || event.target.closest("#drawer a")) by("drawer").close();
   if (!button || !button.closest("#controls, #board")) return;
-  const { criterion, measure, sort } = button.dataset;
+  const { criterion, measure, sort, show } = button.dataset;
+  if (show !== undefined) Object.assign(state, { show, sort: null });
   if (criterion) state.criterion = criterion;
   if (measure) state.measure = measure;
   if (sort) {
-    const ways = Number(sort) >= 6 || sort === "3" ? ["descending", "ascending"] : ["ascending", "descending"], now = state.sort && state.sort[0] === Number(sort) ? ways.indexOf(state.sort[1]) : -1;
+    const ways = Number(sort) >= 6 || sort === "3" || (sort === "2" && state.show) ? ["descending", "ascending"] : ["ascending", "descending"], now = state.sort && state.sort[0] === Number(sort) ? ways.indexOf(state.sort[1]) : -1;
     state.sort = now === 1 ? null : [Number(sort), ways[now + 1]];
   }
   draw(); remember();

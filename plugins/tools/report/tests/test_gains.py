@@ -1,0 +1,103 @@
+"""Gains over a reference: paired by seed, of two methods alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import browser, needs_browser
+from made_studies import made_run, stored
+from pubench_report.gains import MeanGain, gain_sentences, gains_over, mean_gain
+from pubench_report.pages.report import page
+from pubench_report.pages.view import payload, views_of
+from pubench_report.report.gather import gather
+from pubench_report.report.model import Model, comparisons_of, model_of
+from pubench_report.rows.runs import share_of_positives
+
+DATA = ("digits", "imdb", "spambase", "letter", "usps")
+SEEDS = (2, 25, 42)
+LEVELS = {"naive": 0.8, "nnpu": 0.82, "vpu": 0.7}
+
+
+def made(folder: Path, left_out: tuple[str, str, int] | None = None) -> Model:
+    """Three methods on five data sets; nnpu gains 2 points everywhere, except for a spread of its seeds."""
+    runs = [
+        made_run(m, d, s, dict.fromkeys(("pa", "f1"), level + 0.01 * k + (0.001 * k if m == "nnpu" else 0.0)))
+        for m, level in LEVELS.items()
+        for d in DATA
+        for k, s in enumerate(SEEDS)
+        if (m, d, s) != left_out
+    ]
+    return model_of(gather(None, stored(folder, runs), None), "accuracy", "pa")
+
+
+def gains_in(model: Model) -> tuple[dict[tuple[str, str], Any], dict[str, Any], list[str]]:
+    """Gains by method and data set, mean gains by method, and the sentences, as a page has them."""
+    (view,) = views_of(model)
+    setting = payload([view], {}, 10**6)["settings"][0]
+    found = setting["shown"]["accuracy"]["pa"]["gains"]
+    labels = [column.spec.data.key for column in view.setting.columns]
+    cells = zip(setting["cells"], found["cells"], strict=True)
+    means = {view.rows[r]: of for r, *of in found["rows"]}
+    return {(view.rows[r], labels[c]): gain for (r, c, *_), gain in cells}, means, found["said"]
+
+
+def test_a_gain_is_the_mean_difference_over_the_seeds_that_both_have() -> None:
+    reference = {"a": {1: 80.0, 2: 82.0, 3: 84.0}, "b": {1: 50.0}}
+    found = gains_over(reference, {"a": {1: 81.0, 2: 84.0, 9: 0.0}, "b": {2: 60.0}, "c": {1: 1.0}})
+    assert list(found) == ["a"]
+    assert (found["a"].points, found["a"].seeds, found["a"].sure) == (1.5, 2, False)
+    (sure,) = gains_over(reference, {"a": {1: 83.0, 2: 85.1, 3: 86.9}}).values()
+    assert (sure.points, sure.sure) == (pytest.approx(3.0), True)
+
+
+def test_data_sets_of_one_source_count_once() -> None:
+    reference = {name: {1: 50.0} for name in ("a1", "a2", "b")}
+    gains = gains_over(reference, {"a1": {1: 51.0}, "a2": {1: 53.0}, "b": {1: 54.0}})
+    assert mean_gain(gains, {"a1": "a", "a2": "a", "b": "b"}) == MeanGain(3.0, 0, 0, 2, False)
+    assert mean_gain({}, {}) is None
+
+
+def test_the_sentence_names_who_is_ahead_of_five_data_sets_or_more() -> None:
+    ahead, not_sure, few = MeanGain(2.0, 3, 0, 6, True), MeanGain(2.4, 0, 0, 5, False), MeanGain(9.0, 4, 0, 4, True)
+    assert gain_sentences({"A": ahead, "B": not_sure, "C": few}, "naive") == [
+        "On average 1 of 2 methods is ahead of naive: A.",
+        "The highest mean gain is that of B: +2.4 points on 5 data sets.",
+    ]
+    assert gain_sentences({"B": not_sure}, "naive")[0] == "On average no method is ahead of naive."
+    assert gain_sentences({"C": few}, "naive") == ["No method shares 5 data sets with naive."]
+
+
+@pytest.mark.parametrize("left_out", [("vpu", "imdb", 25), ("vpu", "digits", 2)])
+def test_a_missing_run_of_one_method_changes_no_gain_of_another(tmp_path: Path, left_out: tuple[str, str, int]) -> None:
+    cells, means, _ = gains_in(made(tmp_path / "all"))
+    fewer, means_of_fewer, _ = gains_in(made(tmp_path / "fewer", left_out))
+    assert {place: of for place, of in cells.items() if place[0] == "nnpu"} == {
+        place: of for place, of in fewer.items() if place[0] == "nnpu"
+    }
+    assert means["nnpu"] == means_of_fewer["nnpu"] == [2.1, 5, 0, 5]
+    assert fewer["vpu", left_out[1]] == [-10.0, 2, 0]
+    assert cells["naive", "imdb"] == 0
+
+
+def test_measures_imply_the_share_of_positives() -> None:
+    positive, negative, hit, wrong = 30, 70, 20, 14  # rows, and positive decisions among them
+    accuracy, precision = (hit + negative - wrong) / 100, hit / (hit + wrong)
+    assert share_of_positives(accuracy, precision, hit / positive) == pytest.approx(0.3)
+
+
+@needs_browser
+def test_the_page_shows_gains_with_the_reference_on_top(tmp_path: Path) -> None:
+    model = made(tmp_path / "results")
+    (tmp_path / "report.html").write_text(page(views_of(model), comparisons_of(model, "nnpu"), ["Report"]))
+    with browser() as window:
+        window.goto(f"file://{tmp_path}/report.html")
+        window.click("button[data-show=gain]")
+        assert window.url.endswith("#show=gain")
+        assert window.inner_text("#headline").startswith("On average 1 of 2 methods is ahead of")
+        rows = [text.split("\t") for text in window.locator("#board tbody tr").all_inner_texts()]
+        assert [row[1].split()[0] for row in rows] == ["Unlabeled", "nnPU", "VPU"]
+        assert rows[1][2:4] == ["+2.1", "5 : 0 / 5"]
+        assert set(rows[2][6:]) == {"−10.0"}
+        assert "One answer for all rows" in window.inner_text("#board tfoot")
