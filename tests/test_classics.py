@@ -81,9 +81,7 @@ def test_boosting_but_not_trees_gets_gaps_and_categories() -> None:
     assert "but naive takes missing numbers as missing" not in trees.notes_
 
 
-@pytest.mark.parametrize(
-    ("method", "base"), [("pu-bagging", "trees"), ("naive", "boosting"), ("elkan-noto", "logistic")]
-)
+@pytest.mark.parametrize(("method", "base"), [("pu-bagging", "trees"), ("naive", "boosting")])
 def test_a_saved_model_scores_with_the_same_bits_in_another_process(
     method: str, base: str, tmp_path: Path, pubench_in: Callable[..., Any]
 ) -> None:

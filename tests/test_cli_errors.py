@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from printed import Done, result_of
+from printed import Done
 from refusals import error_line
 
 from pubench_cli.messages import in_flags
@@ -207,21 +207,6 @@ class TestRunFile:
         assert f"cannot read {name}: " in error_line(pubench(*SOUND, "--config", name))
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-@pytest.mark.parametrize("fraction", ["0.01", "0"])
-@pytest.mark.parametrize("criterion", ["pa", "pauc"])
-def test_the_fraction_that_a_refusal_proposes_works(pubench: Run, scheme: str, fraction: str, criterion: str) -> None:
-    request = (*SOUND, "--scheme", scheme, "--select", criterion)
-    line = error_line(pubench(*request, "--set", f"validation.fraction={fraction}"))
-    assert f"selection criterion '{criterion}' is undefined on this split: " in line
-    assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
-    enough = line.split("--set validation.fraction=", 1)[1].split(" would do; ", 1)[0]
-    quick = ("--set", f"validation.fraction={enough}", "--set", "epochs=1", "--threads", 1, "--format", "json")
-    found = result_of(pubench(*request, *quick))
-    assert found.data.validation.labeled == 1
-    assert found.selected == criterion
-
-
 class TestMissingFiles:
     FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
@@ -235,16 +220,6 @@ class TestMissingFiles:
         assert str(tmp_path / "data" / "mnist") in line
         assert "(data root from --data-root)" in line
         assert "the MNIST distribution" in line
-
-    def test_only_the_absent_ones_are_named(self, pubench: Run, tmp_path: Path) -> None:
-        folder = tmp_path / "mnist"
-        folder.mkdir()
-        for name in self.FILES[:3]:
-            (folder / f"{name}.gz").touch()
-        line = self.refused(pubench, PUBENCH_DATA=str(tmp_path))
-        assert "no t10k-labels-idx1-ubyte.gz in " in line
-        assert "train-images" not in line
-        assert "(data root from PUBENCH_DATA)" in line
 
     def test_by_default_files_are_expected_in_the_user_cache(self, pubench: Run, tmp_path: Path) -> None:
         line = self.refused(pubench, PUBENCH_CACHE=str(tmp_path / "cache"))

@@ -163,22 +163,6 @@ class TestSecondCall:
         assert json_of(here(*NNPU, "--device", "cpu", "--threads", 2, "--format", "json"))["reused"] is True
 
 
-def test_force_runs_again_and_keeps_the_older_record(here: Run, home: Path) -> None:
-    before = json_of(here(*CANCER, "--results", "forced", "--format", "json"))
-    again = here(*CANCER, "--results", "forced", "--force", "--format", "json")
-    found = json_of(again)
-    assert found["reused"] is False
-    assert "train 1/1" in again.stderr
-    assert found["criteria"] == before["criteria"]
-    kept = home / "forced" / "superseded" / f"{found['run_id']}-1"
-    assert {path.name for path in kept.iterdir()} == DOCUMENTED
-    older = json.loads((kept / "result.json").read_text())
-    assert older["seconds"] == before["seconds"]
-    newer = json.loads((home / "forced" / found["run_id"] / "result.json").read_text())
-    assert newer["seconds"] == found["seconds"]
-    assert [p.name for p in (home / "forced" / ".incoming").iterdir() if p.name != ".lock"] == []
-
-
 def test_no_artifacts_leave_the_result_and_what_explains_it(here: Run, home: Path) -> None:
     found = json_of(here(*CANCER, "--results", "bare", "--artifacts", "none", "--format", "json"))
     written = {path.name for path in (home / found["record"]).iterdir()}

@@ -43,15 +43,6 @@ def trained(plan: Plan) -> Trained:
     return train(plan, build_problem(plan))
 
 
-@pytest.mark.parametrize("method", ["students", "threshold", "no-network"])
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others(plugins: Registry, method: str) -> None:
-    first, again, other = (
-        trained(plan_of(plugins, method, f"seed={seed}")).scores["last"]["test"] for seed in (2, 2, 25)
-    )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 @pytest.fixture(scope="module")
 def students(plugins: Registry) -> Trained:
     """Two students and two teachers, trained."""

@@ -306,15 +306,6 @@ def test_a_refused_run_names_no_line(here: Run) -> None:
     assert ", line " not in done.stderr
 
 
-def test_check_prints_a_reason_once(stone: Callable[..., Run]) -> None:
-    done = stone("1 / 0")("check", "acme-stone")
-    assert done.returncode == 1
-    rows = [line for line in done.stdout.splitlines() if "failed" in line]
-    reasons = [line for line in rows if "ZeroDivisionError" in line and " as " not in line.split("failed")[-1][:20]]
-    assert len(reasons) == len({line.split("failed")[-1].split(None, 1)[-1] for line in reasons})
-    assert [line for line in rows if re.search(r"  as [a-z-]+$", line.rstrip())]
-
-
 # ------------------------------------------------------------------ completion
 
 

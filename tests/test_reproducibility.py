@@ -6,7 +6,6 @@ import dataclasses
 import json
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pubench_nnpu
 import pytest
 import torch
 from registries import registry_with
@@ -117,43 +115,6 @@ class TestInterrupted:
         assert self.finished(tmp_path) == []
 
 
-class TestEditedMethod:
-    """The installed nnPU, shadowed by a copy that may be edited."""
-
-    ARGUMENTS = (*NNPU, "--set", "epochs=1", "--format", "json")
-
-    @pytest.fixture
-    def shadow(self, tmp_path: Path) -> Path:
-        assert pubench_nnpu.__file__ is not None
-        copy = tmp_path / "shadow" / "pubench_nnpu"
-        shutil.copytree(Path(pubench_nnpu.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        return copy
-
-    def test_its_stored_runs_count_as_other_code(self, pubench: Run, tmp_path: Path, shadow: Path) -> None:
-        path = {"PYTHONPATH": str(shadow.parent)}
-        first = json.loads(pubench(*self.ARGUMENTS, env=path).stdout)
-        assert json.loads(pubench(*self.ARGUMENTS, env=path).stdout)["reused"] is True
-
-        with (shadow / "method.py").open("a") as file:
-            file.write("\nAFTERTHOUGHT = 1\n")
-        again = pubench(*self.ARGUMENTS, env=path)
-        result = json.loads(again.stdout)
-        notice = again.stderr.splitlines()[0]
-        assert notice == (
-            "the stored result is of other code (changed: method nnpu); running again, the older record is kept"
-        )
-        assert (result["reused"], result["run_id"]) == (False, first["run_id"])
-        assert result["code"]["hash"] != first["code"]["hash"]
-        assert result["code"]["parts"].keys() == first["code"]["parts"].keys()
-        older = tmp_path / "results" / "superseded" / f"{first['run_id']}-1" / "result.json"
-        assert json.loads(older.read_text())["code"] == first["code"]
-        assert json.loads(pubench(*self.ARGUMENTS, env=path).stdout)["reused"] is True
-
-    def test_an_unedited_copy_is_the_same_code(self, pubench: Run, shadow: Path) -> None:
-        pubench(*self.ARGUMENTS)
-        assert json.loads(pubench(*self.ARGUMENTS, env={"PYTHONPATH": str(shadow.parent)}).stdout)["reused"] is True
-
-
 def same_bits(first: Trained, second: Trained) -> dict[str, bool]:
     """criterion -> whether test and validation scores agree in every bit."""
     assert first.scores.keys() == second.scores.keys()
@@ -236,16 +197,6 @@ class TestCallersRandomState:
         torch.set_rng_state(before[0])
         np.random.set_state(before[1])
         random.setstate(before[2])
-
-    def test_the_caller_s_random_state_neither_changes_a_result_nor_is_changed(self) -> None:
-        plan = plan_of("nnpu")
-        results = []
-        for seed in (0, 1):
-            self.seeded(seed)
-            before = self.states()
-            results.append(train(plan, build_problem(plan)))
-            assert self.states() == before
-        assert all(same_bits(*results).values())
 
     def test_a_whole_run_leaves_it_and_the_thread_count_alone(self, tmp_path: Path) -> None:
         plan = plan_of("upu", f"execution.results={tmp_path}", "execution.tracking=false")

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from pubench_mechanisms.representative import density
+from pubench_testkit.testing import Trainer
 
 import pubench
+from pubench_core.engine.build import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MechanismInfo
 from pubench_core.plugins.registry import load, registry
 
 
-def _train(scheme: str, folder: Path) -> dict[str, int]:
-    """Counts of the training part of a run on digits: 1,149 rows, 570 positive; c = .1 gives 57 labels."""
-    values = {"mechanism.variant": "0.75"}
-    how = {
-        "mechanism": "noisy-positives",
-        "scheme": scheme,
-        "c": 0.1,
-        "config": {"base": "logistic"},
-        "tracking": False,
-    }
-    run = pubench.run("naive", "digits", **how, seed=2, results=folder, settings=values)
-    return json.loads((run.folder / "result.json").read_text())["data"]["train"]
-
-
-def test_a_quarter_of_the_labels_goes_to_negatives(tmp_path: Path) -> None:
-    train = _train("single-training-set", tmp_path)
-    assert train["labeled"] == 57
+@pytest.mark.parametrize("scheme", ["single-training-set", "case-control"])
+def test_a_quarter_of_the_labels_goes_to_negatives_and_stays_in_u_under_case_control(scheme: str) -> None:
+    """Of digits: 1,149 training rows, 570 positive; c = .1 gives 57 labels."""
+    sets = ("mechanism.key=noisy-positives", "mechanism.variant=0.75", "mechanism.c=0.1", f"data.scheme={scheme}")
+    train = build_problem(Trainer("naive", sets=()).plan(*sets)).facts().train
     right = round(57 * 0.75)
-    assert train["unlabeled_positive"] == train["positive"] - right
-    assert train["unlabeled_negative"] == train["negative"] - (57 - right)
-
-
-def test_under_case_control_mislabeled_rows_stay_in_u(tmp_path: Path) -> None:
-    train = _train("case-control", tmp_path)
-    assert (train["labeled"], train["unlabeled_negative"]) == (57, train["negative"])
+    moved = (right, 57 - right) if scheme == "single-training-set" else (0, 0)
+    assert train.labeled == 57
+    assert train.positive is not None
+    assert train.negative is not None
+    assert (train.unlabeled_positive, train.unlabeled_negative) == (
+        train.positive - moved[0],
+        train.negative - moved[1],
+    )
 
 
 def test_schemes_that_draw_positives_apart_are_refused() -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubench_testkit.conformance import CHECKS
+from pubench_testkit.cli import print_report
+from pubench_testkit.conformance import CHECKS, Finding
+
+from pubench_cli.console import out
 
 Run = Callable[..., Any]
 Make = Callable[..., Path]
@@ -77,17 +80,11 @@ def test_one_that_does_not_is_exit_1_and_named_with_what_failed(restless: Run, n
     assert "acme-restless same-seed-same-scores" in last
 
 
-def test_what_cannot_be_hashed_fails_and_is_named(pubench: Run, make_distribution: Make, tmp_path: Path) -> None:
-    modules = {"acme_restless": RESTLESS, "acme_restless_method": METHOD}
-    site = make_distribution(tmp_path / "site", "acme-restless", modules)
-    for folder in (tmp_path / "elsewhere", site / "acme_data"):
-        folder.mkdir()
-    (site / "acme_data" / "weights").symlink_to(tmp_path / "elsewhere")
-    done = pubench("check", "acme-restless", "--format", "json", env={"PYTHONPATH": str(site)})
-    assert done.returncode == 1
-    found = {f["check"]: f for f in json.loads(done.stdout)["acme-restless"]}
-    assert not found["hashed-code"]["ok"]
-    assert f"{site}/acme_data/weights is a link to {tmp_path}/elsewhere" in found["hashed-code"]["reason"]
+def test_a_reason_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    out.cache_clear()
+    print_report("acme", [Finding(check, "failed", "it broke", 0.1) for check in ("schemes", "calibration", "needs")])
+    rows = [line.rstrip() for line in capsys.readouterr().out.splitlines() if "failed" in line]
+    assert [row.partition("0.1")[2].strip() for row in rows[:3]] == ["it broke", "as schemes", "as schemes"]
 
 
 def test_an_unknown_name_is_one_line(pubench: Run) -> None:

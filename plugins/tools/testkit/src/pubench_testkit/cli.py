@@ -38,9 +38,7 @@ NewFamily = Annotated[
 NewTemplate = Annotated[
     str | None, typer.Option("--template", help="How a method trains: network (default), two-stage or trees.")
 ]
-InRepo = Annotated[
-    bool, typer.Option("--in-repo", help="Into plugins/ of the checkout of pubench that this folder is in.")
-]
+InRepo = Annotated[bool, typer.Option("--in-repo", help="Into plugins/ of the checkout that this folder is in.")]
 
 
 def new(
@@ -83,7 +81,7 @@ def check(
         print_json({key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()})
     else:
         for key, findings in found.items():
-            _print(key, findings)
+            print_report(key, findings)
     bad = [f"{key} {f.check}" for key, findings in found.items() for f in findings if not f.ok]
     if bad:
         raise PluginError(f"{len(bad)} of {sum(map(len, found.values()))} checks failed: {', '.join(bad)}")
@@ -118,7 +116,8 @@ COLUMNS = (
 )
 
 
-def _print(key: str, findings: list[Finding]) -> None:
+def print_report(key: str, findings: list[Finding]) -> None:
+    """A table with a row per check; a reason is printed once."""
     from .conformance import CHECKS
 
     rows: list[list[str | Text]] = []
