@@ -102,15 +102,13 @@ def assert_content(data: ClassData) -> None:
 
 class TestFolders:
     @pytest.mark.parametrize(
-        "names",
+        ("names", "parts"),
         [
-            CLASSES,
-            ("Non_Demented", "Very_Mild_Demented", "Moderate_Demented", "Mild_Demented"),
-            ("Non Demented", "Very Mild Demented", "Moderate Demented", "Mild Demented"),
-            ("non-demented", "VERY-MILD-DEMENTED", "moderate_demented", "mildDemented"),
+            (CLASSES, ("train", "test")),
+            (("Non Demented", "Very Mild Demented", "Moderate Demented", "Mild Demented"), ("Train", "Test")),
+            (("non-demented", "VERY-MILD-DEMENTED", "moderate_demented", "mildDemented"), ("train", "test")),
         ],
     )
-    @pytest.mark.parametrize("parts", [("train", "test"), ("Train", "Test")])
     def test_every_spelling(self, tmp_path: Path, names: tuple[str, ...], parts: tuple[str, str]) -> None:
         write_folders(tmp_path / "adni", names, parts)
         assert_content(read(tmp_path))
@@ -252,13 +250,7 @@ class TestDamagedTables:
         return next((tmp_path / "adni").glob("test-*"))
 
     @pytest.mark.parametrize(
-        "metadata",
-        [
-            {b"pandas": b"{}"},
-            {b"huggingface": b"{"},
-            {b"huggingface": b'{"info": {"features": {"label": {"_type": "Value"}}}}'},
-            {b"huggingface": b'{"info": {"features": null}}'},
-        ],
+        "metadata", [{b"pandas": b"{}"}, {b"huggingface": b"{"}, {b"huggingface": b'{"info": {"features": null}}'}]
     )
     def test_labels_without_names(self, tmp_path: Path, table: Path, metadata: dict[bytes, bytes]) -> None:
         write_table(table, rows("test"), metadata)
@@ -266,18 +258,7 @@ class TestDamagedTables:
         assert line.startswith(f"{table} does not say which class a label means")
         assert "info.features.label.names" in line
 
-    @pytest.mark.parametrize(
-        "names",
-        [
-            ("Mild_Impairment", "Alzheimers", "Normal"),
-            (*HUB[:3], HUB[2]),
-            HUB[:3],
-            (*HUB, "Demented"),
-            (0, 1, 2, 3),
-            "NonDemented",
-            None,
-        ],
-    )
+    @pytest.mark.parametrize("names", [(*HUB[:3], HUB[2]), HUB[:3], (*HUB, "Demented"), (0, 1, 2, 3), None])
     def test_other_names(self, tmp_path: Path, table: Path, names: object) -> None:
         write_table(table, rows("test"), hub_metadata(names))
         line = refused(tmp_path)
@@ -302,9 +283,7 @@ class TestDamagedTables:
     @pytest.mark.parametrize(
         "columns",
         [
-            {"image": [b"x"], "label": [0]},
             {"label": [0]},
-            {"image": [{"bytes": b"x", "path": ""}]},
             {"image": [{"bytes": b"x", "path": ""}], "label": ["Non_Demented"]},
             {"image": [{"path": ""}], "label": [0]},
         ],
@@ -315,13 +294,8 @@ class TestDamagedTables:
 
     @pytest.mark.parametrize(
         "damage",
-        [
-            lambda content: b"",
-            lambda content: content[: len(content) // 2],
-            lambda content: content[:4] + b"\xff" * 3000 + content[3004:],
-            lambda content: content[:-400] + b"\xff" * 392 + content[-8:],
-        ],
-        ids=["empty", "half", "garbled", "garbled-footer"],
+        [lambda content: content[: len(content) // 2], lambda content: content[:-400] + b"\xff" * 392 + content[-8:]],
+        ids=["half", "garbled-footer"],
     )
     def test_a_table_that_is_no_parquet(self, tmp_path: Path, table: Path, damage: Any) -> None:
         table.write_bytes(damage(table.read_bytes()))

@@ -108,7 +108,7 @@ class TestForms:
         assert np.array_equal(reference.x[7, 0], reference.x[7, 1])
         assert not np.array_equal(reference.x[6, 0], reference.x[6, 1])
 
-    @pytest.mark.parametrize("place", [FOLDER, f"imagenette/{FOLDER}", "imagenette", "imagenette2", "imagenette2-320"])
+    @pytest.mark.parametrize("place", [f"imagenette/{FOLDER}", "imagenette", "imagenette2-320"])
     def test_folders(self, tmp_path: Path, place: str, reference: ClassData) -> None:
         write_tree(tmp_path / place)
         assert_same(read(tmp_path), reference)
@@ -173,10 +173,7 @@ class TestMissing:
 
 DAMAGE = {
     "empty": b"",
-    "text": b"not an image",
     "half": TREE[BAD][: len(TREE[BAD]) // 2],
-    "only-its-head": TREE[BAD][:20],
-    "png-half": jpeg(colors(1, 70, 70), "PNG")[:2000],
     "png-garbled": jpeg(colors(1, 70, 70), "PNG")[:60] + b"\xff" * 40,
     "another-format": jpeg(colors(1, 70, 70), "BMP"),
     "sixteen-bits": jpeg(Image.fromarray(np.full((70, 70), 40_000, dtype=np.uint16)), "PNG"),

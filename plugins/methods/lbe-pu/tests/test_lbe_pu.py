@@ -17,7 +17,7 @@ from pubench_lbe_pu.method import (
     posterior,
     smallest,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, accuracy, check_finite
+from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 
 from pubench_core.training.batches import Batch
 
@@ -48,16 +48,6 @@ class TestFacts(MethodFacts):
         for subset in (0.001, 1)
         for rows in ("all", "unlabeled")
     )
-
-
-@pytest.mark.parametrize("scheme", ["single-training-set", "case-control"])
-def test_lbe_learns_digits_and_chooses_no_epoch_of_the_pre_training(scheme: str) -> None:
-    result = trained(
-        "epochs=5", "pre_training=30", "lr=2e-3", "mechanism.c=0.5", "backbone.key=mlp-wang", f"data.scheme={scheme}"
-    )
-    assert [event.stage for event in result.epochs] == ["pre-training"] * 30 + ["em"] * 5
-    assert all(track.epoch is None or track.epoch > 30 for track in result.selection.tracks.values())
-    assert accuracy(result, "pa") > 0.85
 
 
 def test_the_propensity_is_a_further_output() -> None:

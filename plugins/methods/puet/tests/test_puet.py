@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +13,7 @@ from hypothesis import strategies as st
 from pubench_puet.method import PUET, vote_score
 from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, node_risk, posterior
 from pubench_testkit.testing import fit, pu_table
-from safetensors.torch import load_file
 from scipy import stats
-
-from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.execute import execute
-from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.records.scores import scores_name
 
 Array = np.ndarray
 NO_LIMIT = 10**9
@@ -113,11 +104,6 @@ def test_one_seed_gives_one_forest_for_any_number_of_threads() -> None:
         for name, values in one.forest.state_dict().items():
             np.testing.assert_array_equal(values, other.forest.state_dict()[name])
         np.testing.assert_array_equal(scores(one, test), scores(other, test))
-
-
-def test_another_seed_gives_other_trees() -> None:
-    positive, unlabeled, test, _ = blobs(60, 240)
-    assert (scores(fitted(positive, unlabeled), test) != scores(fitted(positive, unlabeled, seed=1), test)).any()
 
 
 def test_trees_of_one_forest_differ() -> None:
@@ -316,14 +302,6 @@ def test_a_posterior_of_one_half_draws_a_label_with_equal_odds() -> None:
     assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
 
 
-def test_one_labeled_positive_is_enough() -> None:
-    _, unlabeled, test, _ = blobs(1, 200)
-    method = fitted(unlabeled[:1], unlabeled)
-    nodes = method.forest.nodes
-    assert nodes["k_p"].max() == 1
-    assert np.isfinite(scores(method, test)).all()
-
-
 def test_duplicated_rows_stay_together() -> None:
     positive, unlabeled, test, _ = blobs(40, 160)
     thrice = fitted(np.tile(positive, (3, 1)), np.tile(unlabeled, (3, 1)), n_estimators=10).forest.nodes
@@ -415,41 +393,3 @@ def test_a_forest_is_its_state() -> None:
     np.testing.assert_array_equal(scores(other, test), before)
     np.testing.assert_array_equal(other.forest.importances, method.forest.importances)
     assert len(other.forest) == 7
-
-
-def test_images_are_trained_on_and_scored_as_rows() -> None:
-    rng = np.random.default_rng(0)
-    positive, unlabeled = rng.normal(1, 1, (40, 1, 4, 4)), rng.normal(0, 1, (80, 1, 4, 4))
-    method = fitted(positive, unlabeled, n_estimators=5)
-    assert len(method.forest.importances) == 16
-    assert scores(method, unlabeled).shape == (80,)
-    assert scores(method, unlabeled[:0]).shape == (0,)
-
-
-# ---------------------------------------------------------------- in the engine
-
-
-def test_a_run_ignores_threads_and_its_saved_forest_scores_the_same(tmp_path: Path) -> None:
-    registry = Registry(entry_points(group=GROUP))
-    results = []
-    for threads in (1, 2):
-        layer = assigned(
-            "data.key=digits",
-            "method.key=puet",
-            "n_estimators=20",
-            f"execution.results={tmp_path / str(threads)}",
-            f"execution.threads={threads}",
-            "execution.save_model=true",
-            "execution.tracking=false",
-        )
-        results.append(execute(resolve([layer], registry)))
-    one, two = (
-        np.load(outcome.folder / "scores.npz")[scores_name("test", outcome.result.criteria["last"].snapshot)]
-        for outcome in results
-    )
-    np.testing.assert_array_equal(one, two)
-    assert results[0].result.epochs == 1
-    assert results[0].result.test["auc"] > 0.9
-    saved = load_file(results[0].folder / "model.safetensors")
-    assert len(saved["forest.offsets"]) == 21
-    assert {f"forest.{name}" for name in NODE.names or ()} < set(saved)
