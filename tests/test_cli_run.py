@@ -30,7 +30,7 @@ DOCUMENTED = {"spec.yaml", "result.json", "trace.csv", "environment.json", "scor
 @pytest.fixture(scope="module")
 def first(here: Run) -> Done:
     """The first run of its spec, in a fresh process."""
-    return here(*NNPU, cold=True)
+    return here(*NNPU)
 
 
 @pytest.fixture(scope="module")

@@ -189,12 +189,9 @@ class TestJson:
 
     def test_doctor_says_what_is_broken(self, pubench: Run, with_plugin: Install) -> None:
         env = with_plugin("acme-moon", "raise RuntimeError('full')")
-        rows = one_json(pubench("doctor", "--format", "json", env=env))["plugins"]
-        broken = {row["key"]: row["problem"] for row in rows if row["status"] == "broken"}
-        assert list(broken) == ["acme-moon"]
-        assert "RuntimeError: full" in broken["acme-moon"]
         (row,) = one_json(pubench("doctor", "acme-moon", "--format", "json", env=env), 1)["plugins"]
-        assert row["status"] == "broken"
+        assert (row["key"], row["status"]) == ("acme-moon", "broken")
+        assert "RuntimeError: full" in row["problem"]
 
     @pytest.mark.parametrize(
         ("words", "field", "text"),

@@ -552,14 +552,14 @@ class TestEscapeSequences:
         )
         with_plugin("acme-loud", source)
         env = with_plugin("acme-bad", f"raise ValueError({STEERING!r})")
-        for words in (("list", "methods"), ("doctor",), ("doctor", "acme-bad")):
+        for words in (("list", "methods"), ("doctor", "acme-bad")):
             assert "\\x1b]0pwned" in self.plain(pubench(*words, env=env))
         for key in ("acme-loud", "acme-bad"):
             self.plain(pubench("info", key, env=env))
 
     def test_warnings_of_python(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
         env = with_plugin("acme-warns", f"import warnings\nwarnings.warn('warned' + {STEERING!r})")
-        assert "warned\\x1b]0pwned" in self.plain(pubench("doctor", env=env))
+        assert "warned\\x1b]0pwned" in self.plain(pubench("doctor", "acme-warns", env=env))
 
     def test_on_a_real_terminal(
         self, hostile: Path, tmp_path: Path, pubench_on_terminal: Callable[..., tuple[int, str]]

@@ -101,7 +101,7 @@ class TestDamagedDistribution:
         self, pubench: Run, damaged_site: Path, tmp_path: Path
     ) -> None:
         env = {"PYTHONPATH": str(damaged_site)}
-        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", cold=True, env=env)
+        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", env=env)
         assert done.returncode == 0, done.stderr
         (path,) = (tmp_path / "results").glob("*/environment.json")
         packages = json.loads(path.read_text())["packages"]
@@ -109,7 +109,7 @@ class TestDamagedDistribution:
         assert all(isinstance(v, str) and v for v in packages.values())
 
     def test_the_doctor_goes_through(self, pubench: Run, damaged_site: Path) -> None:
-        done = pubench("doctor", cold=True, env={"PYTHONPATH": str(damaged_site)})
+        done = pubench("doctor", env={"PYTHONPATH": str(damaged_site)})
         assert (done.returncode, done.stderr) == (0, "")
         keys = re.findall(r"^    pubench doctor (\S+)$", done.stdout, re.MULTILINE)
         assert f", {len(keys)} broken" in done.stdout
