@@ -112,21 +112,31 @@ def test_four_first_runs_at_once_are_all_tracked(new: Path) -> None:
     assert not list(new.glob("*.new*"))
 
 
-def test_a_database_that_was_half_made_is_none(new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, replace = make_record(new, 1), Path.replace
+def test_a_database_that_was_half_made_is_none(
+    new: Path, tracking_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making the tables, which takes long, is killed in the middle, then replaced by copying them."""
+    folder, client = make_record(new, 1), sink._client
 
-    def killed(self: Path, target: Path) -> Path:
-        if self.name.startswith(".mlflow.db."):
-            raise KeyboardInterrupt
-        return replace(self, target)
+    def killed(uri: str) -> MlflowClient:
+        Path(uri.removeprefix("sqlite:///")).write_bytes(b"half of it")
+        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", killed)
-        with pytest.raises(KeyboardInterrupt):
-            send_record(folder)
+    def copied(uri: str) -> MlflowClient:
+        place = Path(uri.removeprefix("sqlite:///"))
+        if not place.exists():
+            shutil.copy(tracking_database, place)
+        return client(uri)
+
+    monkeypatch.setattr(sink, "_client", killed)
+    with pytest.raises(KeyboardInterrupt):
+        send_record(folder)
     assert not (new / "mlflow.db").exists()
+    assert list(new.glob(".mlflow.db.*.new"))
+    monkeypatch.setattr(sink, "_client", copied)
     send_record(folder)
     assert sent(new) == [(folder.name, "FINISHED")]
+    assert not list(new.glob(".mlflow.db.*.new"))
 
 
 @pytest.mark.parametrize("damage", ["no environment", "bad environment", "bad trace", "no files"])
