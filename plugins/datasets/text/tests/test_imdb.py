@@ -1,10 +1,7 @@
-"""IMDb reads the same from lines, folder, archive, the hub's parquet files and the public table; whatever is wrong with
-one is one line.
-"""
+"""IMDb reads the same from lines, folder, archive and the hub's parquet files; what is wrong with one is one line."""
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import lzma
@@ -64,14 +61,6 @@ def write_shards(folder: Path) -> None:
     (folder / "unsupervised-00000-of-00001.parquet").write_bytes(b"not even read")
 
 
-def write_csv(path: Path, rows: Sequence[Sequence[str]] | None = None) -> None:
-    sides = ("negative", "positive")
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.writer(stream)
-        table.writerow(("review", "sentiment"))
-        table.writerows([(text, sides[label]) for _, label, _, text in REVIEWS] if rows is None else rows)
-
-
 #: Each writes the whole set into a folder.
 FORMS: dict[str, Callable[[Path], object]] = {
     "lines": lambda folder: (folder / "imdb.jsonl").write_bytes(lines() + b"\n"),
@@ -107,17 +96,6 @@ class TestForms:
         assert (data.y.tolist(), data.y_test.tolist()) == ([0, 0, 1], [0, 1])
         assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.float32, np.float32, np.int64)
 
-    def test_a_table_without_a_split_has_no_test_part_which_is_said(
-        self, folder: Path, read: Read, said: list[str], as_vectors: Callable[[Sequence[str]], Vectors]
-    ) -> None:
-        write_csv(folder / "IMDB Dataset.csv")
-        data = read("imdb")
-        assert np.array_equal(data.x, as_vectors(TEXTS))
-        assert data.y.tolist() == [0, 0, 1, 0, 1]
-        assert data.x_test is None
-        assert data.y_test is None
-        assert any("does not say which reviews are the test part" in line for line in said)
-
     def test_several_shards_are_one_part(self, folder: Path, read: Read) -> None:
         write_shards(folder)
         (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
@@ -127,13 +105,7 @@ class TestForms:
 
 def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, refused: Refused) -> None:
     line = refused("imdb")
-    for words in (
-        "imdb.jsonl.xz",
-        "aclImdb_v1.tar.gz",
-        "IMDB Dataset.csv",
-        str(root.path / "imdb"),
-        "stanfordnlp/imdb",
-    ):
+    for words in ("imdb.jsonl.xz", "aclImdb_v1.tar.gz", str(root.path / "imdb"), "stanfordnlp/imdb"):
         assert words in line
 
 
@@ -145,8 +117,6 @@ class TestDamaged:
         [
             ("imdb.jsonl.xz", lzma.compress(lines())[:-4]),
             ("aclImdb_v1.tar.gz", tar_gz(CONTENT, "aclImdb/")[:-4]),
-            ("IMDB Dataset.csv", b'review,sentiment\n"cut in the mid'),
-            ("IMDB Dataset.csv", b"review,sentiment\ncaf\xe9,positive\n"),
         ],
     )
     def test_a_file_that_is_cut_short_or_not_text(
@@ -240,24 +210,3 @@ class TestDamaged:
         write_shards(folder)
         (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
         assert f"{folder} has 1 of the 2 files train-*" in refused("imdb")
-
-    @pytest.mark.parametrize(
-        ("rows", "words"),
-        [
-            ([("a", "negative"), ("b", "neutral")], "row 2 has 'neutral'"),
-            ([("a", "negative", "more")], "row 1 has 3 cells"),
-            ([], "has no document"),
-        ],
-    )
-    def test_a_table_with_rows_that_are_not_reviews(
-        self, folder: Path, refused: Refused, rows: list[tuple[str, ...]], words: str
-    ) -> None:
-        write_csv(folder / "IMDB Dataset.csv", rows)
-        line = refused("imdb")
-        assert line.startswith(str(folder / "IMDB Dataset.csv"))
-        assert words in line
-
-    @pytest.mark.parametrize(("content", "names"), [(b"", "''"), (b"text,label\na,1\n", "'text, label'")])
-    def test_a_table_of_other_columns(self, folder: Path, refused: Refused, content: bytes, names: str) -> None:
-        (folder / "IMDB Dataset.csv").write_bytes(content)
-        assert f"{folder / 'IMDB Dataset.csv'} has the columns {names}" in refused("imdb")

@@ -1,4 +1,4 @@
-"""CIFAR-10 loads from both versions, unpacked or packed, with the same arrays; only published pickles are opened."""
+"""CIFAR-10 loads unpacked or packed, with the same arrays; only published pickles are opened."""
 
 from __future__ import annotations
 
@@ -47,12 +47,7 @@ def batch_dict(batch: int) -> dict[str, object]:
     return {"batch_label": f"training batch {batch + 1} of 5", "labels": labels(batch), "data": pixels(batch)}
 
 
-def binary(batch: int) -> bytes:
-    return np.hstack([np.array(labels(batch), dtype=np.uint8)[:, None], pixels(batch)]).tobytes()
-
-
 PICKLED = {name: python2(batch_dict(k)) for k, name in enumerate(NAMES)}
-BINARY = {f"{name}.bin": binary(k) for k, name in enumerate(NAMES)}
 
 
 def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
@@ -61,15 +56,11 @@ def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-PY, BIN = "cifar-10-batches-py", "cifar-10-batches-bin"
+PY, ARCHIVE = "cifar-10-batches-py", "cifar-10-python.tar.gz"
 FORMS: dict[str, Callable[[Path], None]] = {
     "pickled": lambda place: write_folder(place / PY, PICKLED | {"batches.meta": b"not read"}),
-    "binary": lambda place: write_folder(place / BIN, BINARY | {"batches.meta.txt": b"not read"}),
     "pickled-here": lambda place: write_folder(place, PICKLED),
-    "pickled-archive": lambda place: write_folder(place, {"cifar-10-python.tar.gz": tar_gz(PICKLED, f"{PY}/")}),
-    "binary-archive": lambda place: write_folder(
-        place, {"cifar-10-binary.tar.gz": tar_gz(dict(reversed(BINARY.items())), f"{BIN}/")}
-    ),
+    "archive": lambda place: write_folder(place, {ARCHIVE: tar_gz(dict(reversed(PICKLED.items())), f"{PY}/")}),
 }
 
 
@@ -123,12 +114,8 @@ class TestForms:
                 assert np.array_equal(theirs.data, x.transpose(0, 2, 3, 1))
                 assert theirs.targets == y.tolist()
 
-    def test_binary_is_taken_before_pickles_and_folders_before_archives(self, tmp_path: Path) -> None:
-        for form, place, first in (
-            ("binary-archive", tmp_path / "cifar10", "cifar-10-binary.tar.gz"),
-            ("pickled", tmp_path, "data_batch_1"),
-            ("binary", tmp_path, "data_batch_1.bin"),
-        ):
+    def test_folders_are_taken_before_archives(self, tmp_path: Path) -> None:
+        for form, place, first in (("archive", tmp_path / "cifar10", ARCHIVE), ("pickled", tmp_path, "data_batch_1")):
             FORMS[form](place)
             assert source_of(INFO).locate(DataRoot(tmp_path, "a test"))[0].name == first
 
@@ -136,7 +123,7 @@ class TestForms:
 class TestMissing:
     def test_nothing_at_all(self, tmp_path: Path) -> None:
         line = refused(tmp_path)
-        for words in ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", str(tmp_path / "cifar10"), INFO.source):
+        for words in (ARCHIVE, str(tmp_path / "cifar10"), INFO.source):
             assert words in line
 
     def test_one_batch_of_six(self, tmp_path: Path) -> None:
@@ -145,14 +132,14 @@ class TestMissing:
         assert f"no data_batch_4 in {tmp_path / 'cifar10' / PY} " in refused(tmp_path)
 
 
-class TestOtherPickles:
+class TestDamaged:
     @pytest.mark.parametrize("packed", [False, True])
     def test_one_that_is_not_published_is_never_opened(
         self, tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         contents = PICKLED | {"data_batch_1": python2(batch_dict(7))}
         if packed:
-            write_folder(tmp_path / "cifar10", {"cifar-10-python.tar.gz": tar_gz(contents, f"{PY}/")})
+            write_folder(tmp_path / "cifar10", {ARCHIVE: tar_gz(contents, f"{PY}/")})
         else:
             write_folder(tmp_path / PY, contents)
         monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
@@ -166,36 +153,7 @@ class TestOtherPickles:
         sums = [hashlib.md5(known).hexdigest() for known in (content, PICKLED["data_batch_3"])]
         assert not content or f"its MD5 sum is {sums[0]}, that of the published pickle {sums[1]}" in line
 
-
-class TestDamaged:
-    @pytest.mark.parametrize(
-        ("content", "reason"),
-        [
-            (b"", "it is empty"),
-            (binary(2)[:-7], "30723 bytes are not a number of records"),
-            (binary(2) + b"\0", "30731 bytes are not a number of records"),
-            (b"\x0a" + binary(2)[1:], "class 10 is not one of 0 to 9"),
-        ],
-    )
-    def test_a_binary_batch(self, tmp_path: Path, content: bytes, reason: str) -> None:
-        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": content})
-        assert refused(tmp_path).startswith(f"{tmp_path / BIN / 'data_batch_3.bin'} is damaged ({reason}")
-
-    def test_a_batch_cut_between_two_images(self, tmp_path: Path) -> None:
-        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": binary(2)[:-3073]})
-        line = refused(tmp_path)
-        assert "10, 10, 9, 10, 10, 10 images" in line
-        assert str(tmp_path / BIN) in line
-
-    @pytest.mark.parametrize(
-        ("contents", "reason"),
-        [
-            ({name: BINARY[name] for name in list(BINARY)[:5]}, "it has no test_batch"),
-            ({f"{k}/{name}": BINARY[name] for k in range(2) for name in BINARY}, "it has data_batch_1 twice"),
-        ],
-    )
-    def test_an_archive_that_lacks_a_batch_or_has_it_twice(
-        self, tmp_path: Path, contents: dict[str, bytes], reason: str
-    ) -> None:
-        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": tar_gz(contents)})
-        assert refused(tmp_path).startswith(f"{tmp_path / 'cifar10' / 'cifar-10-binary.tar.gz'} is damaged ({reason})")
+    def test_an_archive_that_lacks_a_batch(self, tmp_path: Path) -> None:
+        contents = {name: PICKLED[name] for name in NAMES[:5]}
+        write_folder(tmp_path / "cifar10", {ARCHIVE: tar_gz(contents)})
+        assert refused(tmp_path).startswith(f"{tmp_path / 'cifar10' / ARCHIVE} is damaged (it has no test_batch")

@@ -16,13 +16,13 @@ from pubench_archives.archives import reading
 class Corpus:
     """``texts``: n documents, as the encoder gets them. ``labels``: (n,) class indices, int64.
 
-    ``test``: (n,) True for the test part; None where the files have no split. ``names``: what each document is called
-    in its files; None where they have no names. ``where``: the file or folder they came from, for messages.
+    ``test``: (n,) True for the test part. ``names``: what each document is called in its files; None where they have no
+    names. ``where``: the file or folder they came from, for messages.
     """
 
     texts: list[str]
     labels: npt.NDArray[np.int64]
-    test: npt.NDArray[np.bool_] | None
+    test: npt.NDArray[np.bool_]
     names: list[str] | None
     where: Path
 
@@ -30,7 +30,7 @@ class Corpus:
         """Missing part of a corpus, in words; empty if it is complete."""
         if not self.texts:
             return "document"
-        if self.test is None or len(np.unique(self.test)) == 2:
+        if len(np.unique(self.test)) == 2:
             return ""
         return "document of the training part" if self.test.all() else "document of the test part"
 

@@ -1,14 +1,12 @@
 """IMDb: the Large Movie Review Dataset v1.0, in whichever of its public forms lies in ``<root>/imdb/``.
 
 ``imdb.jsonl`` (or ``.xz``, ``.gz``; one object per line: id, split, label, text), the folder ``aclImdb`` (or what is
-in it), ``aclImdb_v1.tar.gz``, the hub's ``train-*.parquet`` and ``test-*.parquet`` (text, label; also in
-``plain_text/`` or ``data/``), or ``IMDB Dataset.csv`` (review, sentiment), which does not say which reviews are the
-test part.
+in it), ``aclImdb_v1.tar.gz``, or the hub's ``train-*.parquet`` and ``test-*.parquet`` (text, label; also in
+``plain_text/`` or ``data/``).
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sys
@@ -28,7 +26,7 @@ from .model import hub
 from .source import TextSource
 
 JSONL = ("imdb.jsonl", "imdb.jsonl.xz", "imdb.jsonl.gz")
-FOLDER, ARCHIVE, CSV = "aclImdb", "aclImdb_v1.tar.gz", "IMDB Dataset.csv"
+FOLDER, ARCHIVE = "aclImdb", "aclImdb_v1.tar.gz"
 HUB = "stanfordnlp/imdb"
 PARTS = ("train", "test")
 UNLABELED = "unsup"
@@ -39,9 +37,9 @@ _SHARDS = re.compile(r"-of-(\d+)\.parquet$")
 
 
 class Review(NamedTuple):
-    """``part``: index into PARTS, None where not known. ``name``: as in the folder, ``train/pos/0_9.txt``, or empty."""
+    """``part``: index into PARTS. ``name``: as in the folder, ``train/pos/0_9.txt``, or empty."""
 
-    part: int | None
+    part: int
     label: int
     name: str
     text: str
@@ -52,7 +50,7 @@ class Imdb(TextSource):
     train/neg, train/pos, test/neg, test/pos, each by review number.
     """
 
-    layouts = (JSONL[1], f"{FOLDER}/", ARCHIVE, "train-*.parquet with test-*.parquet", CSV)
+    layouts = (JSONL[1], f"{FOLDER}/", ARCHIVE, "train-*.parquet with test-*.parquet")
 
     def texts_in(self, folder: Path) -> tuple[Path, ...]:
         for name in JSONL:
@@ -74,18 +72,12 @@ class Imdb(TextSource):
                             f"{first.name.split('-')[0]}-*.parquet; get the others too"
                         )
                 return train + test
-        return (folder / CSV,) if (folder / CSV).exists() else ()
+        return ()
 
     def corpus(self, files: tuple[Path, ...], root: DataRoot) -> Corpus:
         first = files[0]
         if first.name in JSONL:
             return _corpus(_json_lines(first), first)
-        if first.name == CSV:
-            root.say(
-                f"{first.name} does not say which reviews are the test part of the Large Movie Review Dataset: a test "
-                "part is drawn, and results are not those of the published split"
-            )
-            return _corpus(_table(first), first)
         if first.suffix == ".parquet":
             return _corpus((review for path in files for review in _parquet(path)), first.parent)
         if first.name == ARCHIVE:
@@ -124,11 +116,10 @@ class Imdb(TextSource):
 
 def _corpus(reviews: Iterable[Review], where: Path) -> Corpus:
     found = list(reviews)
-    split = [review.part for review in found]
     return Corpus(
         texts=[review.text.replace("<br />", " ") for review in found],
         labels=np.array([review.label for review in found], dtype=np.int64),
-        test=None if None in split else np.array([part == 1 for part in split], dtype=bool),
+        test=np.array([review.part == 1 for review in found], dtype=bool),
         names=[review.name for review in found] if all(review.name for review in found) else None,
         where=where,
     )
@@ -197,20 +188,6 @@ def _wrong_row(row: object) -> str:
     if type(row["label"]) is not int or row["label"] not in (0, 1):
         return f"label {row['label']!r}"
     return "" if isinstance(row["text"], str) else "a text that is no string"
-
-
-def _table(path: Path) -> Iterator[Review]:
-    with reading(path, csv.Error), path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream, strict=True)
-        head = next(rows, [])
-        if sorted(head) != ["review", "sentiment"]:
-            raise RequestError(f"{path} has the columns {', '.join(head)!r}; expected review and sentiment")
-        review, sentiment = head.index("review"), head.index("sentiment")
-        for number, row in enumerate(rows, start=1):
-            if len(row) != 2 or row[sentiment] not in ("negative", "positive"):
-                said = repr(row[sentiment][:40]) if len(row) == 2 else f"{len(row)} cells"
-                raise RequestError(f"{path}: row {number} has {said}; expected a review and negative or positive")
-            yield Review(None, _SENTIMENT[row[sentiment]], "", row[review])
 
 
 def _parquet(path: Path) -> Iterator[Review]:

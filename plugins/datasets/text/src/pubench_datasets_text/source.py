@@ -65,8 +65,6 @@ class TextSource(DataSource):
             x = checked_embeddings(given, corpus, self.class_of, root)
         else:
             x = encode(corpus.texts, root, self.info.key)
-        if corpus.test is None:
-            return ClassData(x=x, y=corpus.labels)
         return ClassData(
             x=x[~corpus.test],
             y=corpus.labels[~corpus.test],

@@ -93,9 +93,7 @@ def _comparable(
         if target.dtype.kind not in "iu" or (len(target) and not 0 <= target.min() <= target.max() < len(classes)):
             raise _wrong(path, f"has a target that is none of its {len(classes)} target_names")
         target = classes[target]
-    found = [("target", target, corpus.labels)]
-    if corpus.test is not None:
-        found.append(("split", arrays["split"], np.where(corpus.test, "test", "train")))
+    found = [("target", target, corpus.labels), ("split", arrays["split"], np.where(corpus.test, "test", "train"))]
     if "filename" in arrays and corpus.names is not None:
         found.append(("filename", arrays["filename"], np.array(corpus.names)))
     if "index" in arrays:
