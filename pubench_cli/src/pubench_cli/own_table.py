@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.text import Text
 
 from pubench_core.data.table_reader import A_NUMBER, ColumnUse, is_table_path, table_reader
-from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
 from .columns import PrintedColumn, print_table
@@ -28,19 +27,6 @@ _COLUMNS = (
     PrintedColumn("missing", right=True, rank=1),
     PrintedColumn("such as", wraps=True, rank=2),
 )
-
-
-def is_table(key: str, given: Given) -> bool:
-    """Whether a file is meant and not a data set. Raises RequestError for columns that are named of a data set."""
-    if is_table_path(key):
-        return True
-    for option, _ in given.values:
-        if option.flag in TABLE_FLAGS:
-            raise RequestError(
-                f"{option.flag} needs a table of your own (my.csv); {key} is a data set",
-                field=option.field.name,
-            )
-    return False
 
 
 def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:

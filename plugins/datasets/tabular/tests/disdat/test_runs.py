@@ -127,7 +127,6 @@ def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Pat
     [
         (["run", "--method", "naive", "--data", "disdat/kiwi"], "unknown species of disdat 'kiwi'"),
         (["run", "--method", "naive", "--data", "disdat"], "(pubench info disdat)"),
-        (["data", "show", "disdat/nsw14"], "brings its labels"),
     ],
 )
 def test_a_wrong_request_is_one_line_and_exit_code_2(
