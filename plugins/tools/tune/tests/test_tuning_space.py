@@ -1,19 +1,19 @@
-"""Search spaces, bars and the journal of proposals: what `pubench tune` is made of, without a run."""
+"""Search spaces, the median rule and the journal of proposals: what `pubench tune` is made of, without a run."""
 
 from __future__ import annotations
 
 import errno
+import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import TrialState, create_trial
-from pubench_study.task import Bar
-from pubench_tune.result import FACTS, OUTCOME, Trial, Tuned
-from pubench_tune.sampler import JOURNAL, Proposals
-from pubench_tune.search import STARTUP, Search, bar_of, course_in
+from pubench_study.task import GivenUp
+from pubench_tune.result import FACTS, Trial, TrialOutcome, Tuned
+from pubench_tune.sampler import JOURNAL, STARTUP, Proposals
 from pubench_tune.space import Dimension, TunedMethod, _holding, default_space, space_of, text_of
 
 from pubench_core.errors import RecordError, RequestError
@@ -112,7 +112,7 @@ def test_the_default_space_can_be_extended() -> None:
         ("lr=-1..1", "must be a number above 0"),
         ("share=0..2", "must be a number of at least 0 of at most 1"),
         ("layers=1.5..3", "whole number"),
-        ("lr=a..b", "'a' is not a number"),
+        ("lr=a..b", "finite numbers, got 'a' and 'b'"),
         ("lr=1..2:exp", "expected name=low..high"),
         ("lr=0.1", "two different values"),
         ("lr=0.1,0.1", "two different values"),
@@ -142,50 +142,6 @@ def test_a_method_without_ranges_or_hyper_parameters_says_so() -> None:
     assert space_of(["depth=1..8"], TunedMethod("trees", Trees())) == {"depth": IntDistribution(1, 8)}
 
 
-# -------------------------------------------------------------------- bars
-
-
-COURSE = (0.5, 0.6, 0.7, 0.8)
-
-
-@pytest.mark.parametrize(
-    ("courses", "at"),
-    [
-        ([COURSE] * STARTUP, (None, None, 0.7, 0.8)),  # none in the first half of the epochs
-        # the median; a run that ended early keeps its last value
-        ([(0.1, 0.9), (0.2, 0.2, 0.2), (0.3, 0.3, 0.3), (None, 0.4, 0.4), (0.5, 0.5, 0.5)], (None, 0.4, 0.4)),
-        ([*[(None, None, 0.5)] * 3, *[(0.1, 0.2, 0.5)] * (STARTUP - 3)], (None, None, 0.5)),  # enough values
-    ],
-)
-def test_the_bar_of_a_later_run(courses: list[tuple[float | None, ...]], at: tuple[float | None, ...]) -> None:
-    assert bar_of(courses, "pa", higher_is_better=True) == Bar("pa", True, at)
-    assert bar_of(courses[: STARTUP - 1], "pa", higher_is_better=True) is None
-
-
-@pytest.mark.parametrize(
-    ("epoch", "best", "higher", "stops"),
-    [
-        (1, 0.0, True, False),  # no bar yet
-        (2, 0.39, True, True),
-        (2, 0.40, True, False),
-        (9, 0.49, True, True),  # longer than all others: measured against their end
-        (2, None, True, False),
-        (2, 0.41, False, True),
-        (2, 0.39, False, False),
-    ],
-)
-def test_a_run_stops_below_its_bar(epoch: int, best: float | None, higher: bool, stops: bool) -> None:
-    assert Bar("pa", higher, (None, 0.4, 0.5)).stops(epoch, best) is stops
-
-
-def test_a_course_is_the_best_value_so_far(tmp_path: Path) -> None:
-    (tmp_path / "trace.csv").write_text("epoch,criterion-pa\n1,\n2,0.5\n3,0.4\n4,0.6\n")
-    assert course_in(tmp_path, "pa", higher_is_better=True) == (None, 0.5, 0.5, 0.6)
-    assert course_in(tmp_path, "pa", higher_is_better=False) == (None, 0.5, 0.4, 0.4)
-    assert course_in(tmp_path, "pa", higher_is_better=True, stopped_at=3) == (None, 0.5, 0.5)
-    assert course_in(tmp_path / "nowhere", "pa", higher_is_better=True) == ()
-
-
 # -------------------------------------------------------------------- the journal
 
 SPACE: dict[str, Dimension] = {
@@ -209,17 +165,18 @@ def proposed(folder: Path, until: int, seed: int = 0) -> list[Trial]:
     proposals = Proposals(folder, SPACE, seed, higher_is_better=True)
     for trial in proposals.begun():
         if not trial.state.is_finished():
-            proposals.end(trial.number, "done", -abs(trial.user_attrs[FACTS]["chosen"]["lr"] - 1e-3), {}, None)
+            value = -abs(trial.user_attrs[FACTS]["chosen"]["lr"] - 1e-3)
+            proposals.end(trial.number, TrialOutcome("done", value))
     for number in range(len(proposals.begun()), until):
         key, chosen = proposals.ask(number, {"lr": 3e-4})
         proposals.begin(key, facts(chosen=chosen))
         value = -abs(chosen["lr"] - 1e-3)
         if number % 4 == 3:
-            proposals.end(key, "pruned", None, {"reason": "slow"}, (3, value))
+            proposals.end(key, TrialOutcome("pruned", reason="slow"))
         elif number % 5 == 4:
-            proposals.end(key, "failed", None, {"reason": "non-finite"}, None)
+            proposals.end(key, TrialOutcome("failed", reason="non-finite"))
         else:
-            proposals.end(key, "done", value, {}, None)
+            proposals.end(key, TrialOutcome("done", value))
     return kept(proposals)
 
 
@@ -250,16 +207,35 @@ def test_a_search_goes_on_whatever_line_of_the_journal_was_the_last(tmp_path: Pa
         assert found == whole, f"after {lines[kept - 1]}"
 
 
-@pytest.mark.parametrize(("higher", "direction"), [(True, "MAXIMIZE"), (False, "MINIMIZE")])
-def test_the_sampler_knows_which_values_are_better_and_what_pruned_trials_reached(
-    tmp_path: Path, higher: bool, direction: str
-) -> None:
-    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
-    key, chosen = proposals.ask(0, {"lr": 3e-4})
+def finished(proposals: Proposals, number: int, course: Sequence[float], *, epochs: int = 4) -> str:
+    """Tells the journal of a run what it reaches; at which epoch it is given up, and why; empty if it is not."""
+    key, chosen = proposals.ask(number, {"lr": 3e-4})
     proposals.begin(key, facts(chosen=chosen))
-    proposals.end(key, "pruned", None, {"reason": "slow"}, (3, 0.25))
-    assert proposals._study.direction.name == direction
-    assert proposals._study.trials[0].intermediate_values == {3: 0.25}
+    rule = pickle.loads(pickle.dumps(proposals.median_rule(key, "pa", epochs)))  # as a worker gets it
+    for epoch, value in enumerate(course, 1):
+        try:
+            rule.pubench_epoch_finished(SimpleNamespace(epoch=epoch, criteria={"pa": value}))
+        except GivenUp as stop:
+            proposals.end(key, TrialOutcome("pruned", reason=str(stop)))
+            return str(stop)
+    proposals.end(key, TrialOutcome("done", course[-1]))
+    return ""
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_run_is_given_up_below_the_median_in_its_second_half(tmp_path: Path, higher: bool) -> None:
+    sign = 1 if higher else -1
+    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
+    below = [sign * 0.1, sign * 0.1, sign * 0.39, sign * 0.9]
+    for number in range(STARTUP):
+        courses = [0.1 * (number + 2)] * 4 if number else below  # too few trials to compare with
+        assert finished(proposals, number, [sign * abs(value) for value in courses]) == ""
+    assert finished(proposals, 5, [sign * 0.1, sign * 0.1, sign * 0.45, sign * 0.55]) == ""
+    assert "at epoch 3: pa is below the median" in finished(proposals, 6, below)
+    assert finished(proposals, 7, [sign * 0.8, sign * 0.1, sign * 0.1, sign * 0.9]) == ""  # the best so far counts
+    again = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
+    assert [trial.state for trial in kept(again)][5:] == ["done", "pruned", "done"]
+    assert again._study.trials[6].intermediate_values == {1: sign * 0.1, 2: sign * 0.1, 3: sign * 0.39}
 
 
 def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_path: Path) -> None:
@@ -269,34 +245,10 @@ def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_
         key, chosen = proposals.ask(number, {"layers": 1})
         proposals.begin(key, facts(chosen=chosen))
         fails = chosen["layers"] == 4
-        proposals.end(key, "failed" if fails else "done", None if fails else chosen["layers"], {}, None)
+        proposals.end(key, TrialOutcome("failed") if fails else TrialOutcome("done", chosen["layers"]))
     found = kept(Proposals(tmp_path, space, 0, higher_is_better=True))
     assert all((trial.state == "failed") == (trial.chosen["layers"] == 4) for trial in found)
     assert sum(trial.state == "failed" for trial in found) < 10
-
-
-def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: Path) -> None:
-    """Runs of a trial that was pruned at a later seed count, and a run that two trials share counts once."""
-    for number in range(6):
-        (tmp_path / f"run-{number}").mkdir()
-        values = "\n".join([f"{number / 10}"] * 8 + ["0.9"])  # the last after the patience of the criterion
-        (tmp_path / f"run-{number}" / "trace.csv").write_text(f"criterion-pa\n{values}\n")
-    done, pruned = TrialState.COMPLETE, TrialState.PRUNED
-    trials = [*[(done, 0.5, ["run-0", "x"])] * 2, *((pruned, None, [f"run-{k}", "x"]) for k in range(1, 6))]
-    begun = [
-        create_trial(state=state, value=value, user_attrs={FACTS: facts(runs=runs), OUTCOME: {"reason": ""}})
-        for state, value, runs in trials
-    ]
-    aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
-    proposals = SimpleNamespace(begun=lambda: begun)
-    tracks = {"pa": SimpleNamespace(stopped_at=8)}
-    record = SimpleNamespace(result=SimpleNamespace(criteria=tracks))
-    store = SimpleNamespace(root=tmp_path, folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
-    search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
-    bar = search.bar(SimpleNamespace(spec=SimpleNamespace(seed=2)))  # type: ignore[arg-type]
-    assert bar is not None
-    assert bar.at[-1] == 0.25  # of .0, .1, .2, .3, .4, .5
-    assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
 
 
 def test_the_first_of_equal_trials_is_the_best() -> None:

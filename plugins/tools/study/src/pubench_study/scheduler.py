@@ -17,7 +17,7 @@ from pubench_core.results import Environment, Failure
 from .cache import StudyCache
 from .plan import PlannedRun
 from .state import Digests, Expected, RunState, by_length, state_of
-from .task import Bar, Ended, Progressed, RunTask, Status
+from .task import Ended, Progressed, RunTask, Status, Watch
 
 #: Seconds between two looks at a run that somebody else carries out.
 _POLL = 1.0
@@ -119,8 +119,8 @@ class RunSource(Protocol):
     def following(self) -> PlannedRun | None:
         """The next; None if none is to be started before something in work has ended."""
 
-    def bar(self, run: PlannedRun) -> Bar | None:
-        """Below which it is to be given up."""
+    def watch(self, run: PlannedRun) -> Watch | None:
+        """Who may give it up."""
 
 
 @dataclass
@@ -211,8 +211,8 @@ class Study:
                 return
             run = self._queue.pop(place)
             at_once = pool.size if source is not None else min(pool.size, len(pool.in_work) + 1 + len(self._queue))
-            bar = source.bar(run) if source is not None else None
-            pool.submit(RunTask(run.run_id, run.resolved, {}, at_once, bar))
+            watch = source.watch(run) if source is not None else None
+            pool.submit(RunTask(run.run_id, run.resolved, {}, at_once, watch))
             self.audience.started(run)
 
     # ---------------------------------------------------------------- what comes back

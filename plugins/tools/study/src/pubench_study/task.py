@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pubench_core.errors import Cause, PubenchError, RecordError, RequestError, RunFailed, RunTaken
 from pubench_core.plugins.events import EpochFinished
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: ``finished``: trained and stored. ``found``: a stored record answered it, measured again where that was needed.
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
-#: ``stopped``: given up at the bar of its task, with nothing recorded.
+#: ``stopped``: given up by who watches it, with nothing recorded.
 Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died", "stopped"]
 #: Those of runs whose failure was recorded.
 NO_RESULT: tuple[Status, ...] = ("failed", "refused", "died")
@@ -27,38 +27,29 @@ NO_RESULT: tuple[Status, ...] = ("failed", "refused", "died")
 _OFTEN = 0.5
 
 
-@dataclass(frozen=True)
-class Bar:
-    """Best value of a criterion so far that a run must reach to go on.
+class Watch(Protocol):
+    """Listener of a run that may give it up, by :class:`GivenUp`. It is sent to the process that trains."""
 
-    ``at``: of every epoch, from the first; None where any value will do. A run with more epochs than there are is
-    measured against the last one.
-    """
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        """Implements the lifecycle hook."""
 
-    criterion: str
-    higher_is_better: bool
-    at: tuple[float | None, ...]
 
-    def stops(self, epoch: int, best: float | None) -> bool:
-        """Whether a run is given up that has reached ``best`` (None: it had no value yet) after ``epoch``, from 1."""
-        bar = self.at[min(epoch, len(self.at)) - 1] if self.at else None
-        if bar is None or best is None:
-            return False
-        return best < bar if self.higher_is_better else best > bar
+class GivenUp(KeyboardInterrupt):
+    """Ends a run as an interrupt does: whatever carries it out lets this pass, and nothing unfinished is recorded."""
 
 
 @dataclass(frozen=True)
 class RunTask:
     """``spec``: the planned one, as plain data; ``execution``: what of its section is to be otherwise here.
 
-    ``at_once``: how many runs share the machine, at most. ``bar``: below which the run is given up; None: never.
+    ``at_once``: how many runs share the machine, at most. ``watch``: who may give it up.
     """
 
     run_id: str
     spec: Mapping[str, Any]
     execution: Mapping[str, Any]
     at_once: int
-    bar: Bar | None = None
+    watch: Watch | None = None
 
     @property
     def timeout(self) -> float | None:
@@ -83,7 +74,6 @@ class Ended:
 
     ``text``: why it has no result, or what is to be known of one. ``seconds``: of its result; ``headline``: its first
     measure and the criterion that chose it.
-    ``reached``: (epoch, best value so far) where it was stopped.
     """
 
     run_id: str
@@ -92,7 +82,6 @@ class Ended:
     cause: Cause | None = None
     seconds: float | None = None
     headline: str = ""
-    reached: tuple[int, float] | None = None
 
 
 def plan_of(task: RunTask) -> Plan:
@@ -141,46 +130,27 @@ def carry_out(task: RunTask, report: Callable[[Progressed], None]) -> Ended:
 
     try:
         plan = plan_of(task)
-        outcome = execute(plan, display=Reporter(task.run_id, report, task.bar), wait=False, at_once=task.at_once)
-    except BelowTheBar as stop:
-        return Ended(task.run_id, "stopped", str(stop), reached=(stop.epoch, stop.best))
+        outcome = execute(plan, display=Reporter(task.run_id, report, task.watch), wait=False, at_once=task.at_once)
+    except GivenUp as stop:
+        return Ended(task.run_id, "stopped", str(stop))
     except PubenchError as error:
         return ended_by(task.run_id, error)
     return ended_with(outcome.result, "found" if outcome.reused else "finished")
 
 
-class BelowTheBar(KeyboardInterrupt):
-    """Ends a run as an interrupt does: whatever carries it out lets this pass, and nothing unfinished is recorded."""
-
-    def __init__(self, epoch: int, best: float, bar: Bar) -> None:
-        at = bar.at[min(epoch, len(bar.at)) - 1]
-        super().__init__(f"at epoch {epoch}: {bar.criterion} {best:.4g}, where half of the earlier runs had {at:.4g}")
-        self.epoch, self.best = epoch, best
-
-
 class Reporter:
-    """A display of a run that says every now and then how far it is, and ends it at its bar."""
+    """Display of a run that reports its progress every now and then."""
 
-    def __init__(self, run_id: str, report: Callable[[Progressed], None], bar: Bar | None = None) -> None:
-        self._run_id, self._report, self._last = run_id, report, 0.0
-        self._bar = bar
-        self._best: float | None = None
+    def __init__(self, run_id: str, report: Callable[[Progressed], None], watch: Watch | None = None) -> None:
+        self._run_id, self._report, self._last, self._watch = run_id, report, 0.0, watch
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
         """Implements the lifecycle hook."""
         if time.monotonic() - self._last > _OFTEN:
             self._last = time.monotonic()
             self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))
-        if self._bar is not None:
-            self._measure(self._bar, event)
-
-    def _measure(self, bar: Bar, event: EpochFinished) -> None:
-        value = event.criteria.get(bar.criterion)
-        if value is not None and self._best is not None:
-            value = max(value, self._best) if bar.higher_is_better else min(value, self._best)
-        self._best = self._best if value is None else value
-        if self._best is not None and bar.stops(event.epoch, self._best):
-            raise BelowTheBar(event.epoch, self._best, bar)
+        if self._watch is not None:
+            self._watch.pubench_epoch_finished(event)
 
 
 @dataclass(frozen=True)

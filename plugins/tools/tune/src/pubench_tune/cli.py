@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from pubench_study.durations import seconds_of
@@ -21,9 +20,6 @@ from pubench_cli.process import Over
 from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-
-if TYPE_CHECKING:
-    from .result import Tuned
 
 _CRITERION = "selection.criterion"
 
@@ -122,7 +118,7 @@ def tune(
     has_best = found.count("done") > 0
     written = found.write(out) if out is not None and has_best else found.folder / BEST
     if format is Format.json:
-        print_json(_plain(found))
+        print_json(found.to_dict())
     else:
         output().print(str(found), markup=False, soft_wrap=True)
         if has_best:
@@ -137,23 +133,3 @@ def tune(
 
 def _say(text: str) -> None:
     say(text.replace(_CRITERION, "--criterion"))
-
-
-def _plain(found: Tuned) -> dict[str, Any]:
-    """As JSON holds it; what needs true labels is under ``oracle_test_accuracy``."""
-    best = found.best if found.count("done") else None
-    default = found.default if found.trials else None
-    hidden = ("higher_is_better", "results", "signal")
-    plain = {name: value for name, value in asdict(found).items() if name not in hidden}
-    return {
-        **plain,
-        "folder": str(found.folder),
-        "trials": [{k: v for k, v in trial.items() if not k.startswith("_")} for trial in plain["trials"]],
-        "default": default.number if default is not None else None,
-        "best": best.number if best is not None else None,
-        "best_spec": best.spec if best is not None else None,
-        "oracle_test_accuracy": {
-            "default": found.measure(default) if default is not None else None,
-            "best": found.measure(best) if best is not None else None,
-        },
-    }

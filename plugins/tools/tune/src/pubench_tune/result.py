@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import yaml
-from pubench_report.rendering import RenderedTable
+from pubench_report.rendering import Printed, RenderedTable
 
 from pubench.field_names import in_words
 from pubench.running import RunResult, carry_out
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
+from pubench_core.results import plain_data
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
     from pandas import DataFrame
 
 #: ``running``: begun and not ended, by this process or by one that is gone.
-State = Literal["running", "done", "pruned", "failed"]
+State = Literal["done", "pruned", "failed", "running"]
 #: Attributes of a trial in Optuna's journal: what it is, its outcome, and whether it failed.
 FACTS, OUTCOME, FAILED = "pubench", "ended", "failed"
+
+
+class TrialOutcome(NamedTuple):
+    """Outcome of a trial, or of one of its runs."""
+
+    state: State
+    value: float | None = None
+    reason: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -94,8 +105,8 @@ class Trial:
             return carry_out(resolve([Layer(values)], registry()))
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Printed):
     """A search over hyper-parameters, and what it found."""
 
     method: str
@@ -128,11 +139,10 @@ class Tuned:
     @property
     def best(self) -> Trial:
         """The best by the criterion, the first of equal ones. Raises ValueError where no trial has a value."""
-        done = [(trial.value, trial) for trial in self.trials if trial.value is not None]
+        done = {trial.value: trial for trial in reversed(self.trials) if trial.value is not None}
         if not done:
             raise ValueError("no trial has a value; trials say why")
-        sign = 1 if self.higher_is_better else -1
-        return max(done, key=lambda one: (sign * one[0], -one[1].number))[1]
+        return done[(max if self.higher_is_better else min)(done)]
 
     def measure(self, trial: Trial, name: str = "accuracy") -> float | None:
         """Mean over the seeds of a measure on the test part, at the epoch that the criterion chose.
@@ -140,18 +150,18 @@ class Tuned:
         It needs true labels and was not looked at by the search. None where the trial is not done, its records are
         gone, or the measure was not to be had.
         """
-        values = [self._measured(run_id, name) for run_id in trial.runs] if trial.state == "done" else []
-        known = [value for value in values if value is not None]
-        return fmean(known) if known and len(known) == len(values) else None
-
-    def _measured(self, run_id: str, name: str) -> float | None:
-        try:
-            record = RecordStore(self.results).find(run_id)
-        except RecordError:
-            return None
-        track = None if record is None else record.result.criteria.get(self.criterion)
-        found = None if track is None else track.measures.get("test", {}).get(name)
-        return None if found is None else found.value
+        values = []
+        for run_id in trial.runs if trial.state == "done" else ():
+            try:
+                record = RecordStore(self.results).find(run_id)
+            except RecordError:
+                return None
+            track = None if record is None else record.result.criteria.get(self.criterion)
+            found = None if track is None else track.measures.get("test", {}).get(name)
+            if found is None or found.value is None:
+                return None
+            values.append(found.value)
+        return fmean(values) if values else None
 
     def to_frame(self) -> DataFrame:
         """One row per trial: number, state, value, what was chosen, run id of the first seed, seconds, reason."""
@@ -171,6 +181,18 @@ class Tuned:
         ]
         return pd.DataFrame(rows)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it; what needs true labels is under ``oracle_test_accuracy``."""
+        facts = {name: value for name, value in asdict(self).items() if name not in ("higher_is_better", "signal")}
+        facts["trials"] = [{k: v for k, v in one.items() if not k.startswith("_")} for one in facts["trials"]]
+        marked = {"default": self.trials[0] if self.trials else None, "best": self.best if self.count("done") else None}
+        return {
+            **plain_data(facts),
+            **{name: None if trial is None else trial.number for name, trial in marked.items()},
+            "best_spec": None if marked["best"] is None else marked["best"].spec,
+            "oracle_test_accuracy": {name: trial and self.measure(trial) for name, trial in marked.items()},
+        }
+
     def count(self, state: State) -> int:
         """How many trials are in a state."""
         return sum(trial.state == state for trial in self.trials)
@@ -178,8 +200,9 @@ class Tuned:
     def config_file(self) -> str:
         """The best configuration as a run file: ``pubench run --config`` answers it from its record."""
         best = self.best
-        value = f"{self.criterion} {best.value:.4f}" if best.value is not None else ""
-        head = f"# {self.method} on {self.data}: trial {best.number}, {value}{' (oracle)' if self.oracle else ''}\n"
+        head = (
+            f"# {self.method} on {self.data}: trial {best.number}, {self.criterion} {_number(best.value)}{self._mark}\n"
+        )
         return head + yaml.safe_dump(best.spec, sort_keys=False)
 
     def write(self, path: str | Path) -> Path:
@@ -191,42 +214,45 @@ class Tuned:
             raise RequestError(f"{path} cannot be written: {error.strerror or error}") from error
         return path
 
-    def __str__(self) -> str:
-        mark = " (oracle)" if self.oracle else ""
-        states: tuple[State, ...] = ("done", "pruned", "failed", "running")
-        counts = ", ".join(f"{number} {state}" for state in states if (number := self.count(state)))
-        seeds = f"mean over seeds {', '.join(map(str, self.seeds))}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
-        lines = [f"{self.method} on {self.data}, by {self.criterion}{mark}, {seeds}: {counts or 'no trial'}"]
-        if not self.count("done"):
-            return "\n".join([*lines, *(f"trial {t.number}: {t.reason}" for t in self.trials if t.reason)])
+    @property
+    def _mark(self) -> str:
+        return " (oracle)" if self.oracle else ""
+
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        """How the trials ended; the default and the best one, and how far they are apart."""
+        counts = Counter(trial.state for trial in self.trials)
+        ended = ", ".join(f"{counts[state]} {state}" for state in get_args(State) if counts[state])
+        seeds = f"{'mean over seeds' if len(self.seeds) > 1 else 'seed'} {', '.join(map(str, self.seeds))}"
+        above = [f"{self.method} on {self.data}, by {self.criterion}{self._mark}, {seeds}: {ended or 'no trial'}"]
+        if not counts["done"]:
+            reasons = [f"trial {trial.number}: {trial.reason}" for trial in self.trials if trial.reason]
+            return above, RenderedTable.of((), ()), reasons
         default, best = self.default, self.best
-        accuracy = {trial.number: self.measure(trial) for trial in (default, best)}
-        known = any(value is not None for value in accuracy.values())
-        head = ["", "trial", f"{self.criterion}{mark}", *(["test accuracy (oracle)"] if known else []), *self.space]
+        of_default, of_best = self.measure(default), self.measure(best)
+        known = of_default is not None and of_best is not None
         rows = [
             [
                 name,
-                str(trial.number),
+                trial.number,
                 _number(trial.value, trial.state),
-                *([_number(accuracy[trial.number])] if known else []),
+                *([_number(accuracy)] if known else []),
                 *(brief(trial.config.get(key)) for key in self.space),
             ]
-            for name, trial in (("default", default), ("best", best))
+            for name, trial, accuracy in (("default", default, of_default), ("best", best, of_best))
         ]
-        return "\n".join([*lines, *RenderedTable.of(head, rows).lines(), self._verdict(accuracy)])
-
-    def _verdict(self, accuracy: Mapping[int, float | None]) -> str:
-        default, best = self.default, self.best
+        head = [
+            "",
+            "trial",
+            f"{self.criterion}{self._mark}",
+            *(["test accuracy (oracle)"] if known else []),
+            *self.space,
+        ]
+        below = f"the best of {counts['done']} values of {self.criterion} is too favorable as an estimate of its own"
         if best.number == default.number:
-            return "no trial is better than the default"
-        if default.value is None or best.value is None:
-            return f"the default has no value ({default.reason})"
-        text = f"best against default: {self.criterion} {best.value - default.value:+.4f}"
-        ours, theirs = accuracy[best.number], accuracy[default.number]
-        if ours is not None and theirs is not None:
-            text += f", test accuracy {ours - theirs:+.4f} (oracle: the search did not see it)"
-        done = self.count("done")
-        return f"{text}; the best of {done} values of {self.criterion} is too favorable as an estimate of its own"
+            below = "no trial is better than the default"
+        elif default.value is None:
+            below = f"the default has no value ({default.reason}); {below}"
+        return above, RenderedTable.of(head, rows), [below]
 
 
 def _number(value: float | None, instead: str = "-") -> str:

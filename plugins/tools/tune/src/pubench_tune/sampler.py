@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.pruners import MedianPruner
 from optuna.samplers import TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
+from pubench_study.task import GivenUp
 
 from pubench_core.errors import RecordError, shortened
+from pubench_core.plugins.events import EpochFinished
 from pubench_core.randomness import stream
 
-from .result import FACTS, FAILED, OUTCOME, State
+from .result import FACTS, FAILED, OUTCOME, TrialOutcome
 from .space import Dimension
 
 JOURNAL = "journal.log"
+#: No run is given up before so many trials have finished.
+STARTUP = 5
 #: Of the one search that a journal holds.
 _NAME = "pubench"
 
@@ -77,21 +84,22 @@ class Proposals:
         with self._writing():
             self._storage.set_trial_user_attr(self._id(key), FACTS, dict(facts))
 
-    def end(
-        self, key: int, state: State, value: float | None, facts: Mapping[str, Any], reached: tuple[int, float] | None
-    ) -> None:
-        """Writes down the outcome of a trial. ``reached``: (epoch, best value) at which it was pruned."""
+    def end(self, key: int, outcome: TrialOutcome) -> None:
+        """Writes down the outcome of a trial."""
         with self._writing():
-            self._storage.set_trial_user_attr(self._id(key), OUTCOME, dict(facts))
-            if reached is not None:
-                self._storage.set_trial_intermediate_value(self._id(key), *reached)
-            if state == "failed":  # the sampler passes over FAIL, and takes one that was pruned at once for a bad one
+            facts = {"reason": outcome.reason, "seconds": outcome.seconds}
+            self._storage.set_trial_user_attr(self._id(key), OUTCOME, facts)
+            if outcome.state == "failed":  # the sampler passes over FAIL, and takes one pruned at once for a bad one
                 self._storage.set_trial_user_attr(self._id(key), FAILED, True)
-            self._study.tell(key, value, state=TrialState.COMPLETE if state == "done" else TrialState.PRUNED)
+            state = TrialState.COMPLETE if outcome.state == "done" else TrialState.PRUNED
+            self._study.tell(key, outcome.value, state=state)
+
+    def median_rule(self, key: int, criterion: str, epochs: int) -> MedianRule:
+        """Pruner of a trial, for the process that trains its first run."""
+        return MedianRule(self._path.absolute(), key, criterion, epochs)
 
     def _id(self, key: int) -> int:
-        study = self._storage.get_study_id_from_name(_NAME)
-        return self._storage.get_trial_id_from_study_id_trial_number(study, key)
+        return _trial_id(self._storage, key)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -103,6 +111,41 @@ class Proposals:
             raise RecordError(
                 f"{self._path} is damaged ({shortened(str(error))}); move its folder away, the records of its runs stay"
             ) from error
+
+
+def _trial_id(storage: JournalStorage, key: int) -> int:
+    return storage.get_trial_id_from_study_id_trial_number(storage.get_study_id_from_name(_NAME), key)
+
+
+@dataclass(frozen=True)
+class MedianRule:
+    """Optuna's median pruner, in the process that trains a run: it writes every epoch's value to the journal.
+
+    A run is given up in the second half of its epochs, when :data:`STARTUP` trials have a value.
+    """
+
+    journal: Path
+    key: int
+    """Optuna's number of the trial."""
+    criterion: str
+    epochs: int
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        """Implements the lifecycle hook. Raises GivenUp if no value so far reaches the median of earlier trials."""
+        value = event.criteria.get(self.criterion)
+        if value is None:
+            return
+        study, trial = self._opened
+        study._storage.set_trial_intermediate_value(trial, event.epoch, value)
+        pruner = MedianPruner(STARTUP, self.epochs // 2 + 1, n_min_trials=STARTUP)
+        if pruner.prune(study, study._storage.get_trial(trial)):
+            raise GivenUp(f"at epoch {event.epoch}: {self.criterion} is below the median of earlier trials")
+
+    @cached_property
+    def _opened(self) -> tuple[optuna.Study, int]:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        storage = JournalStorage(JournalFileBackend(str(self.journal)))
+        return optuna.load_study(study_name=_NAME, storage=storage), _trial_id(storage, self.key)
 
 
 def _mended(path: Path) -> None:

@@ -12,21 +12,18 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import filelock
-from optuna.trial import FrozenTrial
-from pubench_report.trace import CRITERION, read_trace
 from pubench_study.cache import cache_of_plans
 from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import held_out_labels, plain, planned_run
 from pubench_study.scheduler import Stop, Study
 from pubench_study.state import OF_THE_MACHINE, Digests, Expected
-from pubench_study.task import Bar, Ended, Orders, Progressed
+from pubench_study.task import Ended, Orders, Progressed
 
 from pubench_cli.few_labels import LOST, is_few
 from pubench_core.data.dataset import data_root
@@ -38,8 +35,8 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs.fields import short_hash
 
-from .result import State, Trial, Tuned, brief
-from .sampler import Proposals
+from .result import Trial, TrialOutcome, Tuned, brief
+from .sampler import MedianRule, Proposals
 from .space import Dimension, Given, TunedMethod, holds, space_of, text_of
 
 #: Folder of searches in a folder of records, and the files of each.
@@ -47,10 +44,6 @@ TUNING, BEST, LOGS, LOCK = "tuning", "best.yaml", "logs", ".lock"
 MOST_TRIALS = 100_000
 #: What a run can do without a defined criterion, and a search cannot.
 _BY_LAST = "; or selection.criterion can be last here"
-#: No run is given up before so many of the same split have finished.
-STARTUP = 5
-#: Nor in the first part of its epochs: this share of how many finished runs had.
-WARM_UP = 0.5
 
 
 @dataclass(frozen=True)
@@ -181,12 +174,6 @@ def _objective(
             field="selection.criterion",
         )
     pruned = asked.pruned and not plan.spec.validation.joint  # the course of one fold is not that of their mean
-    if pruned and "trace" not in plan.spec.execution.artifacts:
-        raise RequestError(
-            "pruning needs the trace of every run; add trace to execution.artifacts, or do not prune (--no-prune, "
-            "prune=False)",
-            field="execution.artifacts",
-        )
     info = plan.metrics[criterion].info if criterion in plan.metrics else None
     oracle = info is not None and info.oracle
     if oracle:
@@ -210,162 +197,116 @@ def _config_in(layer: Layer) -> Mapping[str, Any]:
 # -------------------------------------------------------------------- trials
 
 
-class TrialOutcome(NamedTuple):
-    """Outcome of a trial, or of one of its runs."""
+class _Waiting(NamedTuple):
+    """A trial without an outcome."""
 
-    state: State
-    value: float | None = None
-    reason: str = ""
-    seconds: float = 0.0
-    reached: tuple[int, float] | None = None
-    """(epoch, best value so far) at which it was pruned."""
-
-
-@dataclass
-class _TrialInWork:
     number: int
     key: int
     """Optuna's number."""
     chosen: Mapping[str, Any]
-    runs: dict[int, PlannedRun] = field(default_factory=dict)
-    """By seed."""
+
+
+@dataclass
+class _Configuration:
+    """Hyper-parameters of a trial, and of later ones that have the same: they end as the first does."""
+
+    runs: Sequence[PlannedRun] = ()
+    """One for each seed."""
+    trials: list[_Waiting] = field(default_factory=list)
     done: list[TrialOutcome] = field(default_factory=list)
     """Of its runs."""
-    equal: list[_TrialInWork] = field(default_factory=list)
-    """Later trials of the same hyper-parameters: they end as this one does."""
-    ended: bool = False
-
-    @property
-    def name(self) -> str:
-        """The run id of its first seed: equal trials have equal runs."""
-        return next(iter(self.runs.values())).run_id
+    outcome: TrialOutcome | None = None
 
 
+@dataclass
 class Search:
-    """Gives the conductor of a study runs to start, and hears how they ended.
+    """Gives the conductor of a study runs to start, and receives their outcomes."""
 
-    ``first``: the hyper-parameters of the first trial that the space holds. ``wanted``: how many trials are to be.
-    """
+    aim: Objective
+    proposals: Proposals
+    first: Mapping[str, Any]
+    """Hyper-parameters of the first trial that the space holds."""
+    wanted: int
+    """How many trials there are to be."""
+    store: RecordStore
+    say: Callable[[str], None]
+    refused: str = ""
+    """Why the search cannot go on: the configuration as it is was refused."""
+    study: Study | None = None
+    """The one that carries the runs out; set before it starts."""
+    _pending: deque[PlannedRun] = field(default_factory=deque)
+    _interrupted: deque[_Waiting] = field(default_factory=deque)
+    _of: dict[str, _Configuration] = field(default_factory=dict)
+    """By run id."""
+    _died: set[str] = field(default_factory=set)
+    _values: dict[int, float] = field(default_factory=dict)
+    """By number of the trial."""
+    _begun: int = 0
 
-    def __init__(
-        self,
-        objective: Objective,
-        proposals: Proposals,
-        first: Mapping[str, Any],
-        wanted: int,
-        store: RecordStore,
-        say: Callable[[str], None],
-    ) -> None:
-        self._objective, self._proposals, self._first, self._wanted = objective, proposals, first, wanted
-        self._store, self._say = store, say
-        self._pending: deque[tuple[_TrialInWork, int]] = deque()
-        self._at_work: dict[str, tuple[_TrialInWork, int]] = {}
-        self._open: dict[str, _TrialInWork] = {}
-        self._ended: dict[str, TrialOutcome] = {}
-        self._courses: dict[int, dict[str, Course]] = {seed: {} for seed in objective.seeds}
-        self._died: set[str] = set()
-        self._best: tuple[float, int] | None = None
-        self._interrupted: deque[tuple[int, FrozenTrial]] = deque()
-        #: Why the search cannot go on: the configuration as it is was refused.
-        self.refused = ""
-        #: What the runs need of the study that carries them out; set before it starts.
-        self.study: Study | None = None
-        kept = proposals.begun()
-        self._begun = len(kept)
-        for number, frozen in enumerate(kept):
-            self._take_up(number, frozen)
-
-    def _take_up(self, number: int, frozen: FrozenTrial) -> None:
-        """Goes on from a trial of the journal; one without an end is carried out again."""
-        trial = Trial.of(number, frozen, self._store.root)
-        if trial.state == "running":
-            self._interrupted.append((number, frozen))
-            return
-        if trial.value is not None:
-            self._rank(trial.value, number)
-        reached = max(frozen.intermediate_values.items(), default=None)
-        outcome = TrialOutcome(trial.state, trial.value, trial.reason, trial.seconds or 0.0, reached)
-        # a trial that was refused has no runs; finished ones of trials that did not end well are compared with too
-        for seed, run_id in zip(self._objective.seeds, trial.runs, strict=False):
-            self._ended.setdefault(trial.runs[0], outcome)
-            self._add_course(seed, run_id)
-
-    def _add_course(self, seed: int, run_id: str) -> None:
-        """A finished run is compared with once, however many trials have it."""
-        aim = self._objective
-        if run_id in self._courses[seed]:
-            return
-        try:
-            record = self._store.find(run_id)
-        except RecordError:
-            return
-        track = record.result.criteria.get(aim.criterion) if record is not None else None
-        course = course_in(
-            self._store.folder(run_id),
-            aim.criterion,
-            higher_is_better=aim.higher_is_better,
-            stopped_at=track.stopped_at if track is not None else None,
-        )
-        if course:
-            self._courses[seed][run_id] = course
+    def __post_init__(self) -> None:
+        for number, kept in enumerate(self.proposals.begun()):
+            self._begun, trial = number + 1, Trial.of(number, kept, self.store.root)
+            if trial.state == "running":  # its process is gone: it is carried out again
+                self._interrupted.append(_Waiting(number, kept.number, trial.chosen))
+                continue
+            if trial.value is not None:
+                self._values[number] = trial.value
+            ended = _Configuration(outcome=TrialOutcome(trial.state, trial.value, trial.reason, trial.seconds or 0.0))
+            self._of = dict.fromkeys(trial.runs, ended) | self._of  # a trial that was refused has no runs
 
     # ---------------------------------------------------------------- what the conductor asks
 
     @property
     def over(self) -> bool:
         """Whether no more runs will come."""
-        return bool(self.refused) or not (self._pending or self._interrupted or self._begun < self._wanted)
+        return bool(self.refused) or not (self._pending or self._interrupted or self._begun < self.wanted)
 
     def following(self) -> PlannedRun | None:
         """The next run; trials are proposed as they are needed."""
         while not self.over:
             if not self._pending:
                 self._begin()
-                continue
-            trial, seed = self._pending.popleft()
-            if not trial.ended:
-                self._at_work[trial.runs[seed].run_id] = trial, seed
-                return trial.runs[seed]
+            elif self._of[(run := self._pending.popleft()).run_id].outcome is None:
+                return run
         return None
 
-    def bar(self, run: PlannedRun) -> Bar | None:
-        """Value that earlier runs of the same split ask of it."""
-        aim = self._objective
-        if not aim.pruned:
+    def watch(self, run: PlannedRun) -> MedianRule | None:
+        """Optuna's median pruner, for the run with the first seed of a trial."""
+        if not self.aim.pruned or run.spec.seed != self.aim.seeds[0]:
             return None
-        courses = list(self._courses[run.spec.seed].values())
-        return bar_of(courses, aim.criterion, higher_is_better=aim.higher_is_better)
+        epochs = run.resolved["method"]["config"].get("epochs", 0)
+        return self.proposals.median_rule(self._of[run.run_id].trials[0].key, self.aim.criterion, epochs)
 
     def _begin(self) -> None:
         """The next trial: one that was interrupted, or a new one."""
         if self._interrupted:
-            number, frozen = self._interrupted.popleft()
-            trial = _TrialInWork(number, frozen.number, Trial.of(number, frozen, self._store.root).chosen)
+            trial = self._interrupted.popleft()
         else:
-            number, self._begun = self._begun, self._begun + 1
-            key, chosen = self._proposals.ask(number, self._first)
-            trial = _TrialInWork(number, key, chosen if number else {})
+            key, chosen = self.proposals.ask(self._begun, self.first)
+            trial = _Waiting(self._begun, key, chosen if self._begun else {})
+            self._begun += 1
         facts: dict[str, Any] = {"chosen": dict(trial.chosen), "config": {}, "runs": [], "spec": None}
         try:
-            plans = {seed: self._objective.plan(trial.chosen, seed, number) for seed in self._objective.seeds}
+            plans = [self.aim.plan(trial.chosen, seed, trial.number) for seed in self.aim.seeds]
         except PubenchError as error:  # values that the method takes one by one and not together
-            self._proposals.begin(trial.key, facts)
+            self.proposals.begin(trial.key, facts)
             self._end(trial, TrialOutcome("failed", reason=f"refused: {error}"))
             return
-        trial.runs = {seed: planned_run(plan, f"trial {number}") for seed, plan in plans.items()}
-        spec = trial.runs[self._objective.seeds[0]].resolved
-        facts |= {"config": spec["method"]["config"], "runs": [run.run_id for run in trial.runs.values()], "spec": spec}
-        self._proposals.begin(trial.key, facts)
-        if trial.name in self._ended:
-            self._end(trial, self._ended[trial.name])
-        elif trial.name in self._open:
-            self._open[trial.name].equal.append(trial)
+        runs = [planned_run(plan, f"trial {trial.number}") for plan in plans]
+        spec = runs[0].resolved
+        ids = [run.run_id for run in runs]
+        self.proposals.begin(trial.key, facts | {"config": spec["method"]["config"], "runs": ids, "spec": spec})
+        same = self._of.get(ids[0])
+        if same is not None and same.outcome is not None:
+            self._end(trial, same.outcome)
+        elif same is not None:
+            same.trials.append(trial)
         else:
-            self._open[trial.name] = trial
-            self._pending.extend((trial, seed) for seed in trial.runs)
+            self._of |= dict.fromkeys(ids, _Configuration(runs, [trial]))
+            self._pending.extend(runs)
             assert self.study is not None
             cache = self.study.cache  # of every run of the search: hyper-parameters do not change it
-            self.study.cache = cache.model_copy(update={"of": {**cache.of, **dict.fromkeys(facts["runs"], 0)}})
+            self.study.cache = cache.model_copy(update={"of": {**cache.of, **dict.fromkeys(ids, 0)}})
 
     # ---------------------------------------------------------------- what the conductor says
 
@@ -377,104 +318,61 @@ class Search:
 
     def waiting(self, runs: Sequence[PlannedRun]) -> None:
         """Others carry out what is left."""
-        self._say(f"waiting for runs that other processes carry out: {len(runs)}")
+        self.say(f"waiting for runs that other processes carry out: {len(runs)}")
 
     def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
         """A run is over, and its trial if that was the last of them or has no value."""
-        trial, seed = self._at_work.pop(run.run_id)
-        if event.status == "unstored":  # the disk is full, say: the trial is carried out again
-            self._open.pop(trial.name, None)
+        mine = self._of[run.run_id]
+        if event.status == "unstored":  # the disk is full, say: the next call carries the trial out again
             return
         if event.cause in OF_THE_MACHINE and run.run_id not in self._died:
             self._died.add(run.run_id)
-            self._say(f"{run.row}: {event.cause}: {shortened(event.text, 240)}; it is tried once more")
-            self._pending.appendleft((trial, seed))
+            self.say(f"{run.row}: {event.cause}: {shortened(event.text, 240)}; it is tried once more")
+            self._pending.appendleft(run)
             return
-        if event.status == "refused" and trial.number == 0:
+        if event.status == "refused" and mine.trials[0].number == 0:
             self.refused = event.text
             return
         outcome = self._outcome(run, event)
         if outcome.state == "done":
-            self._add_course(seed, run.run_id)
-            trial.done.append(outcome)
-        if trial.ended or (outcome.state == "done" and len(trial.done) < len(trial.runs)):
+            mine.done.append(outcome)
+        if mine.outcome is not None or (outcome.state == "done" and len(mine.done) < len(mine.runs)):
             return
-        seconds = round(sum(one.seconds for one in trial.done), 4)
-        value = fmean(one.value for one in trial.done if one.value is not None) if outcome.state == "done" else None
-        outcome = self._ended[trial.name] = outcome._replace(value=value, seconds=seconds)
-        for equal in (trial, *self._open.pop(trial.name).equal):
-            self._end(equal, outcome)
+        seconds = round(sum(one.seconds for one in mine.done), 4)
+        value = fmean(one.value for one in mine.done if one.value is not None) if outcome.state == "done" else None
+        mine.outcome = outcome._replace(value=value, seconds=seconds)
+        for trial in mine.trials:
+            self._end(trial, mine.outcome)
 
     def _outcome(self, run: PlannedRun, event: Ended) -> TrialOutcome:
         if event.status == "stopped":
-            return TrialOutcome("pruned", reason=event.text, reached=event.reached)
+            return TrialOutcome("pruned", reason=event.text)
         if event.status not in ("finished", "found"):
             return TrialOutcome("failed", reason=f"{event.cause or event.status}: {event.text}")
         try:
-            record = self._store.find(run.run_id)
+            record = self.store.find(run.run_id)
         except RecordError as error:
             return TrialOutcome("failed", reason=str(error))
         if record is None:
             return TrialOutcome("failed", reason=f"the record of {run.run_id} is gone")
-        criterion = self._objective.criterion
-        track = record.result.criteria[criterion]
+        track = record.result.criteria[self.aim.criterion]
         if track.value is None:
-            return TrialOutcome("failed", reason=f"{criterion} has no value: {track.undefined or 'not at any epoch'}")
+            why = track.undefined or "not at any epoch"
+            return TrialOutcome("failed", reason=f"{self.aim.criterion} has no value: {why}")
         return TrialOutcome("done", track.value, seconds=record.result.seconds.total)
 
-    def _end(self, trial: _TrialInWork, outcome: TrialOutcome) -> None:
+    def _end(self, trial: _Waiting, outcome: TrialOutcome) -> None:
         """Writes the trial down, and says what it was."""
-        trial.ended = True
-        facts = {"reason": outcome.reason, "seconds": outcome.seconds}
-        self._proposals.end(trial.key, outcome.state, outcome.value, facts, outcome.reached)
-        if outcome.value is None:
-            what = f"{outcome.state} {outcome.reason}"
-        else:
-            self._rank(outcome.value, trial.number)
-            what = f"{self._objective.criterion} {outcome.value:.4f}, {outcome.seconds:.1f} s"
-        best = f"; best {self._best[0]:.4f} (trial {self._best[1]})" if self._best is not None else ""
+        self.proposals.end(trial.key, outcome)
+        what = f"{outcome.state} {outcome.reason}"
+        if outcome.value is not None:
+            self._values[trial.number] = outcome.value
+            what = f"{self.aim.criterion} {outcome.value:.4f}, {outcome.seconds:.1f} s"
+        pick = max if self.aim.higher_is_better else min
+        number = pick(sorted(self._values), key=self._values.__getitem__, default=None)
+        best = "" if number is None else f"; best {self._values[number]:.4f} (trial {number})"
         with_what = ", ".join(f"{name} {brief(chosen)}" for name, chosen in trial.chosen.items()) or "as it is"
-        self._say(f"trial {trial.number} ({with_what}): {shortened(what, 240)}{best}")
-
-    def _rank(self, value: float, number: int) -> None:
-        sign = 1 if self._objective.higher_is_better else -1
-        if self._best is None or sign * value > sign * self._best[0]:
-            self._best = (value, number)
-
-
-# -------------------------------------------------------------------- giving up
-
-#: Best value of a criterion so far, after every epoch of a run; None where there was none yet.
-Course = tuple[float | None, ...]
-
-
-def course_in(folder: Path, criterion: str, *, higher_is_better: bool, stopped_at: int | None = None) -> Course:
-    """Course of a record, by its trace; empty if it kept none.
-
-    ``stopped_at``: epoch at which the patience of the criterion ran out. What it traced later could not be chosen.
-    """
-    values = read_trace(folder).get(f"{CRITERION}{criterion}", ())[:stopped_at]
-    better = max if higher_is_better else min
-    return tuple(accumulate(values, lambda *two: better((value for value in two if value is not None), default=None)))
-
-
-def bar_of(courses: Sequence[Course], criterion: str, *, higher_is_better: bool) -> Bar | None:
-    """The median of what finished runs had reached after every epoch; None while there are too few of them.
-
-    A run that ended early keeps its last value. This is the rule of Optuna's median pruner. That one decides in the
-    process that has the study; a bar goes to the worker with its run, so that the epoch depends on no clock.
-
-    >>> bar_of([(0.5, 0.6)] * 4 + [(0.1,)], "pa", higher_is_better=True).at
-    (None, 0.6)
-    """
-    if len(courses) < STARTUP:
-        return None
-    warm_up = max(1, int(WARM_UP * median(map(len, courses))))
-    at: list[float | None] = []
-    for epoch in range(max(map(len, courses))):
-        reached = [value for c in courses if (value := c[min(epoch, len(c) - 1)]) is not None]
-        at.append(median(reached) if epoch >= warm_up and len(reached) >= STARTUP else None)
-    return Bar(criterion, higher_is_better, tuple(at))
+        self.say(f"trial {trial.number} ({with_what}): {shortened(what, 240)}{best}")
 
 
 # -------------------------------------------------------------------- the folder

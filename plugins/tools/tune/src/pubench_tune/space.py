@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args
 
-from annotated_types import Ge, Gt, Le, Lt
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -87,8 +86,7 @@ def space_of(given: Given | None, subject: TunedMethod) -> dict[str, Dimension]:
         if name == DEFAULT:
             found = {**default_space(subject), **found}
             continue
-        field = subject.fields.get(name)
-        if field is None:
+        if name not in subject.fields:
             hint = Hint("describe", subject.method)
             raise unknown(f"hyper-parameter of {subject.method}", name, subject.fields, where=said, hint=hint)
         if name in subject.fixed:
@@ -96,7 +94,7 @@ def space_of(given: Given | None, subject: TunedMethod) -> dict[str, Dimension]:
         if name in named:
             raise RequestError(f"{said}: {name} is given twice; leave one of the two out")
         named.add(name)
-        found[name] = _dimension(name, value, said, field, subject)
+        found[name] = _dimension(name, value, said, subject)
     if not found and (ranged := sorted(default_space(replace(subject, fixed=())))):
         raise RequestError(
             f"nothing is left to tune: {', '.join(ranged)} of {subject.method} are set; {subject.word}{DEFAULT} "
@@ -111,18 +109,16 @@ def space_of(given: Given | None, subject: TunedMethod) -> dict[str, Dimension]:
 
 def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
     """(hyper-parameter, value, what was written), in order."""
-    if given is None:
-        return [(DEFAULT, None, DEFAULT)]
-    if not isinstance(given, Iterable):
-        raise RequestError(f"{word}{shown(given)}: {_FORMS}")
     if isinstance(given, Mapping):
         return [(str(name), value, f"{word}{name}={shown(value)}") for name, value in given.items()]
+    if given is not None and not isinstance(given, Iterable):
+        raise RequestError(f"{word}{shown(given)}: {_FORMS}")
     found = []
-    for text in [given] if isinstance(given, str) else given:
-        name, equals, value = str(text).partition("=")
-        if name.strip() != DEFAULT and not (equals and value.strip()):
+    for text in [DEFAULT] if given is None else [given] if isinstance(given, str) else given:
+        name, _, value = (part.strip() for part in str(text).partition("="))
+        if name != DEFAULT and not value:
             raise RequestError(f"{word}{shortened(str(text))}: {_FORMS}")
-        found.append((name.strip(), value.strip(), shortened(f"{word}{text}")))
+        found.append((name, value, shortened(f"{word}{text}")))
     if not found:
         raise RequestError(f"{word}given nothing; {_FORMS}")
     return found
@@ -131,60 +127,54 @@ def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
 # -------------------------------------------------------------------- what was given
 
 
-def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: TunedMethod) -> Dimension:
+def _dimension(name: str, value: Any, said: str, subject: TunedMethod) -> Dimension:
     if isinstance(value, LogUniform | Uniform | PowerOfTwo | Choice):
         return _declared(value)
     if isinstance(value, str) and ".." in value:
         low, _, rest = value.partition("..")
-        high, _, scale = rest.partition(":")
-        return _range(name, (low, high, *([scale] if ":" in rest else [])), said, field, subject)
+        high, *scale = rest.split(":")
+        value = (low, high, *scale)
     if isinstance(value, tuple):
-        return _range(name, value, said, field, subject)
+        return _range(name, value, said, subject)
     if isinstance(value, str):
         value = parse_assignment(f"{name}=[{value}]", said.partition(name)[0])[1]
     if not isinstance(value, (list, set, range)):
         raise RequestError(f"{said}: {_FORMS}")
-    values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in _plain(value, said)))
+    for one in value:
+        if one is not None and not isinstance(one, (bool, int, float, str)):
+            raise RequestError(f"{said}: expected numbers, texts, true, false or null, got {shown(one)}")
+    values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in value))
     if len(values) < 2:
         raise RequestError(f"{said}: expected at least two different values; one value is set, not tuned")
     return CategoricalDistribution(values)
 
 
-def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | str | None]:
-    for value in values:
-        if value is not None and not isinstance(value, (bool, int, float, str)):
-            raise RequestError(f"{said}: expected numbers, texts, true, false or null, got {shown(value)}")
-        yield value
-
-
-def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: TunedMethod) -> Dimension:
+def _range(name: str, given: tuple[Any, ...], said: str, subject: TunedMethod) -> Dimension:
+    field = subject.fields[name]
     kinds = {field.annotation, *get_args(field.annotation)}
-    whole = int in kinds and float not in kinds
-    if not whole and float not in kinds:
+    if not kinds & {int, float}:
         raise RequestError(f"{said}: {name} is {accepted(field)}; expected a list of values, not a range")
-    if len(given) not in (2, 3) or (len(given) == 3 and str(given[2]).strip() != "log"):
+    ends, scale, number = given[:2], [str(one).strip() for one in given[2:]], float if float in kinds else int
+    if len(ends) < 2 or scale not in ([], ["log"]):
         raise RequestError(f"{said}: {_FORMS}")
-    low, high = (_number(end, said, name, whole=whole) for end in given[:2])
-    log = len(given) == 3
+    try:
+        low, high = (number(float(end)) for end in ends)
+        if [low, high] != [float(end) for end in ends] or math.inf in (-low, high):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        kind, both = "whole numbers" if number is int else "finite numbers", " and ".join(map(shown, ends))
+        raise RequestError(f"{said}: the bounds must be {kind}, got {both}; {_FORMS}") from None
     if not low < high:
         raise RequestError(f"{said}: the bounds are in the wrong order or equal; expected low..high with low < high")
-    if log and low <= 0:
+    if scale and low <= 0:
         raise RequestError(f"{said}: a range on a logarithmic scale must start above 0")
     for end in (low, high):
-        _checked(name, int(end) if whole else end, said, subject)
-    return IntDistribution(int(low), int(high), log) if whole else FloatDistribution(low, high, log)
-
-
-def _number(given: Any, said: str, name: str, *, whole: bool) -> float:
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        raise RequestError(f"{said}: {shown(given)} is not a number; {_FORMS}") from None
-    if not math.isfinite(number):
-        raise RequestError(f"{said}: bounds are finite numbers, given {shown(given)}")
-    if whole and not number.is_integer():
-        raise RequestError(f"{said}: {name} is a whole number, given {shown(given)}")
-    return number
+        _checked(name, end, said, subject)
+    return (
+        IntDistribution(int(low), int(high), bool(scale))
+        if number is int
+        else FloatDistribution(low, high, bool(scale))
+    )
 
 
 def _checked(name: str, value: Any, said: str, subject: TunedMethod) -> Any:
@@ -239,19 +229,15 @@ def _declared(search: Search) -> Dimension:
 
 def _between_bounds(field: FieldInfo) -> Dimension | None:
     """The range of a number that is no integer and has two bounds; None for any other field."""
-    if field.annotation is not float or get_origin(field.annotation) is Literal:
+    limits = [
+        (name, getattr(one, name)) for one in field.metadata for name in ("ge", "gt", "le", "lt") if hasattr(one, name)
+    ]
+    ends = {name: float(value) for name, value in limits}
+    if field.annotation is not float or len(ends) < 2:
         return None
-    low = high = None
-    for limit in field.metadata:
-        match limit:
-            case Ge(ge=value) | Gt(gt=value):
-                low = (float(value), isinstance(limit, Gt))  # type: ignore[arg-type]
-            case Le(le=value) | Lt(lt=value):
-                high = (float(value), isinstance(limit, Lt))  # type: ignore[arg-type]
-    if low is None or high is None:
-        return None
-    inset = _INSET * (high[0] - low[0])
-    return FloatDistribution(low[0] + inset * low[1], high[0] - inset * high[1])
+    low, high = (min(ends.values()), max(ends.values()))
+    inset = _INSET * (high - low)
+    return FloatDistribution(low + inset * ("gt" in ends), high - inset * ("lt" in ends))
 
 
 def _holding(dimension: Dimension, value: Any) -> Dimension:
