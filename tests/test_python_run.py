@@ -247,14 +247,12 @@ class TestIndex:
         rows = 40
         scores = pd.Series(np.arange(rows) / rows, index=[f"row {k}" for k in range(rows)])
         labeled = pd.Series(np.arange(rows) > 30, index=scores.index)
-        quick = {"estimators": (), "resamples": 0}
+        quick = {"resamples": 0}
         other = labeled.sample(frac=1, random_state=1)
         with pytest.raises(pubench.InvalidRequest, match="labeled: its index is not that of scores"):
             pubench.evaluate(scores, other, **quick)
         with pytest.raises(pubench.InvalidRequest, match="truth: its index is not that of scores"):
             pubench.evaluate(scores, labeled, truth=other, **quick)
-        with pytest.raises(pubench.InvalidRequest, match="compare: its index is not that of scores"):
-            pubench.evaluate(scores, labeled, compare=scores.loc[other.index], **quick)
         with pytest.raises(pubench.InvalidRequest, match="labeled: its index is not that of x"):
             pubench.estimate_prior(scores.to_frame(), other, estimators=["bbe"])
         named, plain = (pubench.evaluate(one, labeled, **quick)["pauc"] for one in (scores, scores.to_numpy()))

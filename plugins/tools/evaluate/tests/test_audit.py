@@ -330,7 +330,7 @@ class TestCheckedRowsInCardAndPrior:
 
     def test_checked_rows_narrow_a_prior_and_replace_one_that_they_contradict(self) -> None:
         scores, labeled, truth, audited = self.result(biased=False)
-        ask = {"budget": 300, "estimators": (), "resamples": 0, "audited": audited}
+        ask = {"budget": 300, "resamples": 0, "audited": audited}
         for prior in (None, (0.1, 0.9), (0.6, 0.8)):
             low, high = pubench.evaluate(scores, labeled, prior=prior, **ask).belief.interval
             assert low == pytest.approx(audited.prior.low)
@@ -338,7 +338,7 @@ class TestCheckedRowsInCardAndPrior:
 
     def test_a_number_is_expected_only_after_scar_was_tested(self) -> None:
         scores, labeled, _, audited = self.result(biased=False)
-        ask = {"prior": (0.15, 0.25), "budget": 300, "estimators": (), "resamples": 0}
+        ask = {"prior": (0.15, 0.25), "budget": 300, "resamples": 0}
         untested = pubench.evaluate(scores, labeled, **ask).headline
         assert "about" not in untested
         assert "SCAR is not tested here" in untested
@@ -349,7 +349,7 @@ class TestCheckedRowsInCardAndPrior:
     def test_rejected_labels_leave_no_number(self) -> None:
         scores, labeled, _, audited = self.result(biased=True)
         assert audited.scar.rejected
-        card = pubench.evaluate(scores, labeled, prior=0.2, budget=300, estimators=(), resamples=0, audited=audited)
+        card = pubench.evaluate(scores, labeled, prior=0.2, budget=300, resamples=0, audited=audited)
         assert card.decision.expected_interval is None
         assert card.contradictions[0].startswith("Checked rows reject SCAR")
         assert card.to_dict()["checked"] == audited.sentence

@@ -16,7 +16,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 N = 300
 LABELS = ("--label-col", "labeled")
-FAST = (*LABELS, "--estimators", "none", "--resamples", "50")
+FAST = (*LABELS, "--resamples", "50")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     table.to_csv(folder / "scores.csv", index=False)
     table.to_parquet(folder / "scores.parquet", index=False)
-    table.drop(columns=["other", "y"]).head(N - 1).to_csv(folder / "short.csv", index=False)
     return folder
 
 
@@ -125,13 +124,6 @@ def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(command: Ru
     assert "give --beta 0.9" in done.stdout
 
 
-def test_two_columns_are_compared_on_the_same_rows(command: Run) -> None:
-    found = read(command("evaluate", "scores.csv", *FAST, "--compare-col", "other", "--format", "json"))
-    pauc = next(d for d in found["comparison"]["differences"] if d["key"] == "pauc")
-    assert pauc["better"] == "first"
-    assert found["comparison"]["names"] == ["scores.csv", "scores.csv: other"]
-
-
 def test_the_card_is_written_as_one_page(command: Run, home: Path) -> None:
     done = command("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--html", "card.html")
     assert done.returncode == 0, done.stderr
@@ -177,11 +169,6 @@ def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -
     assert of_measure["recovered-precision"][1] == "infeasible", "no number of what cannot be"
 
 
-def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: str) -> None:
-    found = read(command("evaluate", run_id, *FAST[2:], "--compare", run_id, "--format", "json"))
-    assert {d["better"] for d in found["comparison"]["differences"]} == {""}
-
-
 EVALUATE, AUDIT = ("evaluate", "scores.csv"), ("audit", "scores.csv")
 
 
@@ -191,14 +178,12 @@ EVALUATE, AUDIT = ("evaluate", "scores.csv"), ("audit", "scores.csv")
         (EVALUATE, "--label-col is missing: name a column of scores.csv: "),
         ((*EVALUATE, "--label-col", "lable"), "did you mean 'labeled'?"),
         ((*EVALUATE, *LABELS, "--score-col", "said"), "expected numbers"),
-        ((*EVALUATE, *LABELS, "--compare-col", "said"), "of column 'said' (--compare-col) is "),
         ((*EVALUATE, *LABELS, "--truth-col", "x_1"), "--truth-col"),
         ((*EVALUATE, *FAST, "--prior", "0.01"), "--prior 0.01: "),
         ((*EVALUATE, *FAST, "--prior", "1..2"), "--prior must be "),
         ((*EVALUATE, *FAST, "--beta", "0"), "--beta must be in (0, 1], the share of true positives among the labeled"),
         ((*EVALUATE, *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given as well"),
         ((*EVALUATE, *LABELS, "--resamples", "999999999999"), "--resamples"),
-        ((*EVALUATE, *FAST, "--compare", "short.csv"), "with the same labels in the same order, found"),
         ((*EVALUATE, *FAST, "--html", "card.txt"), "--html must end in .html, got card.txt"),
         (("evaluate", "absent.csv", *FAST), "cannot read absent.csv"),
         (("evaluate", "nosuchrun"), "no finished run 'nosuchrun'"),

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_evaluate.belief import Belief, EstimatedPrior, belief_in
-from pubench_evaluate.measures import Difference, _contradictions
 from pubench_evaluate.prior import asked, disagreement, infos_of, range_of, summary
 from pubench_evaluate.scored_rows import scored_rows
 from pubench_evaluate.thresholds import Cuts, recall_of, threshold_of_budget, threshold_of_recall
@@ -34,16 +33,15 @@ def drawn(seed: int = 0, n: int = N, separation: float = 2.0) -> tuple[np.ndarra
 
 
 def judged(scores: Any, labeled: Any, **given: Any) -> pubench.Evaluation:
-    """A report card without estimators and resamples, unless they are asked for."""
-    return pubench.evaluate(scores, labeled, **{"estimators": (), "resamples": 0, **given})
+    """A report card without resamples, unless they are asked for."""
+    return pubench.evaluate(scores, labeled, **{"resamples": 0, **given})
 
 
 @pytest.fixture(scope="module")
 def card() -> pubench.Evaluation:
     scores, labeled, truth = drawn()
-    given = {"prior": (0.25, 0.35), "truth": truth, "budget": 200, "estimators": ["bbe"], "resamples": 200}
-    other = scores + np.random.default_rng(1).normal(size=N)
-    return judged(scores, labeled, compare=other, names=("a<script>.csv", "b.csv"), **given)
+    given = {"prior": (0.25, 0.35), "truth": truth, "budget": 200, "resamples": 200}
+    return judged(scores, labeled, name="a<script>.csv", **given)
 
 
 # -------------------------------------------------------------------- thresholds
@@ -206,9 +204,8 @@ def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> N
 def test_an_estimated_prior_is_what_the_estimator_says() -> None:
     scores, labeled, _ = drawn()
     found = judged(scores, labeled, prior="estimated:bbe")
-    assert found.estimates[0].key == "bbe"
-    assert found.belief.prior == found.estimates[0].prior
-    assert found.belief.interval == found.estimates[0].prior_interval
+    said = pubench.estimate_prior(scores, labeled, estimators=["bbe"])["bbe"]
+    assert (found.belief.prior, found.belief.interval) == (said.prior, said.prior_interval)
 
 
 def test_a_card_is_the_same_twice_and_draws_from_no_global_stream() -> None:
@@ -228,36 +225,6 @@ def test_the_threshold_decides_and_shifts_nothing_else() -> None:
         assert at_two[key] == pytest.approx(moved[key], abs=1e-9)
 
 
-# -------------------------------------------------------------------- two models
-
-
-def test_a_monotone_transform_of_the_scores_makes_no_difference_to_a_ranking() -> None:
-    scores, labeled, _ = drawn(n=400)
-    found = judged(scores, labeled, prior=0.3, budget=50, compare=np.exp(scores), resamples=50)
-    assert found.comparison is not None
-    for difference in found.comparison.differences:
-        assert difference.interval == pytest.approx((0, 0), abs=1e-12)
-        assert difference.better == ""
-
-
-def test_added_noise_makes_a_model_worse_by_every_measure_that_can_tell(card: pubench.Evaluation) -> None:
-    assert card.comparison is not None
-    better = {difference.key: difference.better for difference in card.comparison.differences}
-    assert {better["pauc"], better["auc"]} == {"first"}
-    assert "second" not in better.values()
-    assert card.comparison.warnings == ()
-
-
-def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> None:
-    needs = Difference("pauc", "PAUC", ("SCAR",), False, 0.8, 0.7, better="first")
-    free = Difference("pulp", "PULP", (), False, 0.7, 0.9, better="second")
-    assert _contradictions(("a", "b"), [needs, replace(free, first=0.9, second=0.8, better="first")]) == []
-    (said,) = _contradictions(("a", "b"), [needs, free])
-    assert said.startswith("measures that need SCAR (pauc) put a first, pulp, which does not, b;")
-    (unsure,) = _contradictions(("a", "b"), [needs, replace(free, better="")])
-    assert "may be chance" in unsure
-
-
 # -------------------------------------------------------------------- what is refused, and what is warned of
 
 
@@ -267,8 +234,8 @@ def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> N
         ({"prior": 0.05}, "prior", "labeled positives, so the prior of a one-sample table is above"),
         ({"prior": (0.4, 0.2)}, "prior", "an interval (0.2..0.4)"),
         ({"prior": "nine"}, "prior", "a number between 0 and 1"),
-        ({"prior": "estimated:nobody"}, "estimators", "unknown prior estimator 'nobody'"),
-        ({"prior": "estimated:km2"}, "estimators", "it reads features, not scores"),
+        ({"prior": "estimated:nobody"}, "prior", "unknown prior estimator 'nobody'"),
+        ({"prior": "estimated:km2"}, "prior", "it reads features, not scores"),
         ({"purity": 1.2}, "purity", "must be in (0, 1]"),
         ({"scheme": "both"}, "scheme", "one of case-control"),
         ({"budget": 0}, "budget", "must be from 1 to"),
@@ -276,7 +243,6 @@ def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> N
         ({"budget": 3, "recall": 0.5}, "recall", "one of the two"),
         ({"recall": 0.5, "purity": 0.9}, "recall", "needs a prior"),
         ({"threshold": np.inf}, "threshold", "finite"),
-        ({"compare": np.zeros(3)}, "compare", "of the same rows"),
         ({"truth": np.zeros(3)}, "truth", "one per score"),
         ({"resamples": 10**12}, "resamples", "between 0 and 100,000"),
         ({"n_unlabeled": 5}, "n_unlabeled", "must be at least"),
@@ -286,7 +252,7 @@ def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> N
 def test_a_wrong_argument_is_one_line_that_names_it(more: dict[str, Any], field: str, says: str) -> None:
     scores, labeled, _ = drawn(n=200)
     with pytest.raises(pubench.InvalidRequest, match=r"^[^\n]+$") as error:
-        pubench.evaluate(scores, labeled, estimators=() if "prior" not in more else None, **more)
+        pubench.evaluate(scores, labeled, **more)
     assert error.value.field == field
     assert says in str(error.value)
 
@@ -448,7 +414,6 @@ def test_the_page_is_one_file_that_loads_nothing_and_says_what_the_card_says(car
     assert "prefers-color-scheme: dark" in card.html()
     assert "a<script>.csv" in page.said
     drawn = json.loads(card.html().partition('id="card">')[2].partition("</script>")[0])
-    assert [used for *_, used in drawn["priors"]] == [False] * (len(drawn["priors"]) - 1) + [True]
     assert [200, *card.decision.expected_interval] in drawn["review"]["cuts"]
     assert f"Review the top 200 of {card.rows['unlabeled']:,} unlabeled rows: expect " in page.said
     assert card.headline in page.said
@@ -468,7 +433,7 @@ def test_neither_evaluating_nor_estimating_imports_torch() -> None:
         "import sys, numpy as np, pubench\n"
         "rng = np.random.default_rng(0); y = rng.random(200) < .4; s = rng.normal(2 * y)\n"
         "l = y & (rng.random(200) < .5)\n"
-        "pubench.evaluate(s, l, prior='estimated:bbe', compare=-s, estimators=(), resamples=20).html()\n"
+        "pubench.evaluate(s, l, prior='estimated:bbe', resamples=20).html()\n"
         "pubench.estimate_prior(s[:, None], l, estimators=['bbe', 'tice']).html()\n"
         "sample = pubench.audit_sample(s, l, n=20); pubench.audit_answers(sample, y[sample.drawn].astype(int))\n"
         "print([name for name in ('torch', 'mlflow', 'matplotlib') if name in sys.modules])"

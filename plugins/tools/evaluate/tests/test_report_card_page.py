@@ -16,7 +16,7 @@ def test_the_slider_says_how_many_positives_a_review_finds(tmp_path: Path) -> No
     truth = rng.random(600) < 0.3
     labeled = truth & (rng.random(600) < 0.4)
     scores = rng.normal(1.2 * truth)
-    card = pubench.evaluate(scores, labeled, prior=0.3, budget=50, estimators=(), resamples=200)
+    card = pubench.evaluate(scores, labeled, prior=0.3, budget=50, resamples=200)
     (tmp_path / "card.html").write_text(card.html(), encoding="utf-8")
     with browser() as page:
         for scheme in SCHEMES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,21 +67,19 @@ class Belief:
         return f"class prior {self.prior:.3g}{where}, {self.source}; share of positives in U {self.share:.3g}"
 
 
-def belief_in(prior: Any, rows: LabeledScores, estimates: Sequence[EstimatedPrior] = ()) -> Belief:
-    """Belief that an argument ``prior`` means for these rows.
+def belief_in(prior: Any, rows: LabeledScores, found: EstimatedPrior | None = None) -> Belief:
+    """Belief that an argument ``prior`` means for these rows; ``found``: the estimate that it asks for.
 
     Raises RequestError for a prior outside (0, 1), one that leaves less than no positive among the unlabeled rows, or
     an estimator that has no estimate.
     """
     if prior is None:
         return Belief()
-    if key := wanted_estimator(prior):
-        found = next(estimate for estimate in estimates if estimate.key == key)
+    if found is not None:
         if found.share is None or found.prior is None:
-            raise RequestError(
-                f"prior={prior}: {key} has no estimate ({found.undefined}); give a number", field="prior", value=prior
-            )
-        return Belief(found.prior, found.prior_interval, found.share, found.interval, f"estimated by {key}", True)
+            why = f"{found.key} has no estimate ({found.undefined}); give a number"
+            raise RequestError(f"prior={prior}: {why}", field="prior", value=prior)
+        return Belief(found.prior, found.prior_interval, found.share, found.interval, f"estimated by {found.key}", True)
     low, high = ends_of(prior, "estimated:KEY")
     least = rows.purity * rows.n_labeled / len(rows.scores) if is_one_sample(rows.scheme) else 0.0
     if high <= least:

@@ -10,27 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pubench_datasets_tables.frames import refuse_other_rows
 
 from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
-from pubench_core.plugins.info import PriorInfo
 from pubench_core.specs import is_one_sample
 
 from .audit import AuditResult
-from .belief import Belief, EstimatedPrior, belief_in, wanted_estimator
-from .measures import (
-    MOST_RESAMPLES,
-    Measured,
-    Resampling,
-    compared,
-    curves_of,
-    installed_metrics,
-    measured,
-    other_model,
-    resamples_for,
-)
-from .prior import asked, disagreement, infos_of, narrowed
+from .belief import Belief, belief_in, wanted_estimator
+from .measures import MOST_RESAMPLES, Measured, Resampling, curves_of, installed_metrics, measured, resamples_for
+from .prior import asked, infos_of, narrowed
 from .report_card import Evaluation
 from .scored_rows import LabeledScores, scored_rows
 from .thresholds import Cuts, ThresholdCut
@@ -52,9 +40,7 @@ def evaluate(
     threshold: float | None = None,
     budget: int | None = None,
     recall: float | None = None,
-    compare: Any = None,
-    estimators: Sequence[str] | None = None,
-    names: tuple[str, str] = ("scores", "the other scores"),
+    name: str = "scores",
     pos_label: Any = None,
     resamples: int | None = None,
     n_unlabeled: int | None = None,
@@ -71,11 +57,10 @@ def evaluate(
     unlabeled rows alone are) or ``case-control`` (all rows are, the labeled ones among them).
     A row is decided positive where its score is above ``threshold`` (0), or among the ``budget`` highest of the
     unlabeled rows, or where that finds the share ``recall`` of the positives: at most one of the three.
-    ``compare``: (n,) scores of another model for the same rows. ``estimators``: keys of prior estimators to ask;
-    by default all that read scores. ``names``: what the two models are called. ``resamples``: of the paired
-    comparison and of the intervals of PA and PAUC, at most 100,000; by default 1000 for at most 2,000 rows, 400 for
-    20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled rows there are in all, if those with a
-    score are a random part of them (held out of training, say); budgets and numbers of positives are then of all.
+    ``name``: what the scores are called. ``resamples``: of the intervals of PA and PAUC, at most 100,000; by default
+    1000 for at most 2,000 rows, 400 for 20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled
+    rows there are in all, if those with a score are a random part of them (held out of training, say); budgets and
+    numbers of positives are then of all.
     ``audited``: what checked rows say (:func:`pubench.audit_answers`). It narrows the prior, or replaces one that it
     contradicts; if it rejects SCAR, no number of positives is expected.
 
@@ -85,37 +70,26 @@ def evaluate(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(2000) < 0.3
     >>> labeled = y & (rng.random(2000) < 0.5)
-    >>> card = evaluate(rng.normal(2 * y), labeled, prior=0.3, threshold=1.0, estimators=(), resamples=0)
+    >>> card = evaluate(rng.normal(2 * y), labeled, prior=0.3, threshold=1.0, resamples=0)
     >>> card.decision.rows > 0
     True
     """
     with in_words():
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
         prior = narrowed(prior, audited)
-        infos, wanted = infos_of("scores", estimators), wanted_estimator(prior)
-        if wanted:  # the one that the prior is taken from is asked first
-            infos = [*infos_of("scores", [wanted]), *(info for info in infos if info.key != wanted)]
-        estimates = _asked(infos[: bool(wanted)], rows, seed)
-        belief = belief_in(prior, rows, estimates)
+        wanted = wanted_estimator(prior)
+        infos = infos_of("scores", [wanted], word="prior=estimated:") if wanted else []
+        found = [asked(info, rows.of_labeled, rows.of_unlabeled, rows, seed) for info in infos]
+        belief = belief_in(prior, rows, *found)
         if audited is not None and audited.prior.interval is not None:
             belief = replace(belief, source=f"narrowed by {audited.checked} checked rows; the middle is used")
-        refuse_other_rows(scores, compare, ("scores", "compare"))
         _check_counts(rows, resamples, n_unlabeled)
         cuts = Cuts(rows, belief, seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
-        other = None if compare is None else other_model(rows, compare)
-        estimates += _asked(infos[bool(wanted) :], rows, seed)  # nothing slow before all is known to be right
     drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
     rows = rows.knowing(prior=belief.prior, prior_interval=belief.interval, threshold=decision.threshold, thorough=True)
-    metrics = installed_metrics()
-    measures = measured(rows, metrics, drawn)
+    measures = measured(rows, installed_metrics(), drawn)
     curves, band = curves_of(rows, measures)
-    comparison = None
-    if other is not None:
-        made_for = None if decision.budget or decision.target else decision.threshold
-        there = replace(cuts, rows=other).chosen(made_for, decision.budget, decision.target).threshold
-        known = replace(rows.knowledge, threshold=there)
-        comparison = compared(names, (rows, LabeledScores.of(other.scores, known)), metrics, drawn)
     budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
     contradictions = _contradictions(decision, (*budgets, *recalls), measures)
     if audited is not None and audited.scar.rejected:
@@ -123,26 +97,22 @@ def evaluate(
     warnings = [
         *contradictions[1:],  # the headline has the first
         *_warnings(rows, belief, decision, given=threshold is not None),
-        *disagreement(estimates),
-        *(() if comparison is None else comparison.warnings),
     ]
     if contradictions:
         decision, budgets, recalls = _unknown(decision), tuple(map(_unknown, budgets)), tuple(map(_unknown, recalls))
     counts = {"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)}
     return Evaluation(
-        name=names[0],
+        name=name,
         rows=counts if n_unlabeled is None else {**counts, "all_unlabeled": n_unlabeled},
         scheme=rows.scheme,
         purity=rows.purity,
         belief=belief,
-        estimates=tuple(estimates),
         measures=measures,
         decision=decision,
         budgets=budgets,
         recalls=recalls,
         curves=curves,
         band=band,
-        comparison=comparison,
         contradictions=tuple(contradictions),
         warnings=tuple(warnings),
         notes=tuple(_notes(rows, belief, n_unlabeled)),
@@ -150,10 +120,6 @@ def evaluate(
         scar_tested=audited is not None and audited.scar.p_value is not None,
         histogram=_histogram(rows),
     )
-
-
-def _asked(infos: Sequence[PriorInfo], rows: LabeledScores, seed: int) -> list[EstimatedPrior]:
-    return [asked(info, rows.of_labeled, rows.of_unlabeled, rows, seed) for info in infos]
 
 
 def _check_counts(rows: LabeledScores, resamples: int | None, n_unlabeled: int | None) -> None:

@@ -1,4 +1,4 @@
-"""The installed metrics on one table of scores and on two models side by side, with intervals by resampling."""
+"""The installed metrics on one table of scores, with intervals by resampling."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from pubench_core.errors import RequestError, Undefined
+from pubench_core.errors import Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
 from pubench_core.randomness import stream
 from pubench_core.results import Measure, plain_data
 
-from .scored_rows import FloatArray, LabeledScores, scored_rows
+from .scored_rows import FloatArray, LabeledScores
 
 #: Order in which measures are shown; others follow.
 _ORDER = (
     "pauc", "recovered-auc", "recovered-ap", "recovered-precision", "recovered-recall", "recovered-fpr", "pa", "pulp",
     "lee-liu", "pseudo-f", "pu-auc", "pu-ap",
 )  # fmt: skip
-#: PU-only metrics that are resampled here, and by which two models are compared.
-COMPARED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")
-#: Oracle metrics by which two models are compared if the truth is known.
-_COMPARED_ORACLE = ("auc", "f1")
+#: PU-only metrics that are resampled here.
+RESAMPLED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")
 #: So many rows at most -> resamples: one of PULP takes time that grows with the rows.
 RESAMPLES = ((2_000, 1000), (20_000, 400), (100_000, 100))
 #: The most resamples that can be asked for.
@@ -75,17 +73,16 @@ def resamples_for(n: int) -> int:
     return next((resamples for most, resamples in RESAMPLES if n <= most), 0)
 
 
-def resampled(models: Sequence[LabeledScores], metrics: Mapping[str, MetricPlugin], drawn: Resampling) -> FloatArray:
-    """(times, models, metrics) values, NaN where one is undefined; every model on the same rows.
+def resampled(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Resampling) -> FloatArray:
+    """(times, metrics) values, NaN where one is undefined.
 
     Rows are drawn with replacement, labeled and others apart, so that both counts stay. Where the prior lies in an
     interval, it is drawn from it uniformly, once per resample.
     """
-    found = np.full((drawn.times, len(models), len(metrics)), np.nan)
+    found = np.full((drawn.times, len(metrics)), np.nan)
     if not metrics:
         return found
     rng, rng_of_prior = stream(drawn.seed, "evaluation"), stream(drawn.seed, "evaluation prior")
-    rows = models[0]
     labeled, others = np.flatnonzero(rows.labeled), np.flatnonzero(~rows.labeled)
     places = np.arange(len(rows.scores))
     in_pick = {
@@ -98,11 +95,9 @@ def resampled(models: Sequence[LabeledScores], metrics: Mapping[str, MetricPlugi
         pick = np.concatenate([rng.choice(labeled, len(labeled)), rng.choice(others, len(others))])
         interval = rows.knowledge.prior_interval
         prior = rows.knowledge.prior if interval is None else float(rng_of_prior.uniform(*interval))
-        for m, model in enumerate(models):
-            truth = None if model.knowledge.truth is None else model.knowledge.truth[pick]
-            scored = model.knowing(model.scores[pick], truth=truth, prior=prior, **in_pick)
-            for k, plugin in enumerate(metrics.values()):
-                found[b, m, k] = _value(plugin, scored)
+        truth = None if rows.knowledge.truth is None else rows.knowledge.truth[pick]
+        scored = rows.knowing(rows.scores[pick], truth=truth, prior=prior, **in_pick)
+        found[b] = [_value(plugin, scored) for plugin in metrics.values()]
     return found
 
 
@@ -190,9 +185,8 @@ def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Re
         for key, plugin in metrics.items()
         if plugin.fits(known)
     }
-    lacking = [key for key, one in found.items() if key in COMPARED and one.value is not None and one.interval is None]
-    values = resampled([rows], {key: metrics[key] for key in lacking}, drawn)
-    intervals = _intervals(values[:, 0], lacking)
+    lacking = [key for key, one in found.items() if key in RESAMPLED and one.value is not None and one.interval is None]
+    intervals = _intervals(resampled(rows, {key: metrics[key] for key in lacking}, drawn), lacking)
     return {
         key: Measured(
             key=key,
@@ -242,113 +236,3 @@ def curves_of(
             curves[name] = PlottedCurve(tuple(said[across]), tuple(said[up]))
     band = measures["recovered-auc"].measure.details.get("band") if "recovered-auc" in measures else None
     return curves, None if not band else {name: tuple(band[name]) for name in ("fpr", "low", "high")}
-
-
-# -------------------------------------------------------------------- two models
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One metric of two models on the same rows."""
-
-    key: str
-    name: str
-    assumes: tuple[str, ...]
-    oracle: bool
-    first: float | None
-    second: float | None
-    interval: tuple[float, float] | None = None
-    """of second minus first, paired percentile bootstrap"""
-    better: str = ""
-    """``first`` or ``second`` if the interval excludes 0; empty if it does not, or there is none"""
-    undefined: str = ""
-    higher_is_better: bool = True
-
-    @property
-    def leans_to(self) -> str:
-        """Which has the better value, whether or not that may be chance; empty if they are equal."""
-        if self.first is None or self.second is None or self.first == self.second:
-            return ""
-        return "second" if (self.second > self.first) == self.higher_is_better else "first"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two models on the same rows."""
-
-    names: tuple[str, str]
-    differences: tuple[Difference, ...]
-    resamples: int
-    warnings: tuple[str, ...]
-    """where measures contradict each other, in words"""
-
-
-def other_model(rows: LabeledScores, scores: Any) -> LabeledScores:
-    """The same rows with the scores of another model."""
-    if np.shape(scores) != rows.scores.shape:
-        raise RequestError(
-            f"compare: expected {len(rows.scores)} scores, of the same rows in the same order; given shape "
-            f"{np.shape(scores)}",
-            field="compare",
-        )
-    try:
-        return rows.knowing(scored_rows(scores, rows.labeled).scores)
-    except RequestError as error:
-        raise RequestError(f"compare: {error}", field="compare") from None
-
-
-def compared(
-    names: tuple[str, str],
-    models: tuple[LabeledScores, LabeledScores],
-    metrics: Mapping[str, MetricPlugin],
-    drawn: Resampling,
-) -> Comparison:
-    """Paired: both models on the same resampled rows, each with its own threshold."""
-    wanted = (*COMPARED, *(_COMPARED_ORACLE if models[0].scheme != "two-sample" else ()))
-    chosen = {key: metrics[key] for key in wanted if key in metrics and metrics[key].fits(models[0].knowledge)}
-    measurer, quick = Measurer(chosen), [model.knowing(thorough=False) for model in models]
-    first, second = ({key: measurer.measure(key, model) for key in chosen} for model in quick)
-    defined = [key for key in chosen if first[key].value is not None and second[key].value is not None]
-    values = resampled(quick, {key: chosen[key] for key in defined}, drawn)
-    intervals = _intervals(values[:, 1] - values[:, 0], defined)
-    differences = tuple(
-        Difference(
-            key=key,
-            name=plugin.info.name,
-            assumes=tuple(sorted(plugin.info.assumes)),
-            oracle=plugin.info.oracle,
-            first=first[key].value,
-            second=second[key].value,
-            interval=intervals.get(key),
-            better=_better(intervals.get(key), higher_is_better=plugin.info.higher_is_better),
-            undefined=first[key].undefined or second[key].undefined,
-            higher_is_better=plugin.info.higher_is_better,
-        )
-        for key, plugin in chosen.items()
-    )
-    return Comparison(names, differences, drawn.times, tuple(_contradictions(names, differences)))
-
-
-def _better(interval: tuple[float, float] | None, *, higher_is_better: bool) -> str:
-    if interval is None or interval[0] <= 0 <= interval[1]:
-        return ""
-    return "second" if (interval[0] > 0) == higher_is_better else "first"
-
-
-def _contradictions(names: tuple[str, str], differences: Sequence[Difference]) -> list[str]:
-    """Where measures that need SCAR and those that do not name different models as the better one."""
-    known = [one for one in differences if not one.oracle and one.leans_to]
-    said = []
-    for other in (one for one in known if "SCAR" not in one.assumes):
-        against = [one for one in known if "SCAR" in one.assumes and one.leans_to != other.leans_to]
-        if not against:
-            continue
-        best, rest = names if against[0].leans_to == "first" else names[::-1]
-        sure = other.better and any(one.better for one in against)
-        chance = "" if sure else "; at least one of these differences may be chance"
-        keys = ", ".join(one.key for one in against)
-        said.append(
-            f"measures that need SCAR ({keys}) put {best} first, {other.key}, which does not, {rest}{chance}; "
-            "if labeled positives are not a random draw of all positives, do not choose by the former: audit some rows"
-        )
-    return said

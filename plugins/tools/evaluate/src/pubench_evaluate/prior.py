@@ -49,25 +49,27 @@ FOLDS = 5
 # -------------------------------------------------------------------- one estimator
 
 
-def infos_of(inputs: str, keys: Sequence[str] | None, *, thorough: bool = False) -> list[PriorInfo]:
+def infos_of(
+    inputs: str, keys: Sequence[str] | None, *, thorough: bool = False, word: str = "estimators="
+) -> list[PriorInfo]:
     """The installed estimators that read ``inputs`` (scores, features or ``any``), or those that are named.
 
-    ``thorough``: whether the slow ones are among them.
+    ``thorough``: whether the slow ones are among them. ``word``: what was written before a key.
 
     Raises RequestError for a key that is not installed, or that reads something else.
     """
-    known = {info.key: info for info in registry().infos(PriorInfo)}
+    known, field = {info.key: info for info in registry().infos(PriorInfo)}, word.partition("=")[0]
     fitting = [info for info in known.values() if inputs in ("any", info.inputs)]
     if keys is None:
         return [info for info in fitting if thorough or not info.slow]
     for key in keys:
         if key not in known:
-            raise unknown("prior estimator", key, known, field="estimators")
+            raise unknown("prior estimator", key, known, field=field)
         if known[key] not in fitting:
             names = ", ".join(info.key for info in fitting) or "none is installed"
             raise RequestError(
-                f"estimators={key}: it reads {known[key].inputs}, not {inputs}; those that read {inputs}: {names}",
-                field="estimators",
+                f"{word}{key}: it reads {known[key].inputs}, not {inputs}; those that read {inputs}: {names}",
+                field=field,
                 value=key,
             )
     return [known[key] for key in keys]
@@ -167,46 +169,6 @@ def disagreement(estimates: Sequence[EstimatedPrior]) -> tuple[str, ...]:
     )
 
 
-def estimates_table(estimates: Sequence[EstimatedPrior], *, notes: bool = True) -> RenderedTable:
-    """Each estimator's prior in the population, and why some are left out. ``notes``: whether it has their notes."""
-    rows = [
-        [
-            found.key,
-            "" if found.prior is None else f"{found.prior:.3f}",
-            between(found.prior_interval),
-            f"{found.seconds:.1f}",
-            f"no: {found.left_out}" if found.left_out else "yes",
-            *([found.note] if notes else []),
-        ]
-        for found in estimates
-    ]
-    head = ("estimator", "prior", "95 % interval", "seconds", "in the range", *(["note"] if notes else []))
-    return RenderedTable.of(head, rows, texts=(4, 5), wraps=(4, 5), ranks={3: 1})
-
-
-def estimates_parts(estimates: Sequence[EstimatedPrior]) -> list[Part]:
-    """The range of class priors, each estimator's in the population, and why some are left out; for a terminal."""
-    if not estimates:
-        return []
-    notes = [f"{found.key}: {found.note}" for found in estimates if found.note]
-    rule = f"prior: share of positives in the population. {RULE}"
-    head, *rest = (fill(text, PAGE) for text in (summary(estimates), rule, *notes))
-    return ["", head, estimates_table(estimates, notes=False), *rest]
-
-
-def spans_of(
-    estimates: Sequence[EstimatedPrior], believed: tuple[str, float | None, Interval | None]
-) -> list[tuple[str, float, Interval | None, bool]]:
-    """Content of the figure: π by each estimator with its interval, and what is believed, if anything is."""
-    found = [(one.name, one.prior, one.prior_interval, False) for one in estimates if one.prior is not None]
-    name, prior, interval = believed
-    return found if prior is None else [*found, (name, prior, interval, True)]
-
-
-#: What the template of a page shows estimates by.
-SHOWN = {"table": estimates_table, "summary": summary, "rule": RULE}
-
-
 @dataclass(frozen=True, repr=False)
 class PriorEstimates(Report):
     """Estimates of the class prior of one table."""
@@ -230,8 +192,7 @@ class PriorEstimates(Report):
     warnings: tuple[str, ...] = ()
     """where estimators disagree"""
 
-    template = "priors.html.j2"
-    shown = SHOWN
+    template, rule = "priors.html.j2", RULE
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """Estimate of one estimator. Raises KeyError for one that was not used."""
@@ -247,27 +208,45 @@ class PriorEstimates(Report):
         """Title of the page."""
         return f"Class prior of {self.name}"
 
-    @property
-    def facts(self) -> str:
-        """Facts of the table, for the page."""
-        return f"{self.rows:,} rows, {self.labeled:,} labeled; {self.scheme}; {self.read}"
-
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         return {"summary": self.summary, **plain_data(asdict(self))}
 
     def figures(self) -> dict[str, Any]:
-        """Figures of the page."""
-        return {"priors": spans_of(self.estimates, ("true", self.true, None))}
+        """Figures of the page: π by each estimator with its interval, and the true one if it is known."""
+        found = [(one.name, one.prior, one.prior_interval, False) for one in self.estimates if one.prior is not None]
+        return {"priors": found if self.true is None else [*found, ("true", self.true, None, True)]}
+
+    def table(self, *, notes: bool = True) -> RenderedTable:
+        """Each estimator's prior in the population, and why some are left out; ``notes``: and their notes."""
+        rows = [
+            [
+                found.key,
+                "" if found.prior is None else f"{found.prior:.3f}",
+                between(found.prior_interval),
+                f"{found.seconds:.1f}",
+                f"no: {found.left_out}" if found.left_out else "yes",
+                *([found.note] if notes else []),
+            ]
+            for found in self.estimates
+        ]
+        head = ("estimator", "prior", "95 % interval", "seconds", "in the range", *(["note"] if notes else []))
+        return RenderedTable.of(head, rows, texts=(4, 5), wraps=(4, 5), ranks={3: 1})
 
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal."""
-        said = [f"{self.name}: {self.rows} rows, {self.labeled} labeled; {self.scheme}; read: {self.read}"]
+        said: list[Part] = [f"{self.name}: {self.rows} rows, {self.labeled} labeled; {self.scheme}; read: {self.read}"]
         said += [f"warning: {line}" for line in self.warnings]
+        if self.checked:
+            said.append(self.checked)
         if not self.estimates:
             said.append("no estimator of the class prior is installed (pubench list priors)")
-        true = [] if self.true is None else ["", f"by the true labels the prior is {self.true:.3f}"]
-        return [*said, *([self.checked] if self.checked else []), *estimates_parts(self.estimates), *true]
+        else:
+            notes = [f"{found.key}: {found.note}" for found in self.estimates if found.note]
+            rule = f"prior: share of positives in the population. {RULE}"
+            said += ["", fill(summary(self.estimates), PAGE), self.table(notes=False)]
+            said += [fill(text, PAGE) for text in (rule, *notes)]
+        return said if self.true is None else [*said, "", f"by the true labels the prior is {self.true:.3f}"]
 
     def __repr__(self) -> str:
         return f"<class prior of {self.name}: {self.summary}>"
@@ -419,13 +398,18 @@ class Prior:
     """what contradicts it"""
 
     @property
+    def shown(self) -> str:
+        """The interval in words."""
+        return in_short(self.interval)
+
+    @property
     def middle(self) -> float | None:
         """Prior for what cannot do without one."""
         return None if self.interval is None else sum(self.interval) / 2
 
     def without(self, why: str) -> Prior:
         """Unknown, because what was estimated cannot be."""
-        return replace(self, interval=None, source=f"unknown: the estimate {in_short(self.interval)} {why}")
+        return replace(self, interval=None, source=f"unknown: the estimate {self.shown} {why}")
 
 
 def prior_of(given: Interval | None, audited: AuditResult | None, estimated: PriorEstimates | None) -> Prior:

@@ -10,14 +10,11 @@ from pubench_report.rendering import RenderedTable
 
 from pubench_core.results import plain_data
 
-from .belief import Belief, EstimatedPrior
-from .measures import Comparison, Difference, Measured, PlottedCurve
+from .belief import Belief
+from .measures import Measured, PlottedCurve
 from .page import Part, Report, between
-from .prior import SHOWN, estimates_parts, spans_of
 from .thresholds import DRAWS, ThresholdCut
 
-#: Measures at the top of the page, those that there are; the others are folded.
-FIRST = ("recovered-auc", "recovered-recall", "recovered-precision", "pauc")
 HOW = (
     f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
     "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. They "
@@ -36,7 +33,6 @@ class Evaluation(Report):
     scheme: str
     purity: float
     belief: Belief
-    estimates: tuple[EstimatedPrior, ...]
     measures: Mapping[str, Measured]
     decision: ThresholdCut
     """what lies above the threshold"""
@@ -45,7 +41,6 @@ class Evaluation(Report):
     curves: Mapping[str, PlottedCurve] = field(default_factory=dict)
     """raw and recovered, those that there are"""
     band: Mapping[str, tuple[float, ...]] | None = None
-    comparison: Comparison | None = None
     contradictions: tuple[str, ...] = ()
     """parts that are impossible under the prior and SCAR labels; if there is one, no cut has an ``expected``
     number of positives"""
@@ -60,7 +55,6 @@ class Evaluation(Report):
 
     template = "report_card.html.j2"
     how = HOW
-    shown = SHOWN
 
     def __getitem__(self, key: str) -> float | None:
         """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
@@ -79,8 +73,8 @@ class Evaluation(Report):
 
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal: what to expect first, then the measures and what they assume."""
-        rows, pair = self.rows, self.comparison
-        said: list[Part] = [
+        rows = self.rows
+        return [
             f"{self.name}: {rows['rows']} rows, {rows['labeled']} labeled, {rows['unlabeled']} unlabeled; "
             f"{self.scheme}",
             self.belief.line,
@@ -88,12 +82,8 @@ class Evaluation(Report):
             *(f"warning: {line}" for line in self.warnings),
             *("", self.reviews),
             *("", self.measures_table()),
-            *estimates_parts(self.estimates),
+            *("", *(f"assumed: {line}" for line in self.notes)),
         ]
-        if pair is not None:
-            said += ["", f"first: {pair.names[0]}; second: {pair.names[1]}", self.models]
-            said.append(f"paired bootstrap, {pair.resamples} resamples of the same rows")
-        return [*said, "", *(f"assumed: {line}" for line in self.notes)]
 
     # ---------------------------------------------------------------- sentences
 
@@ -101,12 +91,6 @@ class Evaluation(Report):
     def title(self) -> str:
         """Title of the page."""
         return f"{self.name}: evaluation without negatives"
-
-    @property
-    def facts(self) -> str:
-        """Facts of the table, for the page."""
-        counts = f"{self.rows['labeled']:,} labeled positives, {self.rows['unlabeled']:,} unlabeled"
-        return f"{self.name}: {self.rows['rows']:,} rows, {counts}; {self.scheme}; {self.belief.line}"
 
     @property
     def headline(self) -> str:
@@ -153,24 +137,7 @@ class Evaluation(Report):
             return what
         return f"{what} (estimated from {cut.rows:,} of {n_part:,} that were held out of training)"
 
-    @property
-    def verdict(self) -> str:
-        """Sentence that says which of two models is better, and by how many measures; empty for one model."""
-        if self.comparison is None:
-            return ""
-        better = [found.better for found in self.comparison.differences]
-        counts = zip(self.comparison.names, (better.count("first"), better.count("second")), strict=True)
-        said = [f"{name} is better by {n} of {len(better)} measures" for name, n in counts if n]
-        first, second = self.comparison.names
-        return ("; ".join(said) or f"{first} and {second} cannot be told apart by any of {len(better)} measures") + "."
-
     # ---------------------------------------------------------------- tables and figures
-
-    @property
-    def first(self) -> list[tuple[str, str, str, str]]:
-        """Name, value, interval and assumptions of the measures at the top of the page."""
-        known = [found for key in FIRST if (found := self.measures.get(key)) is not None and found.value is not None]
-        return [(found.name, *_shown(found), _assumed(found)) for found in known[:3]]
 
     @property
     def reviews(self) -> RenderedTable:
@@ -202,22 +169,6 @@ class Evaluation(Report):
         head = ("measure", "value", "95 % interval", "assumes", "note")
         return RenderedTable.of(head, rows, texts=(3, 4), wraps=(3, 4), ranks={4: 1})
 
-    @property
-    def models(self) -> RenderedTable:
-        """Every measure of two models, the first and the second; empty for one model."""
-        rows = [
-            [
-                found.key,
-                *("" if value is None else f"{value:.4f}" for value in (found.first, found.second)),
-                between(found.interval),
-                found.better or "not shown",
-                _assumed(found),
-            ]
-            for found in (() if self.comparison is None else self.comparison.differences)
-        ]
-        head = ("measure", "first", "second", "second - first, 95 %", "better", "assumes")
-        return RenderedTable.of(head, rows, texts=(4, 5), wraps=(5,), ranks={5: 1})
-
     def review_figure(self) -> dict[str, Any]:
         """The figure of positives found against rows reviewed."""
         cuts = (self.decision, *self.budgets, *self.recalls)
@@ -232,7 +183,6 @@ class Evaluation(Report):
             "curves": {name: list(zip(curve.x, curve.y, strict=True)) for name, curve in self.curves.items()},
             "band": list(band),
             "histogram": {**self.histogram, "threshold": self.decision.threshold},
-            "priors": spans_of(self.estimates, ("used here", self.belief.prior, self.belief.interval)),
         }
 
 
@@ -256,7 +206,7 @@ def _found(cut: ThresholdCut) -> str:
     return f"{between(cut.recall_interval, percent=True)} of all positives"
 
 
-def _assumed(found: Measured | Difference) -> str:
+def _assumed(found: Measured) -> str:
     """Assumptions of a measure, in words."""
     if found.oracle:
         return "true labels"

@@ -307,7 +307,6 @@ class _Steps:
                     prior=prior,
                     scheme=self.rows.scheme,
                     budget=self.budget,
-                    estimators=(),
                     resamples=0,
                     seed=self.seed,
                 )

@@ -14,7 +14,7 @@ from pubench_core.results import plain_data
 
 from ..belief import Interval, in_short
 from ..page import Part, Report
-from ..prior import SHOWN, Prior
+from ..prior import Prior
 from ..report_card import Evaluation
 from .choice import DEFAULT, Audited, Fit, Scar
 from .look import Look
@@ -75,7 +75,6 @@ class Advice(Report):
 
     template = "advice.html.j2"
     long_lines = True
-    shown = SHOWN
 
     def ranked(self) -> DataFrame:
         """All unlabeled rows, the likeliest positive first: rank, row, what names it, score, decision, checked."""
@@ -85,16 +84,12 @@ class Advice(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``answer.json`` holds it."""
+        same = ("answer", "headline", "goal", "given", "scheme", "thresholds", "before", "model", "sheet", "warnings")
         return {
             "version": VERSION,
-            "answer": self.answer,
-            "headline": self.headline,
-            "goal": self.goal,
-            "promise": plain_data(asdict(self.promise)),
-            "prior": plain_data(asdict(self.prior)),
-            "given": plain_data(self.given),
+            **plain_data({name: getattr(self, name) for name in same}),
+            **{name: plain_data(asdict(getattr(self, name))) for name in ("promise", "prior")},
             "scar": {**plain_data(asdict(self.scar)), "sentence": self.scar.sentence},
-            "scheme": self.scheme,
             "table": plain_data(asdict(self.look)),
             "methods": [
                 {
@@ -108,13 +103,8 @@ class Advice(Report):
                 if not fit.reason
             ],
             "not_fitted": [{"name": fit.candidate.name, "reason": fit.reason} for fit in self.fits if fit.reason],
-            "thresholds": dict(self.thresholds),
             "audited": None if self.audited is None else self.audited.result.to_dict(),
             "filled": None if self.audited is None else str(self.audited.sheet.absolute()),
-            "before": self.before,
-            "model": self.model,
-            "sheet": self.sheet,
-            "warnings": list(self.warnings),
             "seconds": round(self.seconds, 1),
         }
 
@@ -168,22 +158,6 @@ class Advice(Report):
             yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
 
     @property
-    def facts(self) -> str:
-        """Facts of the table, for the page."""
-        look = self.look
-        return (
-            f"Advice on {look.name}: {look.rows:,} rows, {look.labeled:,} labeled positive, {look.unlabeled:,} "
-            f"unlabeled, {look.features:,} features; goal {self.goal}; {duration(self.seconds)}"
-        )
-
-    @property
-    def prior_line(self) -> str:
-        """The class prior and where it comes from."""
-        interval, scar = in_short(self.prior.interval), ", as if labels were a random draw of the positives"
-        assumed = scar if self.prior.assumes_scar and self.prior.interval else ""
-        return f"Share of positives in the population: {interval} ({self.prior.source}{assumed})."
-
-    @property
     def choice(self) -> str:
         """Why it is this method."""
         if self.answer != DEFAULT.name:
@@ -196,31 +170,6 @@ class Advice(Report):
             f"{self.answer}: of all constant choices it loses least, and no criterion without checked rows does "
             "better. Checked rows can change it."
         )
-
-    @property
-    def labeling(self) -> tuple[str, ...]:
-        """How rows were labeled, and what can be known of it."""
-        if self.scheme == "one-sample":
-            taken = (
-                "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): "
-                "the file holds labeled and unlabeled rows together.",
-                "If the unlabeled rows were drawn from everybody and the labeled ones collected elsewhere, ask with "
-                "--scheme two-sample: the prior then is the share of positives among the unlabeled rows. Rankings "
-                "stay.",
-            )
-        else:
-            taken = (
-                "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
-                "(two-sample).",
-                "If labeled and unlabeled rows were drawn together, ask with --scheme one-sample.",
-            )
-        return (*taken, self.scar.sentence)
-
-    @property
-    def ends(self) -> str:
-        """Thresholds at both ends of the prior; empty if it is unknown."""
-        ends = ", ".join(f"{name} end of the prior: score at least {at:.4f}" for name, at in self.thresholds.items())
-        return f"To decide: {ends}. Column decision of ranked.csv is of the middle." if ends else ""
 
     # ---------------------------------------------------------------- tables
 

@@ -76,23 +76,12 @@ def evaluate(
     threshold: Threshold = None,
     budget: Budget = None,
     recall: Recall = None,
-    estimators: Annotated[
-        str | None,
-        typer.Option(help="Keys of prior estimators: bbe,dedpul; or none. (default: all that read scores)"),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(help="Another model's scores of the same rows: a table, or a run.", autocompletion=runs),
-    ] = None,
-    compare_col: Annotated[
-        str | None, typer.Option("--compare-col", help="The other model's column. (default: as --score-col)")
-    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report card there, as one HTML file.")] = None,
     results: Results = Path("results"),
     resamples: Annotated[
         int | None,
         typer.Option(
-            help="Number of resamples, for the comparison, pa and pauc. (default: by the number of rows)",
+            help="Number of resamples, for pa and pauc. (default: by the number of rows)",
             min=0,
             max=100_000,
         ),
@@ -109,7 +98,6 @@ def evaluate(
     _refuse_other_suffix(html)
     columns = Columns(score_col, label_col, truth_col, _words(positive_value))
     subject = subject_of(scored, columns, results)
-    second = _other(scored, subject, columns, compare, compare_col, results)
     sheet = audited or subject.sheet
     with flags_for_arguments():
         card = evaluate(
@@ -122,9 +110,7 @@ def evaluate(
             threshold=threshold,
             budget=budget,
             recall=recall,
-            compare=None if second is None else second.scores,
-            estimators=() if estimators == "none" else _words(estimators) if estimators is not None else None,
-            names=(subject.name, "" if second is None else second.name),
+            name=subject.name,
             resamples=resamples,
             n_unlabeled=subject.n_unlabeled,
             audited=None if sheet is None else answers_of(sheet, subject.folders),
@@ -353,29 +339,6 @@ def _refuse_other_suffix(html: Path | None) -> None:
     """RequestError for a page that does not end in .html."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise RequestError(f"--html must end in .html, got {html}")
-
-
-def _other(
-    given: str, subject: ScoreTable, columns: Columns, compare: str | None, compare_col: str | None, results: Path
-) -> ScoreTable | None:
-    """The model to compare with: another file, another column, or another run, of the same rows and labels."""
-    from .score_table import Columns, is_table, subject_of
-
-    if compare is None and compare_col is None:
-        return None
-    source = compare or given
-    named = replace(columns, truth=None)
-    if compare_col is not None:
-        named = replace(named, score=compare_col, score_flag="--compare-col")
-    if is_table(source) != is_table(given):
-        raise RequestError(f"--compare must be a {'table' if is_table(given) else 'run'} as {given} is, got {source}")
-    other = subject_of(source, named if is_table(source) else Columns(), results)
-    if other.rows.tolist() != subject.rows.tolist() or other.labeled.tolist() != subject.labeled.tolist():
-        raise RequestError(
-            f"--compare {source}: expected the {len(subject.rows)} rows of {given} with the same labels in the same "
-            f"order, found {len(other.rows)} other rows"
-        )
-    return replace(other, name=f"{other.name}: {compare_col}") if compare_col else other
 
 
 def _to_audit(given: str, columns: Columns, part: AuditedPart | None, results: Path) -> ScoreTable:

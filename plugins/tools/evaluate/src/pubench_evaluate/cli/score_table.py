@@ -28,7 +28,7 @@ from ..audit.sheet import MOST_SHOWN, columns_of_table, most_used
 Texts = Mapping[str, npt.NDArray[Any]]
 
 _SAME = (
-    "answers", "audited", "budget", "compare", "design", "drop", "estimators", "features", "goal", "n", "out",
+    "answers", "audited", "budget", "design", "drop", "estimators", "features", "goal", "n", "out",
     "positive_value", "prior", "recall", "resamples", "scheme", "seed", "threshold", "time",
 )  # fmt: skip
 #: Argument of the Python functions -> flag.
@@ -70,14 +70,12 @@ class Columns:
     ids: tuple[str, ...] = ()
     """columns that name the rows"""
     groups: str | None = None
-    score_flag: str = "--score-col"
-    """what names ``score``"""
 
     @property
     def given(self) -> dict[str, object]:
         """Flags that were given."""
         flags = {
-            self.score_flag: self.score,
+            "--score-col": self.score,
             "--label-col": self.label,
             "--truth-col": self.truth,
             "--positive-value": self.positive_value,
@@ -156,7 +154,7 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
             raise unknown(f"column of {path.name} ({flag})", given, known)
         return given
 
-    score = column(columns.score or ("score" if "score" in known else None), columns.score_flag)
+    score = column(columns.score or ("score" if "score" in known else None), "--score-col")
     label, truth = column(columns.label, "--label-col"), None
     labeled = reader.positives(frame, label, columns.positive_value, path.name)
     if columns.truth is not None:
@@ -170,7 +168,7 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
         strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
         row = int(np.argmax(strange))  # of texts that are all numbers, the first
         raise RequestError(
-            f"{path.name}: row {row} of column '{score}' ({columns.score_flag}) is {values.iloc[row]!r}; expected "
+            f"{path.name}: row {row} of column '{score}' (--score-col) is {values.iloc[row]!r}; expected "
             "numbers, higher means more positive"
         )
     return ScoreTable(
