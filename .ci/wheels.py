@@ -179,7 +179,7 @@ def try_out(env: Environment, later: Path) -> None:
     absent = env.pubench("study", "run", "quick", fails=True)
     require("study is not installed: pip install pubench-study" in absent, f"an absent tool: {absent}")
     env.install("pubench-study")
-    env.pubench("study", "protocols")
+    env.pubench("list", "protocols")
     env.uninstall("pubench-study")
 
     env.install(f"pubench-{SECOND}")

@@ -365,11 +365,11 @@ BUDGETS = {
     "pubench_cli/src": 3_105,
     "pubench_core/src": 13_900,
     "plugins/datasets/tables/src": 2_235,
-    "plugins/tools/evaluate/src": 4_965,
+    "plugins/tools/evaluate/src": 4_652,
     "plugins/tools/report/src": 8_650,
-    "plugins/tools/study/src": 4_435,
+    "plugins/tools/study/src": 4_353,
     "plugins/tools/testkit/src": 2_400,
-    "plugins/tools/tune/src": 1_470,
+    "plugins/tools/tune/src": 1_387,
     "plugins/tools/verify/src": 3_060,
 }
 

@@ -121,7 +121,7 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(place: Place) -> None
     assert codes == [1, 1]
     assert (code, last["failed"], last["trained"]) == (1, 1, 0)
     assert len(place.trainings()) == 2
-    assert "study failures faults" in err
+    assert "study status faults" in err
 
 
 def causes(place: Place) -> list[str]:

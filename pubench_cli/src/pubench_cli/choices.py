@@ -20,6 +20,7 @@ class Kind(StrEnum):
     backbones = "backbones"
     sinks = "sinks"
     executors = "executors"
+    protocols = "protocols"
 
 
 class Format(StrEnum):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo, Info, MethodInfo, MetricInfo
-from pubench_core.plugins.registry import Entry, registry
+from pubench_core.plugins.registry import Entry, part, registry
 
 from .machine import print_json
 from .visible import rows_out
@@ -16,6 +16,8 @@ from .visible import rows_out
 
 def rows(kind: str) -> list[dict[str, Any]]:
     """Plain rows of one kind (``method`` ...), usable ones first; each has at least key and status."""
+    if kind == "protocol":
+        return list(part("pubench_protocols", "list protocols")())
     return [_row(entry) for entry in registry().entries(kind)]
 
 

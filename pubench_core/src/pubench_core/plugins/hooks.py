@@ -126,6 +126,11 @@ class Parts:
         """Carries out ``pubench run --seeds``."""
         raise NotImplementedError
 
+    @hookspec
+    def pubench_protocols(self) -> str:
+        """Rows of the shipped study files, for ``pubench list protocols``."""
+        raise NotImplementedError
+
 
 class Lifecycle:
     """Events of a run. They are frozen; a listener cannot change a run.
@@ -167,6 +172,7 @@ PARTS = {
     "pubench_decisions": "pubench-datasets-tables",
     "pubench_frame": "pubench-report",
     "pubench_seeds": "pubench-report",
+    "pubench_protocols": "pubench-study",
 }
 #: Those of the entry-point group ``pubench.tools``; all others belong in ``pubench``.
 TOOLS = ("pubench_commands", "pubench_api", *PARTS)

@@ -17,11 +17,6 @@ COMMANDS = [
         help="Run many experiments from one file; the same command resumes.",
     ),
     CommandInfo(
-        path="study protocols",
-        load="pubench_study.cli.commands:protocols",
-        example="pubench study protocols",
-    ),
-    CommandInfo(
         path="study plan",
         load="pubench_study.cli.commands:plan",
         example="pubench study plan quick --results results",
@@ -35,11 +30,6 @@ COMMANDS = [
         path="study status",
         load="pubench_study.cli.commands:status",
         example="pubench study status quick --results results",
-    ),
-    CommandInfo(
-        path="study failures",
-        load="pubench_study.cli.commands:failures",
-        example="pubench study failures quick --results results",
     ),
     CommandInfo(
         path="remove",
@@ -63,3 +53,8 @@ def pubench_commands() -> list[CommandInfo]:
 @hookimpl
 def pubench_folds() -> str:
     return "pubench_study.crossfit:JointWork"
+
+
+@hookimpl
+def pubench_protocols() -> str:
+    return "pubench_study.study_file:protocol_rows"

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.resources import files
 from os.path import isfile
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -84,6 +86,13 @@ def protocols() -> dict[str, Path]:
     """Name -> file of every protocol that comes with pubench."""
     folder = Path(str(files("pubench_study") / "protocols"))
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def protocol_rows() -> list[dict[str, Any]]:
+    """Rows of ``pubench list protocols``."""
+    about = {"package": "pubench-study", "version": version("pubench-study"), "status": "ok"}
+    found = {name: read_study(path).spec.description for name, path in protocols().items()}
+    return [{"key": name, "name": text, "file": str(protocols()[name]), **about} for name, text in found.items()]
 
 
 def find_study(given: str) -> StudyFile:

@@ -48,13 +48,6 @@ Replan = Annotated[
 ]
 
 
-def protocols(format: PrintFormat = Format.table) -> None:
-    """List the study files that come with pubench."""
-    from .study import print_protocols
-
-    print_protocols(as_json=format is Format.json)
-
-
 def plan(
     study: File,
     results: Results = Path("results"),
@@ -148,25 +141,12 @@ def status(
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Show what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
+    """Show what is done and missing of a study, and each failure with its cause and record. Trains nothing."""
     from .study import StudyRequest, print_status
 
     request = StudyRequest(study, results, tuple(only or ()), data_root)
     while print_status(request, as_json=format is Format.json) and watch:
         time.sleep(10)
-
-
-def failures(
-    study: Planned = None,
-    results: Results = Path("results"),
-    only: Only = None,
-    data_root: Root = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """List the runs that failed or were refused, with their causes and records."""
-    from .study import StudyRequest, print_failures
-
-    print_failures(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
 def export(

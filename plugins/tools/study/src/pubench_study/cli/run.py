@@ -117,7 +117,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     for run, event in unstored:
         say(f"not stored: {run}: {event.text}")
     if failures:
-        say(f"'pubench study failures {plan.name} --results {request.results}' lists what failed")
+        say(f"'pubench study status {plan.name} --results {request.results}' lists what failed")
     if goes_on := bool(left or unstored or gone):
         say("the same command again goes on with what is left")
     for line in write_frame(frame):

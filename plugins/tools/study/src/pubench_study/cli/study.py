@@ -160,19 +160,6 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
 # -------------------------------------------------------------------- plan
 
 
-def print_protocols(*, as_json: bool) -> None:
-    """Prints the protocols that come with pubench."""
-    files = {name: read_study(path).spec for name, path in protocols().items()}
-    if as_json:
-        facts = {
-            name: {"description": spec.description, "file": str(protocols()[name])} for name, spec in files.items()
-        }
-        print_json(facts)
-        return
-    rows = [[name, spec.description] for name, spec in files.items()]
-    print_table(out(), [PrintedColumn("protocol"), PrintedColumn("what it is", wraps=True)], rows)
-
-
 def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool) -> None:
     """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
@@ -301,9 +288,15 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 
 # -------------------------------------------------------------------- status and failures
 
+#: Facts of a failure in JSON.
+_SAID_OF_FAILURES = ("cause", "reason", "epoch", "failed_at")
+
 
 def print_status(request: StudyRequest, *, as_json: bool) -> int:
-    """Prints the status by method and data set, and brings the frame of the records up to date; the missing runs."""
+    """Prints the status by method and data set, then the failures, and brings the frame of the records up to date.
+
+    Returns how many runs are missing.
+    """
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     frame = folder.results / FRAME
@@ -312,6 +305,7 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
         runs = [
             {"run_id": s.run.run_id, "row": s.run.row, **s.run.facts, "status": s.status, "why": s.why}
             | ({"in_work_by": work[s.run.run_id][0]} if s.run.run_id in work else {})
+            | ({"failure": {name: getattr(s.failure, name) for name in _SAID_OF_FAILURES}} if s.failure else {})
             for s in found.states
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
@@ -328,6 +322,14 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
         for row in dict.fromkeys(state.run.row for state in found.states)
     ]
     print_table(console, columns, rows, surplus="below")
+    if failures := _failures(found):
+        console.print()
+        heads = {"failed run": True, "cause": False, "reason": True, "where": False, "record": False}
+        ranks = {"where": 2, "record": 1}
+        print_table(console, [PrintedColumn(h, wraps=w, rank=ranks.get(h, 0)) for h, w in heads.items()], failures)
+        console.print(
+            "--only failed of 'pubench study run' tries them again, --only failed=CAUSE those of a cause", markup=False
+        )
     for reason, count in Counter(
         state.why for state in found.states if state.status == "missing" and state.why
     ).items():
@@ -372,43 +374,14 @@ def _cell(states: Sequence[RunState], row: str, data: str) -> str:
     return f"{done} / {len(mine)}" + (f", {failed} failed" if failed else "")
 
 
-def print_failures(request: StudyRequest, *, as_json: bool) -> None:
-    """Runs that failed or were refused, one by one."""
-    folder, plan = planned(request)
-    found = looked(request, folder, plan)
-    failed = [(state.run, state.failure) for state in found.states if state.failure is not None]
-    if as_json:
-        said_of_it = ("cause", "reason", "epoch", "failed_at")
-        print_json(
-            [
-                {"run_id": run.run_id, "run": str(run), **{name: getattr(failure, name) for name in said_of_it}}
-                for run, failure in failed
-            ]
-        )
-        return
-    if not failed:
-        out().print(f"{plan.name}: no run failed", markup=False)
-        return
-    columns = [
-        PrintedColumn("run", wraps=True),
-        PrintedColumn("cause"),
-        PrintedColumn("reason", wraps=True),
-        PrintedColumn("where", rank=2),
-        PrintedColumn("record", rank=1),
-    ]
+def _failures(found: Looked) -> list[list[str]]:
+    """Rows of the table of failures: those of the same row, cause, place and words, whatever the numbers, are one."""
     alike: dict[tuple[str, ...], list[list[str]]] = {}
-    for run, failure in failed:
+    for run, failure in ((s.run, s.failure) for s in found.states if s.failure is not None):
         where = _raised_at(run, failure)
-        row = [failure.cause, said(failure.reason), where, f"failed/{run.run_id}-*"]
-        # of the same cause, place and words, whatever the numbers
-        alike.setdefault((run.row, failure.cause, where, re.sub(r"[\d.]+", "0", failure.reason)), []).append(
-            [str(run), *row]
-        )
-    rows = [[f"{first}{f' and {len(rest)} more' if rest else ''}", *row] for (first, *row), *rest in alike.values()]
-    print_table(out(), columns, rows)
-    out().print(
-        "--only failed of 'pubench study run' tries them again, --only failed=CAUSE those of a cause", markup=False
-    )
+        row = [str(run), failure.cause, said(failure.reason), where, f"failed/{run.run_id}-*"]
+        alike.setdefault((run.row, failure.cause, where, re.sub(r"[\d.]+", "0", failure.reason)), []).append(row)
+    return [[f"{name}{f' and {len(rest)} more' if rest else ''}", *row] for (name, *row), *rest in alike.values()]
 
 
 def _raised_at(run: PlannedRun, failure: Failure) -> str:
