@@ -40,11 +40,7 @@ class ListFormat(StrEnum):
 
 def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [key for key in _usable(kind) if key.startswith(incomplete)]
-
-    return complete
+    return lambda incomplete: [key for key in _usable(kind) if key.startswith(incomplete)]
 
 
 def any_key(incomplete: str) -> list[str]:

@@ -179,8 +179,6 @@ def test_every_measure_lists_what_it_assumes_and_whether_it_reads_the_truth(card
     assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys.split()}
     assert {measure.assumes for measure in card.measures.values() if measure.oracle} == {()}
     assert card.measures["auc"].oracle
-    assert card.comparison is not None
-    assert {d.key: d.assumes for d in card.comparison.differences if not d.oracle}.items() <= found.items()
 
 
 def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:

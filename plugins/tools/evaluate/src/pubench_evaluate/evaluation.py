@@ -45,6 +45,7 @@ def evaluate(
     resamples: int | None = None,
     n_unlabeled: int | None = None,
     audited: AuditResult | None = None,
+    thorough: bool = True,
     seed: int = 0,
 ) -> Evaluation:
     """A report card of scores, from labeled positives and unlabeled rows alone.
@@ -62,7 +63,8 @@ def evaluate(
     rows there are in all, if those with a score are a random part of them (held out of training, say); budgets and
     numbers of positives are then of all.
     ``audited``: what checked rows say (:func:`pubench.audit_answers`). It narrows the prior, or replaces one that it
-    contradicts; if it rejects SCAR, no number of positives is expected.
+    contradicts; if it rejects SCAR, no number of positives is expected. ``thorough``: False leaves out curves and the
+    intervals that metrics draw themselves, which take seconds.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself.
 
@@ -87,7 +89,9 @@ def evaluate(
         cuts = Cuts(rows, belief, seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
     drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
-    rows = rows.knowing(prior=belief.prior, prior_interval=belief.interval, threshold=decision.threshold, thorough=True)
+    rows = rows.knowing(
+        prior=belief.prior, prior_interval=belief.interval, threshold=decision.threshold, thorough=thorough
+    )
     measures = measured(rows, installed_metrics(), drawn)
     curves, band = curves_of(rows, measures)
     budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)

@@ -170,11 +170,9 @@ def _range(name: str, given: tuple[Any, ...], said: str, subject: TunedMethod) -
         raise RequestError(f"{said}: a range on a logarithmic scale must start above 0")
     for end in (low, high):
         _checked(name, end, said, subject)
-    return (
-        IntDistribution(int(low), int(high), bool(scale))
-        if number is int
-        else FloatDistribution(low, high, bool(scale))
-    )
+    if number is int:
+        return IntDistribution(int(low), int(high), bool(scale))
+    return FloatDistribution(low, high, bool(scale))
 
 
 def _checked(name: str, value: Any, said: str, subject: TunedMethod) -> Any:
