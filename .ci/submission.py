@@ -57,25 +57,32 @@ def fields(event: Path) -> dict[str, str]:
 
 def check(options: argparse.Namespace) -> int:
     """Writes the comment. Returns the exit code."""
-    from pubench_report.rows import read_board
-    from pubench_verify.submission import check as checked
+    from pubench_verify.findings import RecordProblem, Verification
+    from pubench_verify.submission import comment
 
+    import pubench
+    from pubench_core.data.cache import sha256_of
     from pubench_core.errors import PubenchError
 
+    archive = options.archive
     try:
-        found = checked(
-            options.archive,
-            sha256=options.sha256,
-            board=None if options.board is None else read_board(options.board),
-            rerun=options.rerun,
-            data_root=options.data_root,
-            progress=lambda line: print(line, file=sys.stderr, flush=True),
-        )
-    except PubenchError as error:
+        digest = sha256_of(archive)
+        if options.sha256 not in (None, digest):
+            problem = RecordProblem("the archive", f"it has the SHA-256 {digest}, the issue says {options.sha256}")
+            found = Verification(archive, problems=(problem,), sha256=digest)
+        else:
+            found = pubench.verify(
+                archive,
+                board=options.board,
+                rerun=options.rerun,
+                data_root=options.data_root,
+                progress=lambda line: print(line, file=sys.stderr, flush=True),
+            )
+    except (PubenchError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    options.comment.write_text(found.markdown(), encoding="utf-8")
-    print(found.markdown(), end="")
+    options.comment.write_text(comment(found), encoding="utf-8")
+    print(comment(found), end="")
     return 0 if found.ok else 1
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from pubench_verify.boards import problems_of
 from repository import ROOT
 
+import pubench
 from benchmarks import raw_rows as raw_rows_module
 from benchmarks.pages.parts import filled, names_of_blocks
 
@@ -81,5 +81,5 @@ def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:
 
 @pytest.mark.parametrize("folder", sorted((ROOT / "boards").glob("20*")), ids=lambda folder: folder.name)
 def test_a_committed_board_is_sound_and_small(folder: Path) -> None:
-    assert problems_of(folder) == []
+    assert pubench.verify(folder).problems == ()
     assert sum(file.stat().st_size for file in folder.iterdir()) < 300_000

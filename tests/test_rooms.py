@@ -370,7 +370,7 @@ BUDGETS = {
     "plugins/tools/study/src": 4_353,
     "plugins/tools/testkit/src": 2_400,
     "plugins/tools/tune/src": 1_387,
-    "plugins/tools/verify/src": 3_060,
+    "plugins/tools/verify/src": 2_530,
 }
 
 

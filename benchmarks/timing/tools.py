@@ -46,7 +46,7 @@ TEST_ROWS = 2000
 
 
 def board_time() -> Iterator[Case]:
-    """``site`` and ``board build`` from 5,000 made records, and from the file of their rows, six criteria per run."""
+    """``site`` and ``board`` from 5,000 made records, and from the file of their rows, six criteria per run."""
     from pubench_report.rows import as_file, read_rows
 
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def board_time() -> Iterator[Case]:
 
         def board(source: Path) -> dict[str, Any]:
             out = place / f"board-{next(names)}"
-            return {**process(SCRIPT, "board", "build", "2026.12", "--from", source, "--out", out), "front_page_kb": ""}
+            return {**process(SCRIPT, "board", "2026.12", "--from", source, "--out", out), "front_page_kb": ""}
 
         sides = {
             f"{what.__name__} {name}": partial(what, source)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pubench_report.trace import trace
     from pubench_tune.api import tune
     from pubench_tune.result import Trial, Tuned
+    from pubench_verify.findings import Verification
     from pubench_verify.reproduction import Reproduction, reproduce
-    from pubench_verify.result import Verification
     from pubench_verify.verification import verify
 
     from .field_names import InvalidRequest, PubenchWarning

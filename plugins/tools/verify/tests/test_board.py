@@ -17,7 +17,7 @@ import pandas
 import pytest
 from altered import edit_json, list_checksums, put
 from pubench_report.rows import BOARD, Board, problem_of, read_board, types
-from pubench_verify.boards import build, problems_of
+from pubench_verify.boards import build
 
 import pubench
 from pubench_core.errors import RequestError
@@ -44,6 +44,10 @@ def board(place: Path) -> Board:
     return read_board(place / "boards" / "2026.12")
 
 
+def problems_of(folder: Path) -> list[str]:
+    return [str(problem) for problem in pubench.verify(folder).problems]
+
+
 def test_rows_are_those_of_the_records(place: Path, board: Board) -> None:
     stored = pandas.read_parquet(board.folder / "rows.parquet")
     assert stored.dtypes.map(str).to_dict() == types(BOARD)
@@ -64,9 +68,9 @@ def test_the_same_sources_give_the_same_bytes_and_no_path_of_the_machine(place: 
         content = (again.folder / name).read_bytes()
         assert content == (place / "boards" / "2026.12" / name).read_bytes()
         assert str(place).encode() not in content
-    assert again.scores is not None
-    assert again.scores.read_bytes() == (place / "boards" / "2026.12-scores.tar").read_bytes()
-    with tarfile.open(again.scores) as archive:
+    scores = tmp_path / "2026.12-scores.tar"
+    assert scores.read_bytes() == (place / "boards" / "2026.12-scores.tar").read_bytes()
+    with tarfile.open(scores) as archive:
         assert {f"{run}.npz" for run in set(read_board(again.folder).rows["run_id"])} == set(archive.getnames())
 
 
@@ -80,10 +84,10 @@ def test_a_board_is_never_changed(place: Path) -> None:
 
 def test_rows_of_a_repository_make_a_board_as_well(tmp_path: Path) -> None:
     built = build("2026.11", [COMMITTED], tmp_path)
-    assert built.scores is None
-    rows = read_board(built.folder).rows
+    assert built.facts["scores"] is None
+    rows = built.rows
     committed = pandas.read_csv(COMMITTED)
-    assert built.runs == committed["run_id"].nunique()
+    assert built.facts["runs"] == committed["run_id"].nunique()
     both = rows.merge(committed, on=["run_id", "criterion"], suffixes=("", "_there"))
     assert len(both) == len(rows) == len(committed)
     assert both["test_accuracy"].tolist() == (both["accuracy"] / 100).tolist()
@@ -191,11 +195,14 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     shutil.copytree(place / "mine", tmp_path / "results")
     shutil.copytree(place / "theirs", tmp_path / "theirs")
     run = pubench_in(tmp_path)
-    built = run("board", "build", "2026.12", "--from", "theirs")
+    built = run("board", "2026.12", "--from", "theirs")
     assert built.returncode == 0, built.stderr
     assert built.stdout.startswith("boards/2026.12: ")
-    assert run("board", "check", "boards/2026.12").stdout == "boards/2026.12: 0 problems\n"
-    assert "never changed" in run("board", "build", "2026.12", "--from", "theirs").stderr
+    checked = run("verify", "boards/2026.12").stdout
+    assert checked.startswith(
+        "6 records, 0 problems; measures derived again from the scores of 6; 3 checksums compared"
+    )
+    assert "never changed" in run("board", "2026.12", "--from", "theirs").stderr
 
     compared = run("study", "compare", "results", "--with", "board@2026.12", "--format", "json")
     assert compared.returncode == 0, compared.stderr
@@ -208,19 +215,19 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
         wrong = run("study", "compare", "results", "--with", name)
         assert (wrong.returncode, says in wrong.stderr) == (2, True), wrong.stderr
 
-    sent = run("submit", "results", "--name", "my-pusb", "--with", "board@2026.12", "--out", "sent")
+    sent = run("verify", "results", "--submit", "my-pusb", "--with", "board@2026.12", "--out", "sent")
     assert sent.returncode == 0, sent.stderr
-    assert {path.name for path in (tmp_path / "sent").iterdir()} == {"my-pusb.tar.gz", "my-pusb.md", "my-pusb-check.md"}
+    assert {path.name for path in (tmp_path / "sent").iterdir()} == {"my-pusb.tar.gz", "my-pusb.md"}
     issue = (tmp_path / "sent" / "my-pusb.md").read_text()
     assert hashlib.sha256((tmp_path / "sent" / "my-pusb.tar.gz").read_bytes()).hexdigest() in issue
     assert f"rank {cell['rank']} of 3 on digits" in issue
 
     result = next((tmp_path / "results").glob("*/result.json"))
     edit_json(result, put("criteria.pa.measures.test.accuracy.value", 0.99))
-    forged = run("submit", "results", "--name", "forged", "--out", "forged")
+    forged = run("verify", "results", "--submit", "forged", "--out", "forged")
     assert forged.returncode == 1
     assert "its scores give" in forged.stdout
-    assert [path.name for path in (tmp_path / "forged").iterdir()] == ["forged-check.md"]
+    assert list((tmp_path / "forged").iterdir()) == []
 
 
 def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:

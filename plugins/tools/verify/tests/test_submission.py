@@ -25,10 +25,10 @@ import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_report.rows import Board, read_board
-from pubench_verify import duplicates
+from pubench_verify import submission
 from pubench_verify.archive import PACKED, pack_records, unpack
 from pubench_verify.boards import build
-from pubench_verify.submission import CheckedSubmission, check
+from pubench_verify.findings import Verification
 
 import pubench
 from pubench_core.errors import RecordError, RequestError
@@ -59,8 +59,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, pubench_in: Callable[[Path],
     for command in (
         (*UPU, "--results", "mine"),
         ("study", "run", "theirs.yaml", "--results", "theirs", "--threads", "1"),
-        ("board", "build", "2026.12", "--from", "theirs"),
-        ("submit", "mine", "--name", "my-upu", "--with", "board@2026.12", "--out", "out"),
+        ("board", "2026.12", "--from", "theirs"),
+        ("verify", "mine", "--submit", "my-upu", "--with", "board@2026.12", "--out", "out"),
     ):
         done = pubench_in(place)(*command)
         assert done.returncode == 0, done.stderr
@@ -108,7 +108,7 @@ def test_an_honest_submission_is_accepted_with_its_rank(
     assert " of 3 | " in text  # rank among vpu, pusb and itself
     assert "carried out again in" in text
     assert "the same scores to the last bit" in text
-    named = CheckedSubmission(honest, sha256, 1, (), notes=("@somebody, see a@b.c",)).markdown()
+    named = submission.comment(Verification(honest, notes=("@somebody, see a@b.c",)))
     assert "- note: @<!-- -->somebody, see a@b.c" in named  # nobody is sent a message
 
 
@@ -179,9 +179,8 @@ def test_form_and_workflow_have_the_fields_that_the_script_reads(script: dict[st
 
 
 def test_the_same_records_make_the_same_bytes(place: Path, honest: Path, tmp_path: Path) -> None:
-    again = pack_records(place / "mine", "my-upu", tmp_path)
-    assert again.archive.read_bytes() == honest.read_bytes()
-    assert again.sha256 == hashlib.sha256(honest.read_bytes()).hexdigest()
+    again, _ = pack_records(place / "mine", "my-upu", tmp_path)
+    assert again.read_bytes() == honest.read_bytes()
 
 
 def test_a_user_table_is_refused_by_its_author_and_by_the_board(tmp_path: Path) -> None:
@@ -196,9 +195,8 @@ def test_a_user_table_is_refused_by_its_author_and_by_the_board(tmp_path: Path) 
 
     folder = tmp_path / "own"  # the same, by hand
     shutil.copytree(run.folder, folder / run.run_id, ignore=lambda _, names: set(names) - PACKED)
-    facts = {"format": 1, "name": "own", "runs": [run.run_id]}
-    (folder / "submission.json").write_text(json.dumps(facts))
-    refused(check(packed(folder, tmp_path / "own.tar.gz")), "is of a user table, which nobody else can check")
+    (folder / "submission.json").write_text("{}")  # as older versions wrote it
+    refused(pubench.verify(packed(folder, tmp_path / "own.tar.gz")), "is of a user table, which nobody else can check")
 
 
 # -------------------------------------------------------------------- forged ones
@@ -256,18 +254,15 @@ def _second_record(folder: Path) -> None:
 
 #: Change of an honest submission whose checksums are made again; the page has the reasons.
 RECORDS: dict[str, Change] = {
-    "undefined, with measures": edited(lambda content: content["criteria"]["pa"].update(undefined="x")),
     "another accuracy": edited(put("criteria.pa.measures.test.accuracy.value", 0.99)),
     "perfect scores": scores(_perfect),
     "one bit of one score": scores(_nudged),
     "scores of another checksum": scores(_nudged, checksum=False),
     "an epoch that another criterion chose": _cherry_picked,
-    "another code": edited(put("code.hash", "0" * 16)),
     "another seed": edited(put("spec.seed", 7)),
-    "another prior": edited(put("data.prior.given", 0.9)),
     "a format of the future": edited(put("record_version", 999)),
     "a trillion rows": _huge_header,
-    "a record that is not listed": _second_record,
+    "a record twice": _second_record,
     "no scores": lambda folder: (record_in(folder) / "scores.npz").unlink(),
 }
 
@@ -298,22 +293,22 @@ def unpacked(honest: Path, tmp_path: Path) -> Path:
     return unpack(honest, tmp_path / "unpacked")
 
 
-def refused(found: CheckedSubmission, words: str) -> None:
+def refused(found: Verification, words: str) -> None:
     assert not found.ok
-    assert any(words in reason for reason in found.reasons), found.reasons
+    assert any(words in str(problem) for problem in found.problems), found.problems
     assert found.standing is None
-    assert "refused: " in found.markdown()
+    assert "refused: " in submission.comment(found)
 
 
 @pytest.mark.parametrize("forgery", RECORDS)
 def test_a_forged_record_is_refused_with_its_reason(unpacked: Path, board: Board, tmp_path: Path, forgery: str) -> None:
     RECORDS[forgery](unpacked)
     started = time.monotonic()
-    found = check(packed(unpacked, tmp_path / "forged.tar.gz"), board=board)
+    found = pubench.verify(packed(unpacked, tmp_path / "forged.tar.gz"), board=board.folder)
     assert time.monotonic() - started < SECONDS
     refused(found, "")
     reason = reasons_on_the_page()[forgery]
-    assert without_numbers(reason) in map(without_numbers, found.reasons), found.reasons
+    assert without_numbers(reason) in [without_numbers(str(one)) for one in found.problems], found.problems
 
 
 def test_the_page_has_the_reasons_of_these_forgeries_and_no_other() -> None:
@@ -322,12 +317,17 @@ def test_the_page_has_the_reasons_of_these_forgeries_and_no_other() -> None:
 
 def test_a_changed_file_under_an_old_checksum_is_refused(unpacked: Path, tmp_path: Path) -> None:
     edited(lambda content: content["seconds"].update(total=0.1))(unpacked)
-    found = check(packed(unpacked, tmp_path / "forged.tar.gz", sums=False))
+    found = pubench.verify(packed(unpacked, tmp_path / "forged.tar.gz", sums=False))
     refused(found, "result.json is not the file that SHA256SUMS lists")
 
 
-def test_another_archive_than_the_issue_names_is_refused(honest: Path) -> None:
-    refused(check(honest, sha256="0" * 64), "the archive has the SHA-256")
+def test_another_archive_than_the_issue_names_is_refused(
+    script: dict[str, Any], honest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comment = tmp_path / "comment.md"
+    assert script["main"](["check", str(honest), "--sha256", "0" * 64, "--comment", str(comment)]) == 1
+    assert comment.read_text() == capsys.readouterr().out
+    assert "refused: the archive: it has the SHA-256" in comment.read_text()
 
 
 def test_the_scores_of_another_method_are_refused_unless_running_again_gives_them(
@@ -336,31 +336,12 @@ def test_the_scores_of_another_method_are_refused_unless_running_again_gives_the
     """nnPU whose correction never acts is uPU: an honest record under another name, which a rerun repeats."""
     done = pubench_in(tmp_path)(*UPU, "--method", "nnpu", "--set", "beta=1e6")
     assert done.returncode == 0, done.stderr
-    board = read_board(build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder)
-    refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
-    again = check(honest, board=board)
-    assert (again.ok, len(again.again), again.resembles[0].identical) == (True, 1, True)
-    assert "a person must look: " in again.markdown()
-    (tmp_path / "boards" / "2026.11-scores.tar").unlink()
-    refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
-
-
-def test_nearly_identical_scores_are_named_for_a_person() -> None:
-    rng = np.random.default_rng(0)
-    first = rng.normal(size=400)
-
-    def run(method: str, scores: np.ndarray, rows: bytes = b"rows") -> duplicates.RunScores:
-        return duplicates.RunScores(method[0] * 16, method, "p", 2, rows, {"test_scores_epoch-1": scores})
-
-    mine = run("mine", first)
-    same_order, noisy = np.exp(first), first + 1e-3 * rng.normal(size=400)
-    for theirs, identical in ((same_order, True), (noisy, False)):
-        (one,) = duplicates.alike(mine, [run("theirs", theirs)], None)
-        assert (one.identical, one.correlation > duplicates.NEARLY) == (identical, True)
-    elsewhere, unlike = run("theirs", first, b"others"), run("theirs", rng.normal(size=400))
-    constant = run("constant", np.zeros(400))
-    assert duplicates.alike(mine, [elsewhere, unlike], None) == []
-    assert duplicates.alike(constant, [unlike, constant], None) == []
+    board = build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder
+    forged = pubench.verify(honest, board=board, rerun=0)
+    refused(forged, "its test scores are identical to those of nnpu in run")
+    again = pubench.verify(honest, board=board)
+    assert (again.ok, len(again.again), len(again.resembles)) == (True, 1, 1)
+    assert "a person must look: " in submission.comment(again)
 
 
 # -------------------------------------------------------------------- archives that no pubench made
@@ -386,12 +367,9 @@ ARCHIVES: dict[str, tuple[list[Member], str]] = {
     "a file that no record has": ([member(f"{RUN}/sitecustomize.py")], "is no file of a submission"),
     "two files of one name": ([member(f"{RUN}/spec.yaml")] * 2, "is in it twice"),
     "two folders": ([member(f"{RUN}/spec.yaml"), member(f"your/{'0' * 16}/spec.yaml")], "in another folder"),
-    "nothing": ([], "it has no submission.json"),
-    "no checksums": ([member("my/submission.json", content=b"{}")], "no SHA256SUMS"),
-    "facts that are no facts": (
-        [member("my/submission.json", content=b"[]"), member("my/SHA256SUMS", content=b"")],
-        "submission.json cannot be read",
-    ),
+    "nothing": ([], "it has no SHA256SUMS"),
+    "no checksums": ([member("my/submission.json", content=b"{}")], "it has no SHA256SUMS"),
+    "no record": ([member("my/SHA256SUMS", content=b"")], "holds no records"),
 }  # fmt: skip
 
 
@@ -402,7 +380,7 @@ def test_an_archive_that_no_submission_is_writes_nothing_elsewhere(tmp_path: Pat
     with tarfile.open(path, "w:gz") as archive:
         for info, content in members:
             archive.addfile(info, io.BytesIO(content))
-    refused(check(path), words)
+    refused(pubench.verify(path), words)
     assert [one.name for one in tmp_path.iterdir()] == ["archive.tar.gz"]
 
 
@@ -426,5 +404,5 @@ def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
     for content in (b"", b"no gzip", gzip.compress(b"no tar"), gzip.compress(b"x" * 2000)[:-9]):
         path.write_bytes(content)
-        (reason,) = check(path).reasons
-        assert "\n" not in reason
+        (problem,) = pubench.verify(path).problems
+        assert "\n" not in str(problem)

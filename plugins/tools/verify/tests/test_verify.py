@@ -18,10 +18,9 @@ import pubench_verify.reproduction
 import pytest
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_study.plan import FrozenPlan, PlannedRun
-from pubench_verify.difference import differences
+from pubench_verify.findings import Again, differences
 from pubench_verify.record import plan_here
 from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
-from pubench_verify.result import Again
 
 import pubench
 from pubench_core.engine.coverage import knowledge_in
@@ -100,34 +99,21 @@ def test_folds_of_a_joint_record_are_those_of_its_spec(tmp_path: Path) -> None:
 
 
 ACCURACY = "criteria.pa.measures.test.accuracy.value"
+#: Every single field and array is altered in ``test_verify_altered.py``; these are the words.
 RESULTS = [
     (put(ACCURACY, 0.99), f"{ACCURACY} is 0.99; its scores give 0."),
-    (put("criteria.last.measures.validation.pa.value", 0.99), "criteria.last.measures.validation.pa.value is 0.99"),
     (
         lambda content: content["criteria"]["pa"]["measures"]["test"].pop("auc"),
         "criteria.pa.measures.test.auc.value is no value; its scores give",
     ),
-    (put("criteria.pa.value", 0.123), "criteria.pa.value is 0.123; its scores"),
-    (put("criteria.f1.oracle", False), "criteria.f1.oracle is False; the installed plugins give True"),
-    (put("criteria.pa.code", "0" * 16), "criteria.pa.code is 0000000000000000; the installed plugins give"),
     (put("criteria.pa.epoch", 4), "criterion pa chose epoch 4 of 3 epochs"),  # was not trained
-    (put("criteria.pa.epoch", 0), "criterion pa chose epoch 0 of 3 epochs"),
     (put("criteria.pa.epoch", 1), "criterion pa chose epoch 1, and its scores are those of epoch-3"),
     (put("selected", "none"), "selected is 'none', a criterion that it did"),
     (put("spec.seed", 7), "; its spec gives"),
-    (put("spec.method.config.lr", 0.5), "spec.method.config.lr is 0.5; spec.yaml has 0.01"),
     (put("spec.method.key", "gone"), "its spec does not resolve here: unknown method 'gone'"),
     (put("code.hash", "0" * 16), "code.hash is 0000000000000000; the parts"),
     (put("code.parts.engine", "revision 0"), "it is of other code than is installed (changed: engine)"),
-    (put("code.parts.data digits", "0" * 16), "(changed: data digits)"),
     (put("data.prior.given", 0.9), "data.prior.given is 0.9; its spec gives 0.49"),
-    (put("data.calibrated", True), "data.calibrated is True; its spec gives False"),
-    (
-        put("data.prior.given_unlabeled", 0.4),
-        "data.prior.given_unlabeled is 0.4; its prior and counts give 0.496084",
-    ),
-    (put("data.train.labeled", 7), "data.train.labeled is 7; drawn from digits it is"),
-    (put("data.prior.true", 0.3), "data.prior.true is 0.3; drawn from digits it is 0.49"),
     (put("run_id", "<b>x</b>"), "its folder is called"),
     (put("record_version", 99), "is a record of format 99"),
 ]
@@ -217,14 +203,14 @@ def test_a_criterion_with_the_state_that_another_chose_is_found(copied: Callable
 
 
 def test_records_that_are_better_than_their_reruns_every_time_are_a_problem() -> None:
-    again = [Again(str(n), False, 0.015, 1.0, recorded_better={"accuracy": True}) for n in range(12)]
+    again = [Again(str(n), "", largest=0.015, recorded_better={"accuracy": True}) for n in range(12)]
     words, chance = one_sided(again) or ("", 1.0)
     assert words == "12 of 12 records have a higher test accuracy than their rerun (p = 0.00049)"
     assert chance < SIGNIFICANT
     worse = {"accuracy": False, "auc": True}
     half = one_sided([*again[:6], *(replace(one, recorded_better=worse) for one in again[6:])])
     assert half == ("6 of 6 records have a higher test auc than their rerun (p = 0.031)", pytest.approx(2 / 2**6))
-    assert one_sided([Again("a", True, 0, 1.0)]) is None
+    assert one_sided([Again("a", "", identical=True)]) is None
 
 
 # -------------------------------------------------------------------- changed scores
@@ -316,7 +302,7 @@ def test_a_perfect_criterion_is_found_by_running_again_whatever_machine_is_named
     assert said(folder) == []
     _elsewhere(folder)
     found = pubench.verify(folder.parent, rerun=1)
-    assert "though hardware are others" in found.problems[0].what
+    assert found.problems[0].what.endswith("more than environment.cpu can explain")
 
 
 def test_the_criterion_that_names_the_result_is_compared_whatever_epoch_it_chooses_now(
@@ -336,7 +322,7 @@ def test_the_criterion_that_names_the_result_is_compared_whatever_epoch_it_choos
     assert said(folder) == []
     _elsewhere(folder)
     (problem,) = pubench.verify(folder.parent, rerun=1).problems
-    assert problem.what.endswith("though hardware are others")
+    assert problem.what.endswith("more than environment.cpu can explain")
 
 
 def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copied: Callable[[str], Path]) -> None:
@@ -523,8 +509,6 @@ def test_values_that_are_not_those_of_the_preset_are_noted(tmp_path: Path) -> No
 
 FACTS = [
     (put("seconds.total", -5.0), "seconds.total must be in [0, 3.1536e+08], got -5"),
-    (put("seconds.training", 1e308), "seconds.training must be in [0, 3.1536e+08], got 1e+308"),
-    (put("peak_memory.bytes", -1), "peak_memory.bytes must be in [0, 1.1259e+15], got -1"),
     (lambda content: content.update(at_once=-5), "at_once must be in [1, 1.04858e+06], got -5"),
     (put("finished_at", "yesterday"), "finished_at must be a time like 2026-11-26T12:00:00Z, got 'yesterday'"),
 ]
@@ -542,10 +526,10 @@ def test_what_only_the_author_knows_must_be_possible(
 def test_one_run_of_each_method_is_drawn_before_a_second_of_any() -> None:
     records = [("upu", n) for n in range(50)] + [("nnpu", 0), ("vpu", 0)]
     for seed in range(20):
-        order = drawn(records, 52, random.Random(seed), lambda record: record[0])
+        order = drawn(records, random.Random(seed), lambda record: record[0])
         assert sorted(order) == sorted(records)
         assert {method for method, _ in order[:3]} == {"upu", "nnpu", "vpu"}
-    firsts = {drawn(records, 1, random.Random(seed), lambda record: record[0])[0] for seed in range(200)}
+    firsts = {drawn(records, random.Random(seed), lambda record: record[0])[0] for seed in range(200)}
     assert len(firsts) > 30
 
 
@@ -751,7 +735,7 @@ def test_the_command_says_a_line_per_problem(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is not a folder; expected the folder of records"),
+        (["nowhere"], "nowhere is not there; expected records, a submission or a board"),
         (["."], ". holds no records"),
         (["site"], "site holds no records; the records of a site are in its folder records"),
         (["site", "--rerun", "-1"], "should be greater than or equal to 0"),

@@ -92,7 +92,7 @@ def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
     found = pubench("verify", "results", *how, env=env)
     assert found.returncode == 1, found.stdout
     assert "arrays differ, a measure by 0." in found.stdout
-    assert "though hardware are others" in found.stdout
+    assert "more than environment.cpu can explain" in found.stdout
     assert "its test accuracy-at-prior is 1 on 360 rows" in found.stderr
 
 

@@ -1,11 +1,11 @@
 """Records that others made, checked and carried out again; dated boards of them, and submissions to boards.
 
-``folder`` finds the records and looks at their files; ``record`` compares each with what its spec, code, data and
-scores (``score_checks``) give; ``reproduction`` carries a run out again, and ``rerun`` judges what it gives. All of
-them compare field by field (``difference``).
+``verification`` finds out what it is given and asks every check. ``files`` looks at the files of a folder; ``record``
+compares each record with what its spec, code, data and scores (``scores``) give. ``reproduction`` carries a run out
+again, and ``rerun`` judges what it gives. What they find is in ``findings``.
 
 ``boards`` builds a dated board and checks one; ``archive`` packs a submission, and opens one that anybody may have
-made; ``submission`` judges it, ``duplicates`` compares its scores with those of others.
+made; ``submission`` says what a board says of it.
 """
 
 from __future__ import annotations
@@ -26,31 +26,16 @@ COMMANDS = [
         example="pubench reproduce 783e61fad537fd47 --results results",
     ),
     CommandInfo(
-        path="submit",
-        panel="Results",
-        load="pubench_verify.cli.commands:submit",
-        example="pubench submit results --name my-method --with board@2026.12",
-    ),
-    CommandInfo(
         path="board",
         panel="Results",
-        help="Dated boards: frozen rows of finished runs that others can compare with.",
-    ),
-    CommandInfo(
-        path="board build",
-        load="pubench_verify.cli.commands:build",
-        example="pubench board build 2026.12 --from results --out boards",
-    ),
-    CommandInfo(
-        path="board check",
-        load="pubench_verify.cli.commands:check",
-        example="pubench board check boards/2026.12",
+        load="pubench_verify.cli.commands:board",
+        example="pubench board 2026.12 --from results --out boards",
     ),
 ]
 API = [
     ApiInfo(name="Reproduction", load="pubench_verify.reproduction:Reproduction"),
     ApiInfo(name="reproduce", load="pubench_verify.reproduction:reproduce"),
-    ApiInfo(name="Verification", load="pubench_verify.result:Verification"),
+    ApiInfo(name="Verification", load="pubench_verify.findings:Verification"),
     ApiInfo(name="verify", load="pubench_verify.verification:verify"),
 ]
 

@@ -6,21 +6,16 @@ Only plain files of records come out, in bounded time and memory.
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
 import tarfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Iterator
 from pathlib import Path
 
 from pubench_study.export import SUMS, files_of, pack
-from pubench_study.plan import read_plan
-from pubench_study.study_file import folder_of
 
-from pubench_core.errors import RecordError, RequestError, counted, shortened, unknown
+from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
     MOST_BYTES,
@@ -35,94 +30,55 @@ from pubench_core.records.files import (
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
 
-from .folder import RUN_ID, read_once
+from .files import RUN_ID
 
-#: Facts of a submission, and their version.
-SUBMISSION, FORMAT = "submission.json", 1
 #: Files of a record that a submission has.
 PACKED = frozenset({RESULT, SPEC, ENVIRONMENT, TRACE, SCORES, TRAINING_SCORES})
+#: What submissions of older versions have besides; nothing reads it.
+_OLDER = "submission.json"
 #: Most bytes of an archive and of what is in it, and most files.
 MOST_ARCHIVE, MOST_UNPACKED, MOST_FILES = 1 << 28, 1 << 31, 20_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
-@dataclass(frozen=True)
-class Submission:
-    """An archive that was packed."""
-
-    archive: Path
-    sha256: str
-    records: tuple[Record, ...]
-
-    @property
-    def methods(self) -> str:
-        """Keys of its methods."""
-        return ", ".join(sorted({record.result.spec.method.key for record in self.records}))
-
-
-def pack_records(
-    folder: Path, name: str, out: Path, *, study: str | None = None, methods: Collection[str] = ()
-) -> Submission:
-    """Packs the records of a folder as ``out/NAME.tar.gz``. The same records give the same bytes.
+def pack_records(folder: Path, name: str, out: Path) -> tuple[Path, list[Record]]:
+    """Packs the records of a folder as ``out/NAME.tar.gz``: the archive, and what is in it. The same records give the
+    same bytes.
 
     Raises RequestError for a name of another form, a folder without records, a run on a user table, whose data nobody
     else has, and a run without stored scores. RecordError for records that cannot be read, links and devices.
     """
     if not _NAME.fullmatch(name):
         raise RequestError(f"a submission is named in lower case, digits and hyphens, got {shortened(name)}")
-    records = _records(folder, study, methods)
+    found = RecordStore(folder).all()
+    if found.unreadable:
+        raise found.unreadable[0]
+    records = [record for record in found.readable if record.result.spec.validation.fold is None]
+    if not records:
+        raise RequestError(f"{shortened(str(folder))} holds no finished record to submit")
     for record in records:
-        own = record.result.spec.data.own
+        run_id, own = record.result.run_id, record.result.spec.data.own
         if own is not None:
             raise RequestError(
-                f"{record.result.run_id} is a run on your table {own.path}, which nobody else can check; "
-                "--method and --study leave runs out"
+                f"{run_id} is a run on your table {own.path}, which nobody else can check; move its record away"
             )
         if not (record.folder / SCORES).exists():
-            raise RequestError(f"{record.result.run_id} has no {SCORES} to check its measures by; run it again")
+            raise RequestError(f"{run_id} has no {SCORES} to check its measures by; run it again")
+    records.sort(key=lambda record: record.result.run_id)
+
+    def members() -> Iterator[tuple[str, bytes]]:
+        for record in records:
+            for path in files_of(record.folder):
+                if path.name in PACKED:
+                    yield f"{record.result.run_id}/{path.name}", path.read_bytes()
+
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RequestError(f"{out} cannot be a folder ({error.strerror}); --out names another one") from error
     target = out / f"{name}.tar.gz"
-    _, sha256 = pack(target, name, _members(name, records))
-    return Submission(target, sha256, tuple(records))
-
-
-def _records(folder: Path, study: str | None, methods: Collection[str]) -> list[Record]:
-    found = RecordStore(folder).all()
-    if found.unreadable:
-        raise found.unreadable[0]
-    records = [record for record in found.readable if record.result.spec.validation.fold is None]
-    if study is not None:
-        plan = read_plan(folder_of(folder, study))
-        assert plan is not None  # folder_of names studies that have one
-        planned = {run.run_id for run in plan.runs}
-        records = [record for record in records if record.result.run_id in planned]
-    keys = {record.result.spec.method.key for record in records}
-    for method in methods:
-        if method not in keys:
-            raise unknown("method of the records", method, keys)
-    records = [record for record in records if not methods or record.result.spec.method.key in methods]
-    if not records:
-        raise RequestError(f"{shortened(str(folder))} holds no finished record to submit")
-    return sorted(records, key=lambda record: record.result.run_id)
-
-
-def _members(name: str, records: Sequence[Record]) -> Iterator[tuple[str, bytes]]:
-    facts = {
-        "format": FORMAT,
-        "name": name,
-        "pubench": version("pubench-core"),
-        "methods": sorted({record.result.spec.method.key for record in records}),
-        "data": sorted({record.result.spec.data.key for record in records}),
-        "runs": [record.result.run_id for record in records],
-    }
-    yield SUBMISSION, (json.dumps(facts, indent=2) + "\n").encode()
-    for record in records:
-        for path in files_of(record.folder):
-            if path.name in PACKED:
-                yield f"{record.result.run_id}/{path.name}", path.read_bytes()
+    pack(target, name, members())
+    return target, records
 
 
 # -------------------------------------------------------------------- unpacking what anybody may have made
@@ -189,8 +145,8 @@ def _written(members: tarfile.TarFile, target: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             shutil.copyfileobj(content, file)
-    if not {f"{prefix}/{name}" for prefix in prefixes for name in (SUBMISSION, SUMS)} <= names or not names:
-        raise Refused(f"it has no {SUBMISSION} or no {SUMS}; make it with pubench submit")
+    if not {f"{prefix}/{SUMS}" for prefix in prefixes} <= names or not names:
+        raise Refused(f"it has no {SUMS}; make it with pubench verify --submit")
     return target / prefixes.pop()
 
 
@@ -203,17 +159,6 @@ def _place(member: tarfile.TarInfo) -> tuple[str, list[str]]:
         raise Refused(f"{shown} is no plain file but {kind}")
     prefix, *parts = member.name.split("/")
     of_record = len(parts) == 2 and RUN_ID.fullmatch(parts[0]) and parts[1] in PACKED
-    if not _NAME.fullmatch(prefix) or not (of_record or parts in ([SUBMISSION], [SUMS])):
+    if not _NAME.fullmatch(prefix) or not (of_record or parts in ([_OLDER], [SUMS])):
         raise Refused(f"{shown} is no file of a submission; expected NAME/RUN/{SCORES} and the like")
     return prefix, parts
-
-
-def named_runs(folder: Path) -> set[str]:
-    """Run ids that an unpacked submission lists. Raises Refused if its facts cannot be read."""
-    try:
-        facts = read_once(folder / SUBMISSION)
-        if facts["format"] != FORMAT:
-            raise Refused(f"it is a submission of format {shortened(str(facts['format']))}; expected {FORMAT}")
-        return set(map(str, facts["runs"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Refused(f"{SUBMISSION} cannot be read: {shortened(str(error))}") from error

@@ -8,9 +8,8 @@ import os
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import islice
 from os.path import isdir, isfile, lexists
@@ -30,12 +29,12 @@ from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import SCORES, Arrays, read_scores
-from pubench_core.records.scores import scores_name
-from pubench_core.records.store import RecordStore
+from pubench_core.records.files import SCORES, read_scores
 
-from .folder import MOST_TOLD, compared_sums
+from .files import MOST_TOLD, compared_sums
+from .findings import RecordProblem, Say, Verification
 from .record import installed_metrics
+from .submission import on_test
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,22 +47,11 @@ _NAME = re.compile(r"([a-z][a-z0-9-]*-)?(?P<year>20\d\d)\.(?P<month>0[1-9]|1[0-2
 CELL = ["problem", "name", "seed", "criterion"]
 
 
-@dataclass(frozen=True)
-class Built:
-    """A board that was written."""
+def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text: None) -> Board:
+    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.tar`` next to it, if a source
+    has scores.
 
-    folder: Path
-    scores: Path | None
-    """archive of the scores of its runs; None if no source has any"""
-    rows: int
-    runs: int
-    notes: tuple[str, ...]
-
-
-def build(name: str, sources: Sequence[Path], out: Path) -> Built:
-    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.tar`` next to it.
-
-    The same sources give the same bytes. A board that is there is never changed.
+    The same sources give the same bytes. A board that is there is never changed. ``say``: called with what is left out.
 
     Raises RequestError for a name that is no date, a board that is there, and sources that hold no runs; RecordError if
     the board cannot be written.
@@ -74,21 +62,25 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
     for path in (folder, archive):
         if lexists(path):
             raise RequestError(f"{path} is there, and a dated board is never changed; choose another name or folder")
-    rows, notes = _board_rows(sources)
+    folders, notes = dict[str, Path](), list[str]()
+    rows = _board_rows(sources, folders, notes)
+    scored = {run_id: folders[run_id] for run_id in {*rows["run_id"]} & folders.keys()}
+    for note in notes:
+        say(f"note: {note}")
     aside = out / f".{name}-{os.getpid()}"
     made = aside / name
     try:
         made.mkdir(parents=True)
-        scores = _write_scores(aside / archive.name, sources, set(rows["run_id"]))
         facts = _facts(name, rows, notes, sources)
-        if scores:
-            facts["scores"] = {"file": archive.name, "sha256": sha256_of(aside / archive.name), "runs": scores}
+        if scored:
+            _write_scores(aside / archive.name, scored)
+            facts["scores"] = {"file": archive.name, "sha256": sha256_of(aside / archive.name), "runs": len(scored)}
         as_file(rows, BOARD).to_parquet(made / ROWS, index=False, compression="zstd")
         (made / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         (made / BIBTEX).write_text(_bibtex(name, dated, sha256_of(made / ROWS)), encoding="utf-8")
         lines = [f"{sha256_of(made / file)}  {file}\n" for file in (BIBTEX, FACTS, ROWS)]
         (made / SUMS).write_text("".join(lines), encoding="utf-8")
-        if scores:
+        if scored:
             (aside / archive.name).rename(archive)
         made.rename(folder)
     except OSError as error:
@@ -96,26 +88,15 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
     finally:
         with suppress(OSError):
             shutil.rmtree(aside)
-    return Built(folder, archive if scores else None, len(rows), int(rows["run_id"].nunique()), tuple(notes))
+    return read_board(folder)
 
 
-def _write_scores(path: Path, sources: Sequence[Path], runs: set[str]) -> int:
-    """Packs ``RUN.npz`` of every run that has scores; how many. No file is left if none has.
-
-    The arrays are read first, so that a damaged file is not published.
-    """
-    found: dict[str, Path] = {}
-    for source in filter(isdir, sources):
-        for record in RecordStore(source).each():
-            if not isinstance(record, RecordError) and isfile(record.folder / SCORES):
-                found.setdefault(record.result.run_id, record.folder)
-    packed = sorted(found.keys() & runs)
-    if packed:
-        with tarfile.open(path, "w") as archive:
-            for run_id in packed:
-                read_scores(found[run_id])
-                add_member(archive, f"{run_id}.npz", (found[run_id] / SCORES).read_bytes())
-    return len(packed)
+def _write_scores(path: Path, folders: Mapping[str, Path]) -> None:
+    """Packs ``RUN.npz`` of every run; the arrays are read first, so that a damaged file is not published."""
+    with tarfile.open(path, "w") as archive:
+        for run_id, folder in sorted(folders.items()):
+            read_scores(folder)
+            add_member(archive, f"{run_id}.npz", (folder / SCORES).read_bytes())
 
 
 def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[Path]) -> dict[str, Any]:
@@ -157,8 +138,10 @@ def _bibtex(name: str, dated: re.Match[str], rows: str) -> str:
 # -------------------------------------------------------------------- rows
 
 
-def _board_rows(sources: Iterable[Path]) -> tuple[DataFrame, list[str]]:
-    """The rows of all runs in folders of records and files of rows, sorted; notes on what is left out.
+def _board_rows(sources: Iterable[Path], folders: dict[str, Path], notes: list[str]) -> DataFrame:
+    """The rows of all runs in folders of records and files of rows, sorted.
+
+    ``folders`` gets those of runs that have scores, ``notes`` what is left out.
 
     A run that is in several sources counts once: with the newest engine revision, then from the first source. Of draws
     of hyper-parameters, each criterion keeps the one that it values most. Runs on user tables and single folds are
@@ -171,13 +154,12 @@ def _board_rows(sources: Iterable[Path]) -> tuple[DataFrame, list[str]]:
     measures = [f"test_{name}" for name in registry().headline()]
     columns = [*names(BOARD), "draw", *measures]
     found: list[tuple[object, ...]] = []  # a tenth of the memory of as many mappings
-    notes: list[str] = []
     for source in sources:
         if not (isdir(source) or isfile(source)):
             raise RequestError(
                 f"{shortened(str(source))} is not there; expected a folder of records or a file of rows (.csv)"
             )
-        rows = _of_records(source, measures, notes) if isdir(source) else _of_file(source, notes)
+        rows = _of_records(source, measures, folders, notes) if isdir(source) else _of_file(source, notes)
         found += (tuple(map(row.get, columns)) for row in rows)
     if not found:
         raise RequestError("the sources hold no finished run that a board can have")
@@ -198,16 +180,18 @@ def _board_rows(sources: Iterable[Path]) -> tuple[DataFrame, list[str]]:
     double = frame.duplicated(CELL)
     if double.any():
         notes.append(f"{counted(int(double.sum()), 'row')} of the same cell and seed as another: the first counts")
-    return frame.loc[~double].sort_values([*CELL, "run_id"], kind="stable", ignore_index=True), notes
+    return frame.loc[~double].sort_values([*CELL, "run_id"], kind="stable", ignore_index=True)
 
 
-def _of_records(folder: Path, measures: list[str], notes: list[str]) -> Iterator[Row]:
+def _of_records(folder: Path, measures: list[str], folders: dict[str, Path], notes: list[str]) -> Iterator[Row]:
     errors: list[RecordError] = []
     for source in sources_in(folder, errors):
         result = source.result
         if result.spec.data.own is not None or result.spec.validation.fold is not None:
             notes.append(f"{result.run_id} is left out: it is of a user table or of a single fold")
             continue
+        if source.folder is not None and isfile(source.folder / SCORES):
+            folders.setdefault(result.run_id, source.folder)
         for row in rows_of(source, [*names(BOARD), "draw"], measures=measures):
             yield row | {"name": row_name(source.spec.method.key, row["settings"], drawn=bool(source.draw))}
     notes += [f"left out: {error}" for error in errors]
@@ -228,73 +212,57 @@ def _of_file(path: Path, notes: list[str]) -> Iterator[Row]:
 # -------------------------------------------------------------------- checks
 
 
-def problems_of(folder: Path) -> list[str]:
-    """Problems of a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
-
-    Raises RequestError for what is no board.
-    """
-    if not isdir(folder) or not isfile(folder / FACTS):
-        raise RequestError(f"{shortened(str(folder))} holds no {FACTS}; expected the folder of a board")
-    sums, problems = compared_sums(folder)
-    listed = set(sums or ())
-    found = [
-        *map(str, problems),
-        *(f"{SUMS}: {file} is not listed" for file in (BIBTEX, FACTS, ROWS) if file not in listed),
-    ]
+def check(folder: Path) -> Verification:
+    """Problems of a board: checksums, format, names, double rows, measures that the scores next to it do not give."""
+    sums, found = compared_sums(folder)
+    listed = {*(sums or ())}
+    found += [RecordProblem(SUMS, f"{name} is not listed") for name in (BIBTEX, FACTS, ROWS) if name not in listed]
     more = [path.name for path in folder.iterdir() if path.name not in {SUMS, *listed}]
-    found += [f"{name}: it is not listed in {SUMS}" for name in more]
+    found += [RecordProblem(name, f"it is not listed in {SUMS}") for name in more]
+    runs = without = 0
     try:
         board = read_board(folder)
     except RequestError as error:
-        return [*found, str(error)]
-    if board.name != folder.name:
-        found.append(f"{FACTS}: it is called {shortened(board.name)}, its folder {folder.name}")
-    if (board.rows["name"].str.partition(" ")[0] != board.rows["method"]).any():
-        found.append(f"{ROWS}: the name of a row does not begin with its method")
-    if board.rows.duplicated(CELL).any():
-        found.append(f"{ROWS}: two rows are of the same problem, row, seed and criterion")
-    archive = _archive(board)
-    if isfile(archive) and sha256_of(archive) != (board.facts.get("scores") or {}).get("sha256"):
-        found.append(f"{archive.name}: it is not the archive that {FACTS} names")
+        found.append(RecordProblem(folder.name, str(error)))
     else:
-        found += islice(_other_measures(board), MOST_TOLD)
-    return found
+        runs = without = int(board.rows["run_id"].nunique())
+        if board.name != folder.name:
+            found.append(RecordProblem(FACTS, f"it is called {shortened(board.name)}, its folder {folder.name}"))
+        if (board.rows["name"].str.partition(" ")[0] != board.rows["method"]).any():
+            found.append(RecordProblem(ROWS, "the name of a row does not begin with its method"))
+        if board.rows.duplicated(CELL).any():
+            found.append(RecordProblem(ROWS, "two rows are of the same problem, row, seed and criterion"))
+        archive = folder.parent / f"{board.name}-scores.tar"
+        if isfile(archive) and sha256_of(archive) != (board.facts.get("scores") or {}).get("sha256"):
+            found.append(RecordProblem(archive.name, f"it is not the archive that {FACTS} names"))
+        elif isfile(archive):
+            without -= int(board.facts["scores"]["runs"])
+            found += (RecordProblem(ROWS, text) for text in islice(_other_measures(board, archive), MOST_TOLD))
+    return Verification(folder, runs, without, checksums=len(listed), problems=tuple(found))
 
 
-def _archive(board: Board) -> Path:
-    return board.folder.parent / f"{board.name}-scores.tar"
-
-
-def stored_scores(board: Board) -> Iterator[tuple[str, Arrays]]:
-    """Run id and arrays of each run in the archive next to a board; nothing if the archive is not there."""
-    if isfile(_archive(board)):
-        with tarfile.open(_archive(board)) as members:
-            for member in members:
-                if (file := members.extractfile(member)) is not None:
-                    arrays = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
-                    yield member.name.removesuffix(".npz"), arrays
-
-
-def scores_on_test(arrays: Arrays) -> Arrays:
-    """Scores of test rows among the arrays of a run: of each state."""
-    return {name: array for name, array in arrays.items() if name.startswith(scores_name("test", ""))}
-
-
-def _other_measures(board: Board) -> Iterator[str]:
+def _other_measures(board: Board, archive: Path) -> Iterator[str]:
     """Test measures of rows that the scores in the archive next to a board do not give."""
     wanted = frozenset(board.measures)
     metrics = installed_metrics(wanted)
     measurer = Measurer(metrics)
-    for run_id, arrays in stored_scores(board):
-        rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
-        states = {digest_of(scores): scores for scores in scores_on_test(arrays).values()}
-        for _, row in rows.iterrows():
-            of_row = f"{ROWS}: {row['name']}, run {run_id}, {row['criterion']}"
-            if (scores := states.get(row["scores"])) is None:
-                yield f"{of_row}: {_archive(board).name} does not have its scores"
+    with tarfile.open(archive) as members:
+        for member in members:
+            if (file := members.extractfile(member)) is None:
                 continue
-            scored = Scored.of(scores, Knowledge(truth=arrays["test_labels"]))
-            for name in sorted(wanted & metrics.keys()):
-                value, now = float(row[f"test_{name}"]), measurer.measure(name, scored).value
-                if now is not None and not abs(value - now) <= ROUNDED:  # no number is no such value
-                    yield f"{of_row}: {name} is {value:.6g}; its scores give {now:.6g}"
+            run_id, arrays = (
+                member.name.removesuffix(".npz"),
+                dict(np.load(io.BytesIO(file.read()), allow_pickle=False)),
+            )
+            rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
+            states = {digest_of(scores): scores for scores in on_test(arrays)}
+            for _, row in rows.iterrows():
+                of_row = f"{row['name']}, run {run_id}, {row['criterion']}"
+                if (scores := states.get(row["scores"])) is None:
+                    yield f"{of_row}: {archive.name} does not have its scores"
+                    continue
+                scored = Scored.of(scores, Knowledge(truth=arrays["test_labels"]))
+                for name in sorted(wanted & metrics.keys()):
+                    value, now = float(row[f"test_{name}"]), measurer.measure(name, scored).value
+                    if now is not None and not abs(value - now) <= ROUNDED:  # no number is no such value
+                        yield f"{of_row}: {name} is {value:.6g}; its scores give {now:.6g}"

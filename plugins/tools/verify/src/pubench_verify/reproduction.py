@@ -22,17 +22,11 @@ from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result, at_prior_name
 
-from .difference import FieldDifference, differences
+from .findings import FieldDifference, Say, differences
 
 if TYPE_CHECKING:
     from pubench import PUTable, RunResult
 
-#: What is said of something that is not there.
-ABSENT = "none"
-#: Kinds of things that may have changed, in the order in which they are shown.
-_KINDS = ("code", "data", "metric", "versions", "source", "system", "hardware", "threads")
-#: Kinds of change that alone let the last digits of a run differ.
-ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 #: Fields that another run gives otherwise: time, memory, place, what was kept and is shown. ``changed`` has the code.
 _UNREPEATED = (
     r"seconds\.|peak_memory\.|at_once|finished_at|spec\.|model\.|data\.prior\.estimate\.seconds|code\."
@@ -41,17 +35,8 @@ _UNREPEATED = (
 _MEASURE = re.compile(
     r"criteria\.(?P<criterion>[^.]+)\.(?P<by>measures|at_prior)\.(?P<part>[^.]+)\.(?P<name>.+)\.value"
 )
-#: Field of an environment -> what kind of thing it is, and what it is called.
-_FACTS = {
-    "python": ("versions", "python"),
-    "cuda": ("versions", "cuda"),
-    "platform": ("system", "platform"),
-    "cpu": ("hardware", "processor"),
-    "cpu_count": ("hardware", "logical processors"),
-    "gpu": ("hardware", "GPU"),
-    "device": ("hardware", "device"),
-    "threads": ("threads", "CPU threads"),
-}
+#: What alone lets the last digits of a run differ: all of its environment but the commit.
+_ROUNDING = re.compile(r"environment\.(?!git_)")
 
 
 @dataclass(frozen=True)
@@ -66,37 +51,6 @@ class Here:
 
 
 @dataclass(frozen=True)
-class Changed:
-    """Something that was otherwise when the record was made; ``none`` if it is not there."""
-
-    kind: str
-    """code (what decides scores), data, metric (what measures scores), versions, source, system, hardware, threads"""
-    name: str
-    recorded: str
-    now: str
-
-
-@dataclass(frozen=True)
-class ScoreDifference:
-    """Scores of one part at the epoch that one criterion chose, recorded and now.
-
-    The last three are None if the parts do not have the same rows, which then cannot be compared one by one.
-    """
-
-    criterion: str
-    part: str
-    epoch_recorded: int | None
-    epoch_now: int | None
-    rows: int
-    different: int | None
-    """rows whose scores are not the same bits"""
-    largest: float | None
-    """the largest absolute difference"""
-    decisions: int | None
-    """rows decided otherwise (positive: score above 0)"""
-
-
-@dataclass(frozen=True)
 class Reproduction:
     """A run carried out again, next to its record."""
 
@@ -108,10 +62,12 @@ class Reproduction:
     """how many arrays of ``scores.npz`` were compared"""
     apart: tuple[str, ...]
     """arrays that are not the same bits, or on one side only"""
-    scores: tuple[ScoreDifference, ...]
+    scores: tuple[str, ...]
+    """a line for each criterion and part whose scores differ: how many, by how much, and how many decisions"""
     fields: tuple[FieldDifference, ...]
     """fields of ``result.json`` that another run of the same code repeats, and that are not those of the record"""
-    changed: tuple[Changed, ...]
+    changed: tuple[FieldDifference, ...]
+    """code, metrics and fields of the environment that are others than when the record was made"""
 
     @property
     def identical(self) -> bool:
@@ -122,6 +78,11 @@ class Reproduction:
     def confirmed(self) -> bool:
         """Whether scores and fields are those of the record."""
         return self.identical and not self.fields
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """Names of what is otherwise and alone lets the last digits differ: processor, versions, threads."""
+        return [one.path for one in self.changed if _ROUNDING.match(one.path)]
 
     @property
     def measures(self) -> dict[tuple[str, str, str], FieldDifference]:
@@ -157,9 +118,15 @@ class Reproduction:
         return f"{words}: {len(self.apart)} of {self.arrays} arrays of {SCORES} differ{others}"
 
     def __str__(self) -> str:
-        shown = self.fields if self.identical or not self.kept_scores else self.test_measures.values()
-        changed = [f"{one.kind}, {one.name}: {one.recorded} when recorded, {one.now} now" for one in self.changed]
-        return "\n".join([self.verdict, *map(str, shown), *changed])
+        lines = [self.verdict]
+        if self.identical or not self.kept_scores:
+            lines += map(str, self.fields)
+        else:
+            lines += [*self.scores]
+            lines += map(str, self.test_measures.values())
+        if not self.changed:
+            return "\n".join([*lines, "code, versions, hardware and threads are those of the record"])
+        return "\n".join([*lines, "otherwise than when the record was made:", *map(str, self.changed)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -171,11 +138,10 @@ class Reproduction:
             "kept_scores": self.kept_scores,
             "arrays": self.arrays,
             "arrays_apart": list(self.apart),
-            "fields": [{"path": one.path, "recorded": one.recorded, "now": one.now} for one in self.fields],
-            "scores": [asdict(one) for one in self.scores],
-            "changed": [asdict(one) for one in self.changed],
             "seconds": self.now.seconds.total,
             "seconds_recorded": self.recorded.seconds.total,
+            "scores": list(self.scores),
+            **{name: [asdict(one) for one in getattr(self, name)] for name in ("fields", "changed")},
         }
 
 
@@ -218,7 +184,7 @@ def reproduced(
     here: Here = Here(),
     *,
     display: Any = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = lambda text: None,
     progress: Progress = silent,
     alone: bool = False,
 ) -> Reproduction:
@@ -250,7 +216,7 @@ def reproduced(
         return compared(record, Record(done.folder, done.result), before, read_scores(done.folder) if before else {})
 
 
-def spec_again(result: Result, here: Here, say: Callable[[str], None]) -> dict[str, Any]:
+def spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
     """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
     from pubench_core.engine.resolve import stored_spec
 
@@ -275,37 +241,28 @@ def _put_tables(data: dict[str, Any], here: Here) -> None:
     """Names the places where the files of a table are now. Raises RequestError where one is not there."""
     own = data["own"] or {}
     for role, given in (("path", here.table), ("test", here.test)):
-        if own.get(role) is None:
-            if given is not None:
-                what = "reads no table of test rows" if own else "is not on a user table"
-                raise RequestError(f"data.own.{role}={given}: this run {what}", field=f"data.own.{role}")
-            continue
-        place = given or Path(own[role])
-        if not in_memory(place) and not place.is_file():
-            raise RequestError(
-                f"{shortened(str(place))}, which the run read, is not here; name its new place with "
-                f"data.own.{role}=FILE",
-                field=f"data.own.{role}",
-                value=str(place),
-            )
-        own[role] = str(place)
+        field, place = f"data.own.{role}", given or Path(own.get(role) or "")
+        if own.get(role) is None and given is not None:
+            what = "reads no table of test rows" if own else "is not on a user table"
+            raise RequestError(f"{field}={given}: this run {what}", field=field)
+        if own.get(role) is not None and not in_memory(place) and not place.is_file():
+            what = f"{shortened(str(place))}, which the run read, is not here; name its new place with {field}=FILE"
+            raise RequestError(what, field=field, value=str(place))
     if own:
+        places = {"path": here.table, "test": here.test}
+        own |= {role: str(place) for role, place in places.items() if place is not None}
         data["key"] = Path(own["path"]).name
 
 
-def _device_of(result: Result, say: Callable[[str], None]) -> str:
-    """Where the record was computed, or what is here. Raises RecordError for what is no device."""
-    import torch
+def _device_of(result: Result, say: Say) -> str:
+    """Where the record was computed, or what is here."""
+    from pubench_core.engine.machine import device_here
 
-    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", result.device):
-        raise RecordError(
-            f"the record names an unknown device, {shortened(result.device)}; expected cpu or cuda:NUMBER"
-        )
-    wanted = torch.device(result.device)
-    if wanted.type == "cpu" or (torch.cuda.is_available() and (wanted.index or 0) < torch.cuda.device_count()):
-        return result.device
-    say(f"the record was computed on {result.device}, which is not here; using the device that is")
-    return "auto"
+    try:
+        return str(device_here(result.device))
+    except (RequestError, RuntimeError) as error:  # torch's, of a name that no device has
+        say(f"it was computed on {shortened(result.device)} ({shortened(str(error))}); using the device that is here")
+        return "auto"
 
 
 # -------------------------------------------------------------------- two records of one run
@@ -314,6 +271,8 @@ def _device_of(result: Result, say: Callable[[str], None]) -> str:
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
     """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
     old, new = record.result, again.result
+    known = all((one.folder / ENVIRONMENT).exists() for one in (record, again))
+    was, now = (_surroundings(one, environment=known) for one in (record, again))
     return Reproduction(
         recorded=old,
         now=new,
@@ -322,7 +281,7 @@ def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Re
         apart=tuple(name for name in {**before, **after} if not _same(before.get(name), after.get(name))),
         scores=tuple(_scores(old, new, before, after)) if before else (),
         fields=tuple(sorted(_fields(old, new), key=lambda one: one.path)),
-        changed=tuple(_changed(record, again)),
+        changed=tuple(differences(was, now, "now it is")),
     )
 
 
@@ -362,48 +321,31 @@ def _repeated(result: Result, metrics: Mapping[str, str]) -> dict[str, Any]:
     return plain
 
 
-def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator[ScoreDifference]:
+def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator[str]:
     """Of every criterion that chose an epoch both times, and every part that was scored."""
     for name, criterion in old.criteria.items():
         other = new.criteria.get(name)
         if other is None or not criterion.snapshot or not other.snapshot:
             continue
+        now = "" if other.epoch == criterion.epoch else f", now {other.epoch}"
         first, second = scores_of(before, criterion.snapshot), scores_of(after, other.snapshot)
         for part, x in first.items():
-            y, rows = second.get(part), f"{part}_rows"
-            found: tuple[Any, Any, Any] = (None, None, None)
-            if y is not None and x.shape == y.shape and _same(before.get(rows), after.get(rows)):
-                largest = float(np.abs(x - y).max(initial=0.0))
-                found = int(np.count_nonzero(x != y)), largest, int(np.count_nonzero((x > 0) != (y > 0)))
-            yield ScoreDifference(name, part, criterion.epoch, other.epoch, len(x), *found)
+            y, rows, of_part = second.get(part), f"{part}_rows", f"{name} (epoch {criterion.epoch}{now}), {part}"
+            if y is None or x.shape != y.shape or not _same(before.get(rows), after.get(rows)):
+                yield f"{of_part}: other rows"
+            elif different := int(np.count_nonzero(x != y)):
+                decisions = counted(int(np.count_nonzero((x > 0) != (y > 0))), "decision")
+                apart = f"{different:,} of {len(x):,} scores differ, by at most {np.abs(x - y).max():.3g}"
+                yield f"{of_part}: {apart}; {decisions} differ"
 
 
-def _changed(record: Record, again: Record) -> Iterator[Changed]:
-    """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""
-    known = all((one.folder / ENVIRONMENT).exists() for one in (record, again))
-    old, new = (_surroundings(one, environment=known) for one in (record, again))
-    for kind, name in sorted({*old, *new}, key=lambda thing: (_KINDS.index(thing[0]), thing[1])):
-        before, now = old.get((kind, name), ABSENT), new.get((kind, name), ABSENT)
-        if before != now:
-            yield Changed(kind, name, before, now)
-
-
-def _surroundings(record: Record, *, environment: bool) -> dict[tuple[str, str], str]:
-    """(kind, name) -> code, metric, version or fact. Raises RecordError for an environment that cannot be read."""
-    code, metrics = record.result.code.parts, record.result.metrics
-    found = {("data" if part.startswith("data ") else "code", part): value for part, value in code.items()}
-    found |= {("metric", name): value for name, value in metrics.items()}
-    if not environment:
-        return found
-    path = record.folder / ENVIRONMENT
-    try:
-        known = Environment.model_validate_json(read_small(path))
-    except (OSError, ValueError) as error:  # pydantic's error is a ValueError
-        raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
-    found |= {("versions", name): version for name, version in known.packages.items()}
-    found |= {("system", name): value for name, value in known.variables.items()}
-    facts = {thing: getattr(known, field) for field, thing in _FACTS.items()}
-    if known.git_commit is not None:
-        dirty = ", with changes" if known.git_dirty else ""
-        facts["source", "git commit"] = f"{known.git_commit[:12]}{dirty}"
-    return found | {thing: str(value) for thing, value in facts.items() if value is not None}
+def _surroundings(record: Record, *, environment: bool) -> dict[str, Any]:
+    """Code, metrics and environment of a run. Raises RecordError for an environment that cannot be read."""
+    found: dict[str, Any] = {"code": record.result.code.parts, "metrics": record.result.metrics}
+    if environment:
+        path = record.folder / ENVIRONMENT
+        try:
+            found["environment"] = Environment.model_validate_json(read_small(path)).model_dump()
+        except (OSError, ValueError) as error:  # pydantic's error is a ValueError
+            raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
+    return found

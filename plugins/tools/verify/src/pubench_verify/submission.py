@@ -1,136 +1,95 @@
-"""Checks of a submission, for a board's workflow and for its author before sending it."""
+"""Comment of a board on a submission, the text of its issue, and scores that are those of other methods."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
 
-from pubench_report.comparison import BOARD_HEAD, SideBySide, beside_board
+import numpy as np
+import numpy.typing as npt
+from pubench_report.comparison import BOARD_HEAD
 from pubench_report.rendering import md_escaped, md_rows
-from pubench_report.results import load_results
 from pubench_report.rows import Board
+from pubench_report.rows.record import digest_of
 
-from pubench_core.data.cache import sha256_of
-from pubench_core.errors import RequestError, counted, shortened
-from pubench_core.records.store import RecordStore
+from pubench_core.errors import RecordError, counted
+from pubench_core.records.files import Arrays, read_scores
+from pubench_core.records.record import Record
+from pubench_core.records.scores import scores_name
 
-from .archive import SUBMISSION, Refused, Submission, named_runs, unpack
-from .duplicates import Alike, resembling
-from .result import Again
-from .verification import verify
+from .findings import RecordProblem, Verification
 
-
-@dataclass(frozen=True)
-class CheckedSubmission:
-    """Verdict on an archive."""
-
-    archive: Path
-    sha256: str
-    records: int
-    reasons: tuple[str, ...]
-    """why it is refused, a line each; empty for a sound submission"""
-    again: tuple[Again, ...] = ()
-    """runs carried out again without a problem"""
-    resembles: tuple[Alike, ...] = ()
-    """runs of other methods with nearly identical scores"""
-    notes: tuple[str, ...] = ()
-    standing: SideBySide | None = None
-    """on the board"""
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return not self.reasons
-
-    def markdown(self) -> str:
-        """The comment: verdict, reasons, rank and difference to the board, runs carried out again, resemblances."""
-        verdict = "sound" if self.ok else f"refused: {counted(len(self.reasons), 'reason')}"
-        lines = [f"**{self.archive.name}: {verdict}.** {counted(self.records, 'record')}, SHA-256 `{self.sha256}`.", ""]
-        lines += [f"- refused: {md_escaped(reason)}" for reason in self.reasons]
-        if self.standing is not None and self.ok:
-            head, rows = BOARD_HEAD, [map(md_escaped, cell.texts()) for cell in self.standing.cells]
-            lines += [f"{md_escaped(line)}  " for line in (self.standing.title(), *self.standing.heading())]
-            lines += ["", *md_rows(map(md_escaped, head), rows, range(len(head))), ""]
-            lines += [f"- {md_escaped(line)}" for line in self.standing.remarks()]
-        lines += [f"- {md_escaped(str(one))}" for one in self.again]
-        lines += [f"- a person must look: {one.run_id}: {md_escaped(str(one))}" for one in self.resembles]
-        lines += [f"- note: {md_escaped(note)}" for note in self.notes]
-        return "\n".join(lines) + "\n"
+#: Scores with fewer different values say too little: a method that decides every row alike resembles all that do.
+_FEWEST_VALUES = 20
 
 
-def issue_text(made: Submission, check: str) -> str:
-    """The text of the issue, in the order of the form's fields. ``check``: what the check said, as Markdown."""
+def comment(found: Verification) -> str:
+    """The comment: verdict, reasons, rank and difference to the board, runs carried out again, resemblances."""
+    verdict = "sound" if found.ok else f"refused: {counted(len(found.problems), 'reason')}"
+    records = counted(found.records, "record")
+    lines = [f"**{found.folder.name}: {verdict}.** {records}, SHA-256 `{found.sha256}`.", ""]
+    lines += [f"- refused: {md_escaped(str(problem))}" for problem in found.problems]
+    if found.standing is not None:
+        rows = [map(md_escaped, cell.texts()) for cell in found.standing.cells]
+        lines += [f"{md_escaped(line)}  " for line in (found.standing.title(), *found.standing.heading())]
+        lines += ["", *md_rows(map(md_escaped, BOARD_HEAD), rows, range(len(BOARD_HEAD))), ""]
+        lines += [f"- {md_escaped(line)}" for line in found.standing.remarks()]
+    lines += [f"- {md_escaped(str(one))}" for one in found.again]
+    lines += [f"- a person must look: {md_escaped(str(one))}" for one in found.resembles]
+    lines += [f"- note: {md_escaped(note)}" for note in found.notes]
+    return "\n".join(lines) + "\n"
+
+
+def issue_text(found: Verification, records: Iterable[Record]) -> str:
+    """The text of the issue, in the order of the form's fields."""
+    archive, methods = found.folder.name, sorted({record.result.spec.method.key for record in records})
     fields = {
-        "Name": made.archive.name.removesuffix(".tar.gz"),
-        "Archive": f"(drop {made.archive.name} here)",
-        "SHA-256 of the archive": made.sha256,
+        "Name": archive.removesuffix(".tar.gz"),
+        "Archive": f"(drop {archive} here)",
+        "SHA-256 of the archive": found.sha256,
         "Package": "(NAME==VERSION, or an address of git with a commit; _No response_ for methods of pubench)",
-        "Method": f"{made.methods}: paper, official code, what differs",
+        "Method": f"{', '.join(methods)}: paper, official code, what differs",
         "Who ran it, on what": "(name or handle; machine; time)",
-        "Check on your machine": check,
+        "Check on your machine": comment(found),
     }
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in fields.items()) + "\n"
 
 
-def check(
-    archive: Path,
-    *,
-    sha256: str | None = None,
-    board: Board | None = None,
-    rerun: int = 1,
-    data_root: Path | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> CheckedSubmission:
-    """Unpacks a submission, verifies every record, carries some runs out again, and compares with the board.
+# -------------------------------------------------------------------- scores of other methods
 
-    Refused are: an archive that is damaged or not the one whose checksum is given, problems that ``verify`` finds, runs
-    whose data are not here, and runs on user tables. Runs whose test scores are those of another method, or nearly, in
-    the submission or on the board, are named, for a person to judge.
 
-    ``rerun``: how many runs are carried out again, drawn by a seed that nobody can foresee; at least one of each
-    method, and every run whose scores are identical to those of another method, which are refused if it is 0.
-    ``data_root``: folder of data files.
+def resembling(records: Iterable[Record], board: Board | None) -> dict[RecordProblem, bool]:
+    """Records with test scores of a run of another method, or its order, on the board or among themselves; whether in
+    every state. Methods that differ in a correction which has not acted yet share some states, honestly.
     """
-    try:
-        digest = sha256_of(archive)
-    except OSError as error:
-        raise RequestError(f"{shortened(str(archive))} cannot be read: {error.strerror or error}") from error
-    if sha256 is not None and sha256 != digest:
-        reason = f"the archive has the SHA-256 {digest}, the issue says {shortened(sha256)}"
-        return CheckedSubmission(archive, digest, 0, (reason,))
-    with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
-        try:
-            folder = unpack(archive, Path(scratch))
-            runs = named_runs(folder)
-            there = {path.name for path in folder.iterdir() if path.is_dir()}
-            records = [one for one in RecordStore(folder).all().readable if one.folder.name in runs]
-            resembles = resembling(records, board)
-            identical = {one.run_id: one for one in resembles if one.identical}
-            reasons = [
-                *(f"{run} is listed in {SUBMISSION} and not there" for run in sorted(runs - there)),
-                *(f"{run} is not listed in {SUBMISSION}" for run in sorted(there - runs)),
-                # nothing says that they are its own
-                *(f"{run}: {one}" for run, one in identical.items() if not rerun),
-            ]
-            times = 0 if reasons else rerun
-            found = verify(
-                folder, rerun=times, data_root=data_root, progress=progress, submitted=True, also=identical.keys()
-            )
-        except (Refused, RequestError) as error:
-            return CheckedSubmission(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
-        reasons += map(str, found.problems)
-        reasons += [f"{run} cannot be checked as a whole: {why}" for run, why in found.unchecked.items()]
-        if not found.records:
-            reasons.append("it holds no record that can be read")
-        return CheckedSubmission(
-            archive,
-            digest,
-            found.records,
-            tuple(reason.replace(f"{scratch}/", "") for reason in reasons),
-            found.again,
-            tuple(resembles),
-            found.notes,
-            None if board is None or reasons else beside_board(load_results(folder), board),
-        )
+    mine = {}
+    for record in records:
+        with suppress(RecordError):  # a problem of the record
+            states = list(_digests(on_test(read_scores(record.folder))))
+            mine[record.result.run_id, record.result.spec.method.key] = states
+    others = {run: {digest for state in states for digest in state} for run, states in mine.items()}
+    if board is not None:
+        others |= {run: set(rows) for run, rows in board.rows.groupby(["run_id", "method"])["scores"]}
+    found = {}
+    for (run_id, method), states in mine.items():
+        for (other, its), theirs in others.items():
+            shared = [not theirs.isdisjoint(state) for state in states]
+            if method != its and any(shared):
+                how = "identical to" if all(shared) else "in some states"
+                what = f"its test scores are {how} those of {its} in run {other}"
+                found[RecordProblem(run_id, what)] = all(shared)
+    return found
+
+
+def on_test(arrays: Arrays) -> list[npt.NDArray[Any]]:
+    """Scores of test rows among the arrays of a run: of each state."""
+    return [array for name, array in arrays.items() if name.startswith(scores_name("test", ""))]
+
+
+def _digests(states: Iterable[npt.NDArray[Any]]) -> Iterator[set[str]]:
+    """Digests of the scores and of the order of each state that says something."""
+    for scores in states:
+        values, order = np.unique(scores, return_inverse=True)
+        if len(values) >= _FEWEST_VALUES:
+            yield {digest_of(scores), digest_of(order)}

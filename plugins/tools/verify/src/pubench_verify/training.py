@@ -23,13 +23,9 @@ import numpy as np
 from pubench_core.engine.execute import Work, execute
 from pubench_core.engine.finish import Finished
 from pubench_core.engine.plan import Plan
-from pubench_core.engine.problem import Problem
 from pubench_core.errors import PubenchError, RequestError, RunFailed
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-
-#: What is done to a problem before it is trained on.
-Disguise = Callable[[Problem], Problem]
 
 
 @contextmanager
@@ -60,13 +56,14 @@ FACTS, REFUSED = "opened.json", 3
 
 @dataclass(frozen=True)
 class _Watched(Work):
-    """Trains as a run does, on a problem in disguise. ``opened``: gets the files that are opened meanwhile."""
+    """Trains as a run does. ``seed``: permutes hidden labels, and rows of the file. ``opened``: gets opened files."""
 
-    disguise: Disguise = field(default=lambda problem: problem)
+    seed: int | None = None
     opened: list[Any] = field(default_factory=list)
 
     def finish(self, plan: Plan, parts: list[Any], ended: Callable[[], None], at_once: int | None) -> Finished:
         """Result of the run."""
+        from pubench_testkit.disguise import other_labels, other_order
         from pubench_testkit.opened import opening
 
         from pubench_core.engine.build import build_problem
@@ -78,7 +75,9 @@ class _Watched(Work):
 
         with computing(plan, self.device), staying():
             problem = build_problem(plan, self.device, opened=open_data(plan, self.root), root=self.root)
-            problem = self.disguise(problem)  # other true labels are in no object from here on
+            if self.seed is not None:  # other true labels are in no object from here on
+                rng = np.random.default_rng(self.seed)
+                problem = other_order(other_labels(problem, rng), rng)
             with opening() as opened:
                 done = train(plan, problem)
             self.opened.extend(opened)
@@ -87,7 +86,6 @@ class _Watched(Work):
 
 def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int | None) -> None:
     """Writes a record and the files that were opened. ``modules``: of the method; they are imported first."""
-    from pubench_testkit.disguise import other_labels, other_order
     from pubench_testkit.opened import Opened, foreign, opening, showing_labels
 
     from pubench_core.engine.layers import Layer
@@ -95,10 +93,9 @@ def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int
 
     with opening() as imported:
         *_, implementation = map(importlib.import_module, modules)
-    plan, opened, rng = resolve([Layer(spec)], registry()), list[Opened](), np.random.default_rng(seed)
-    disguises = [lambda one: one, lambda one: other_order(other_labels(one, rng), rng)]
+    plan, opened = resolve([Layer(spec)], registry()), list[Opened]()
     if plan.joined_by is None:
-        plan = replace(plan, joined_by=partial(_Watched, disguise=disguises[seed is not None], opened=opened))
+        plan = replace(plan, joined_by=partial(_Watched, seed=seed, opened=opened))
     done = execute(plan, force=True)
     own = Path(sys.modules[implementation.__name__.split(".")[0]].__file__ or "").resolve().parent
     read = [*showing_labels([*imported, *opened], plan.spec.execution, own, [Path(holding)]), *foreign(opened, own)]

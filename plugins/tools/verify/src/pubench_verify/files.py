@@ -1,14 +1,14 @@
-"""The records of a folder, and its list of checksums."""
+"""The files of a folder of records: which are there, are its own, and are those of its list of checksums."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from os.path import isdir, isfile
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -38,8 +38,7 @@ from pubench_core.records.files import (
 from pubench_core.results import Environment, Result
 from pubench_core.specs import RunSpec
 
-from .difference import differences
-from .result import RecordProblem
+from .findings import Derived, RecordProblem
 
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
@@ -55,7 +54,7 @@ def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
     Raises InvalidRequest for what is no folder, or holds nothing of the kind.
     """
     if not isdir(place):
-        raise InvalidRequest(f"{shortened(str(place))} is not a folder; expected the folder of records")
+        raise InvalidRequest(f"{shortened(str(place))} is not there; expected records, a submission or a board")
     if isfile(place / RESULT):
         return [place], []
     inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
@@ -86,53 +85,64 @@ def names_in_plans(place: Path) -> tuple[dict[str, dict[str, str]], list[RecordP
     return found, problems
 
 
+# -------------------------------------------------------------------- the list of checksums
+
+
 def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[RecordProblem]]:
     """Path -> SHA-256, as the folder's list has it, and what differs from it; None if there is no list."""
     path = place / SUMS
     if not isfile(path):
         return None, []
     try:
-        *lines, last = read_small(path).decode().split("\n")
+        lines = read_small(path).decode().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         return None, [RecordProblem(SUMS, f"it cannot be read: {error}")]
-    lines += [last] if last else []
     if len(lines) > MOST_SUMS:
         return None, [RecordProblem(SUMS, f"it has {len(lines):,} lines; at most {MOST_SUMS:,} are read")]
     found: dict[str, str] = {}
     problems: list[RecordProblem] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines if lines != [""] else (), 1):
         entry = _SUM.fullmatch(line)
         inside = PurePosixPath(entry["path"]) if entry is not None else PurePosixPath("/")
         if entry is None or inside.is_absolute() or ".." in inside.parts:
             problems.append(RecordProblem(SUMS, f"line {number} is not a checksum and a path in this folder"))
             continue
         found[str(inside)] = entry["sum"]
-        if (wrong := _other_file(place, inside, entry["sum"])) is not None:
-            problems.append(wrong)
+        if wrong := _other_file(place, inside, entry["sum"]):
+            of = inside.parts[0] if len(inside.parts) > 1 else SUMS
+            problems.append(RecordProblem(of, f"{inside.name} is {wrong}"))
     if len(problems) > MOST_TOLD:
         more = RecordProblem(SUMS, f"and {len(problems) - MOST_TOLD:,} more lines are wrong")
         problems = [*problems[:MOST_TOLD], more]
     return found, problems
 
 
-def _other_file(place: Path, inside: PurePosixPath, listed: str) -> RecordProblem | None:
-    """What is wrong with a file that is listed with this checksum."""
-    of = inside.parts[0] if len(inside.parts) > 1 else SUMS
+def _other_file(place: Path, inside: PurePosixPath, listed: str) -> str:
+    """What is wrong with a file that is listed with this checksum; empty if nothing is."""
+    if os.path.realpath(place / inside) != os.path.join(os.path.realpath(place), inside):
+        return f"listed in {SUMS} and a link"
     try:
-        if os.path.realpath(place / inside) != os.path.join(os.path.realpath(place), inside):
-            return RecordProblem(of, f"{inside.name} is listed in {SUMS} and a link")
-        with open_regular(place / inside) as file:
-            if os.fstat(file.fileno()).st_size > MOST_LISTED:
-                return RecordProblem(of, f"{inside.name} is listed in {SUMS} and larger than {MOST_LISTED:,} bytes")
-            now = hashlib.file_digest(file, "sha256").hexdigest()
+        return "" if digest_within(place / inside, MOST_LISTED) == listed else f"not the file that {SUMS} lists"
     except OSError as error:
-        return RecordProblem(of, f"{inside.name} is listed in {SUMS} and not there ({error.strerror})")
-    return None if now == listed else RecordProblem(of, f"{inside.name} is not the file that {SUMS} lists")
+        if error.errno == errno.EFBIG:
+            return f"listed in {SUMS} and larger than {MOST_LISTED:,} bytes"
+        return f"listed in {SUMS} and not there ({error.strerror})"
+
+
+def digest_within(path: Path, most: int) -> str:
+    """SHA-256 of a file. Raises OSError if it is not a regular file, or has more than ``most`` bytes."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# -------------------------------------------------------------------- the files of a record
 
 
 def wrong_files(
-    folder: Path, result: Result, plain: Mapping[str, Any], sums: Mapping[str, str] | None, *, models: bool = True
-) -> Iterator[str]:
+    folder: Path, result: Result, sums: Mapping[str, str] | None, *, models: bool = True
+) -> Iterator[str | Derived]:
     """Files of a record that are missing, links, of another run, or unknown to the list of checksums.
 
     ``models``: whether a saved model must be there.
@@ -150,14 +160,12 @@ def wrong_files(
         derived = path.name == MEASURES or path.match(predictions_by("*"))  # later, of what is listed
         if sums is not None and not derived and f"{folder.name}/{path.name}" not in sums:
             yield f"{path.name} is not listed in {SUMS}"
-    read_by = {SPEC: _by_spec_file, ENVIRONMENT: _by_environment, **({SCORES: _by_scores} if result.scores else {})}
-    for name in (RESULT, MEASURES, *read_by):
+    for name in (RESULT, MEASURES, SPEC, ENVIRONMENT, *([SCORES] if result.scores else [])):
         if isfile(folder / name):
             try:
                 if name.endswith(".json"):
                     read_once(folder / name)
-                if name in read_by:
-                    yield from map(str, differences(plain, read_by[name](folder, result), f"{name} has"))
+                yield Derived(f"{name} has", _said_again(folder, name, result))
             except (OSError, ValueError, PubenchError, RecursionError) as error:  # pydantic's is a ValueError
                 yield f"{name} cannot be read: {shortened(' '.join(str(error).split()))}"
 
@@ -175,27 +183,18 @@ def read_once(path: Path) -> Any:
     return json.loads(read_small(path), object_pairs_hook=once)
 
 
-def _by_spec_file(folder: Path, result: Result) -> dict[str, Any]:
-    from pubench_cli.yaml_layers import read_yaml
+def _said_again(folder: Path, name: str, result: Result) -> dict[str, Any]:
+    """Fields of a result that another file of its record says again. Raises as :func:`wrong_files` reports."""
+    if name == SCORES:
+        return {"scores": scores_digest(folder)}
+    if name == SPEC:
+        from pubench_cli.yaml_layers import read_yaml
 
-    plain = result.spec.model_dump(mode="json")
-    written = "".join(_section(name, json.dumps(value)) for name, value in plain.items())
-    if read_small(folder / SPEC).decode() == written:
-        return {}  # as it was written: parsing YAML takes longer than all else
-    return {"spec": RunSpec.model_validate(read_yaml(folder / SPEC, aliases=False).values).model_dump(mode="json")}
-
-
-@lru_cache(1024)
-def _section(name: str, value: str) -> str:
-    """One field of a spec as YAML. ``value``: as JSON; most are the same in many records."""
-    return yaml_text({name: json.loads(value)})
-
-
-def _by_scores(folder: Path, result: Result) -> dict[str, Any]:
-    return {"scores": scores_digest(folder)}
-
-
-def _by_environment(folder: Path, result: Result) -> dict[str, Any]:
+        if read_small(folder / SPEC).decode() == yaml_text(result.spec.model_dump(mode="json")):
+            return {}  # as it was written: parsing YAML takes longer than all else
+        return {"spec": RunSpec.model_validate(read_yaml(folder / SPEC, aliases=False).values).model_dump(mode="json")}
+    if name != ENVIRONMENT:
+        return {}
     found = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
     versions = {name: found.packages.get(name, version) for name, version in result.code.versions.items()}
     used = {found.products, found.convolutions} - {None, "ieee"} if result.spec.precision == "ieee" else set()
