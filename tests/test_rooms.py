@@ -364,7 +364,7 @@ BUDGETS = {
     "docs": 1_066,
     "pubench_cli/src": 3_105,
     "pubench_core/src": 13_900,
-    "plugins/datasets/tables/src": 2_235,
+    "plugins/datasets/tables/src": 1_930,
     "plugins/tools/evaluate/src": 4_652,
     "plugins/tools/report/src": 8_650,
     "plugins/tools/study/src": 4_353,

@@ -35,7 +35,7 @@ def shows_fields(known: type) -> Callable[[F], F]:
         kind = inspect.Parameter.KEYWORD_ONLY
         fields = [inspect.Parameter(name, kind, default=None) for name in known.__annotations__]
         function.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
-        helps = {one.argument: one.help() for one in run_fields() if not one.of_table}
+        helps = {one.argument: one.help() for one in sorted(run_fields(), key=lambda one: not one.of_table)}
         lines = [f"``{name}``: {helps[name]}" for name in known.__annotations__ if name in helps]
         function.__doc__ = "\n    ".join([f"{inspect.cleandoc(function.__doc__ or '')}\n\nFields of a run:\n", *lines])
         return function

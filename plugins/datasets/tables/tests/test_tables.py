@@ -220,8 +220,10 @@ class TestParquet:
         assert found == {"n": [0, 1], "emb_0": [1, 4], "emb_1": [2, 5], "emb_2": [3, 6]}
 
     @pytest.mark.parametrize("values", [[[1.0], [1.0, 2.0]], [["a"], ["b"]], [{"k": 1}, {"k": 2}], [[1.0], None]])
-    def test_other_lists_stay_as_they_are(self, parquet: Callable[..., Path], values: list[Any]) -> None:
-        assert list(read_table(parquet(a=values))) == ["n", "a"]
+    def test_other_lists_are_left_out_and_said(self, parquet: Callable[..., Path], values: list[Any]) -> None:
+        found, said = read_with_notes(parquet(a=values))
+        assert list(found) == ["n"]
+        assert said[0].startswith("my.parquet: 'a' holds lists")
 
     def test_row_names_without_a_name_are_no_column(self, tmp_path: Path) -> None:
         frame = pd.DataFrame({"a": range(6), "b": range(6)})

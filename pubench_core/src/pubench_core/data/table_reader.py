@@ -95,7 +95,7 @@ class TableReader(ABC):
 
     @abstractmethod
     def encode(
-        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say | None = None
+        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say = lambda text: None
     ) -> npt.NDArray[Any]:
         """(n, d) features of another table, as :meth:`read` encoded its own. ``name``: the table's, for messages."""
 

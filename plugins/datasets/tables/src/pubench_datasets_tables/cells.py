@@ -1,50 +1,53 @@
-"""Parts that readers of tables have in common: names and lists of columns, cells and numbers as texts, bounds."""
+"""Parts that readers of tables have in common: names and lists of columns, cells and numbers as texts, errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
-from pubench_core.errors import unknown
+from pubench_core.errors import RequestError, unknown
 
 if TYPE_CHECKING:
     from pandas import Series
 
-Say = Callable[[str], None]
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
-def listed(values: Sequence[Any], most: int = 8) -> str:
+def refused(field: str, text: str, value: Any = None) -> RequestError:
+    """The error for what is wrong with a field of ``data.own``."""
+    return RequestError(text, field=f"data.own.{field}", value=value)
+
+
+def listed(values: Sequence[Any], most: int = 8, form: str = "{}") -> str:
     """The first of them, and how many more there are."""
-    return ", ".join(map(str, values[:most])) + (f" and {len(values) - most} more" if len(values) > most else "")
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(form.format(value) for value in values[:most]) + more
 
 
-def is_nested(values: Series[Any]) -> bool:
-    """Whether entries are lists or mappings, which are no features and cannot be compared."""
-    return values.dtype == object and any(isinstance(v, (list, tuple, dict, set, np.ndarray)) for v in values)
-
-
-def is_blank(values: Series[Any]) -> npt.NDArray[np.bool_]:
-    """(n,) True where a cell holds nothing: a missing value, or a text without a character that can be seen."""
-    blank: npt.NDArray[np.bool_] = values.isna().to_numpy(dtype=bool)
-    if values.dtype.kind in "biufmM" or values.dtype.name == "boolean":
-        return blank
-    texts = [isinstance(value, str) and not value.strip() for value in values.astype(object)]
-    return np.asarray(blank | np.array(texts, dtype=bool))
-
-
-def words_of(values: Series[Any]) -> npt.NDArray[Any]:
-    """(n,) texts; a missing value is the category '?', and a whole number that a gap made a float has no point."""
+def words_of(values: Series[Any], gap: str = "?") -> npt.NDArray[Any]:
+    """(n,) texts, ``gap`` for a missing value; a whole number that a gap made a float has no point."""
     plain = values.astype(object)
     if values.dtype.kind == "f" or (values.dtype.name == "category" and values.cat.categories.dtype.kind == "f"):
         plain = plain.map(lambda value: int(value) if value % 1 == 0 else value, na_action="ignore")
-    words: npt.NDArray[Any] = plain.where(values.notna(), "?").map(str).to_numpy(dtype=object)
+    words: npt.NDArray[Any] = plain.where(values.notna(), gap).map(str).to_numpy(dtype=object)
     return words
+
+
+def without(values: Series[Any], words: Sequence[str]) -> Series[Any]:
+    """The values with gaps instead of those that ``words`` name; numbers, if the others all are."""
+    import pandas as pd
+
+    if values.dtype.kind in "iufb":
+        return values.mask(values.isin([float(word) for word in words if NUMBER.fullmatch(word)]))
+    rest = values.mask(values.map(str).isin(words))
+    if values.dtype.name == "category" or rest.equals(values):
+        return rest
+    numbers = pd.to_numeric(rest, errors="coerce")
+    return rest if (numbers.isna() & rest.notna()).any() else numbers
 
 
 # -------------------------------------------------------------------- lists of columns and values
@@ -70,7 +73,12 @@ def named_columns(given: Sequence[str], columns: Iterable[str], field: str, file
     known, found = [str(name) for name in columns], list[str]()
     for word in rejoined(given, known):
         names = [word] if word in known else [name for name in known if fnmatchcase(name, word)]
-        if not names:
-            raise unknown(f"column of {file} ({field})", word, known, field=field)
-        found += names
+        found += names or [one_of(known, word, field, file)]
     return list(dict.fromkeys(found))
+
+
+def one_of(known: Iterable[str], name: str, field: str, file: str) -> str:
+    """A column that a field names. Raises RequestError, with the nearest spelling, if there is none of that name."""
+    if name not in (columns := list(known)):
+        raise unknown(f"column of {file} (data.own.{field})", name, columns, field=f"data.own.{field}")
+    return name

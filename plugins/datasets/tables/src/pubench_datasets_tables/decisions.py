@@ -44,9 +44,8 @@ class TopRows:
 
 @dataclass(frozen=True)
 class Decisions:
-    """``unlabeled``: rows; ``decided``: those of them with a score above 0. ``held_out``: labeled positives of the
-    validation part; ``recalled``: those of them with a score above 0. ``known_negative``: rows that the labels say are
-    negative, which no method trained on; ``mistaken``: those of them with a score above 0.
+    """``unlabeled`` rows, labeled positives ``held_out`` in the validation part, and ``known_negative`` rows, which no
+    method trained on; how many of each have a score above 0: ``decided``, ``recalled`` and ``mistaken``.
 
     ``top``: for the given prior and for one a fifth lower and higher; empty where no prior is known.
     """
@@ -75,10 +74,10 @@ def decisions_of(
     scores = scores_of(arrays, result.chosen.snapshot)
     if "unlabeled" not in scores:
         return None
-    unlabeled, negatives = scores["unlabeled"], scores["unlabeled"][:0]
+    negative = np.zeros(len(scores["unlabeled"]), bool)
     if known_negative is not None:
-        known = known_negative[arrays["unlabeled_rows"]]
-        unlabeled, negatives = unlabeled[~known], unlabeled[known]
+        negative = known_negative[arrays["unlabeled_rows"]]
+    unlabeled, negatives = scores["unlabeled"][~negative], scores["unlabeled"][negative]
     held_out = scores.get("validation", unlabeled[:0])[arrays["validation_labeled"].astype(bool)]
     prior = result.data.prior.given
     taken = labeled if is_one_sample(result.spec.data.scheme) else 0
@@ -90,15 +89,8 @@ def decisions_of(
         threshold = float(np.partition(unlabeled, n - rows)[n - rows]) if rows else None
         reached = int((held_out >= threshold).sum()) if threshold is not None else 0
         top.append(TopRows(factor, assumed, share, rows, threshold, reached))
-    return Decisions(
-        unlabeled=len(unlabeled),
-        decided=int((unlabeled > 0).sum()),
-        held_out=len(held_out),
-        recalled=int((held_out > 0).sum()),
-        top=tuple(top),
-        known_negative=len(negatives),
-        mistaken=int((negatives > 0).sum()),
-    )
+    above = [int((some > 0).sum()) for some in (unlabeled, held_out, negatives)]
+    return Decisions(n, above[0], len(held_out), above[1], tuple(top), len(negatives), above[2])
 
 
 def decisions(run: RunResult) -> Decisions:

@@ -7,7 +7,7 @@ model scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.labeled import POOLED, Column, LabeledData
-from pubench_core.data.table_reader import A_NUMBER, ColumnUse, Use
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse, Say, Use
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.specs import UserTableSpec
 
-from .cells import NUMBER, is_blank, is_nested, listed, named_columns, words_of
+from .cells import listed, named_columns, without, words_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 #: A category has at most so many features. Of a column with more values, those are kept that are in ``FREQUENT`` rows.
 MAX_CATEGORIES, FREQUENT = 100, 5
+#: Why dates and times are no features.
+_TIME = "a date or a time; turn it into numbers, or have categories: data.own.codes={}"
 #: Up to here a 64-bit float tells whole numbers apart.
 EXACT_UP_TO = 2**53
 #: An id with more characters is a text rather than a name.
@@ -45,16 +47,14 @@ ID_NAME = re.compile(
 )
 
 
-def encode(
-    frame: DataFrame, columns: Sequence[Column], name: str, say: Callable[[str], None] | None = None
-) -> npt.NDArray[Any]:
-    """(n, d) features of a table, in 32 bits, or in 64 if a column needs them.
+def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Say = lambda text: None) -> npt.NDArray[Any]:
+    """(n, d) features of a table, in 32 bits, or in 64 if a column needs them; NaN if a number is missing.
 
     An unseen category counts as a rare one, or has no feature: its row is zero there, which is said. ``name``: the
-    table's, for messages. ``say``: called with a line about unseen categories.
-
-    Raises RequestError for a column that is missing or not numeric.
+    table's, for messages. Raises RequestError for a column that is missing, not numeric or not finite in 32 bits.
     """
+    import pandas as pd
+
     features = [column.name for column in columns]
     if absent := [column for column in features if column not in frame]:
         near = get_close_matches(absent[0], sorted(set(frame) - set(features)), n=1)
@@ -62,74 +62,43 @@ def encode(
         hint = f"; '{near[0]}' may be that, under another name" if near else ""
         raise RequestError(f"{name} lacks {quoted}; expected a table with every feature of the training rows{hint}")
     frame = frame.assign(**{c.name: without(frame[c.name], c.missing) for c in columns if c.missing})
-    numbers = _matrix(frame[[column.name for column in columns if column.kind == "number"]], name)
-    dtype = np.float64 if any(column.wide for column in columns) else np.float32
-    parts, k = list[npt.NDArray[Any]](), 0
-    for column in columns:
-        if column.kind == "category":
-            words = words_of(frame[column.name])
-            parts.append(np.stack([words == value for value in column.categories], axis=1).astype(dtype))
-            if column.pooled:
-                parts.append((parts[-1].sum(axis=1, keepdims=True) == 0).astype(dtype))
-            elif say is not None and (new := sorted(set(words) - set(column.categories))):
-                say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
-            continue
-        parts.append(numbers[:, k : k + 1].astype(dtype))
-        k += 1
-    return np.ascontiguousarray(np.concatenate(parts, axis=1))
-
-
-def _matrix(frame: DataFrame, table: str) -> npt.NDArray[np.float64]:
-    """(n, d) numbers, NaN if a value is missing. RequestError for what is no number or not finite in 32 bits."""
-    import pandas as pd
-
-    changed = dict[str, Any]()
-    for column in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biuf"]:
-        if _is_time(frame[column]):
-            raise RequestError(f"{table}: column '{column}' holds dates or times; training had numbers")
+    numeric, changed = frame[[column.name for column in columns if column.kind == "number"]], dict[str, Any]()
+    for column, values in [
+        (column, numeric[column]) for column, dtype in numeric.dtypes.items() if dtype.kind not in "biuf"
+    ]:
+        if is_time(values):
+            raise RequestError(f"{name}: column '{column}' holds dates or times; training had numbers")
         try:
-            plain = frame[column].astype(object) if frame[column].dtype.name == "category" else frame[column]
+            plain = values.astype(object) if values.dtype.name == "category" else values
             changed[str(column)] = pd.to_numeric(plain).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
-    numbers: npt.NDArray[np.float64] = frame.assign(**changed).to_numpy(dtype=np.float64, na_value=np.nan)
-    for k in np.flatnonzero((np.abs(numbers) > np.finfo(np.float32).max).any(axis=0))[:1]:
-        row = int((np.abs(numbers[:, k]) > np.finfo(np.float32).max).argmax())
+            raise RequestError(f"{name}: column '{column}' is not numeric ({error})") from error
+    numbers: npt.NDArray[np.float64] = numeric.assign(**changed).to_numpy(dtype=np.float64, na_value=np.nan)
+    beyond: npt.NDArray[np.bool_] = np.abs(numbers) > np.finfo(np.float32).max
+    for k in np.flatnonzero(beyond.any(axis=0))[:1]:
+        row, column = int(beyond[:, k].argmax()), numeric.columns[k]
         limit = "finite values" if np.isinf(numbers[row, k]) else "values up to 3.4e38, as 32 bits hold them"
-        raise RequestError(
-            f"{table}: row {row} of column '{frame.columns[k]}' is {numbers[row, k]:g}, expected {limit} (leave a cell "
-            f"empty if it is unknown: data.own.missing_values={frame.columns[k]}={numbers[row, k]:g})"
-        )
-    return numbers
-
-
-def without(values: Series[Any], words: Sequence[str]) -> Series[Any]:
-    """The values with gaps instead of those that ``words`` name; numbers, if the others all are."""
-    import pandas as pd
-
-    if is_nested(values):
-        return values
-    if values.dtype.kind in "iufb":
-        return values.mask(values.isin([float(word) for word in words if NUMBER.fullmatch(word)]))
-    rest = values.mask(values.map(str).isin(words))
-    numbers = pd.to_numeric(rest, errors="coerce")
-    return rest if rest.equals(values) or (numbers.isna() & rest.notna()).any() else numbers
+        remedy = f"leave a cell empty if it is unknown: data.own.missing_values={column}={numbers[row, k]:g}"
+        wrong = f"row {row} of column '{column}' is {numbers[row, k]:g}, expected {limit}"
+        raise RequestError(f"{name}: {wrong} ({remedy})")
+    parts, of_numbers = list[npt.NDArray[Any]](), iter(numbers.T)
+    for feature in columns:
+        if feature.kind == "number":
+            parts.append(next(of_numbers)[:, None])
+            continue
+        words = words_of(frame[feature.name])
+        parts.append(np.stack([words == value for value in feature.categories], axis=1))
+        rest: npt.NDArray[np.bool_] = ~parts[-1].any(axis=1)
+        if feature.pooled:
+            parts.append(rest[:, None])
+        elif rest.any():
+            new = ", ".join(sorted(set(words[rest]))[:3])
+            say(f"{name}: '{feature.name}' has values that training did not have ({new}); all zero")
+    dtype = np.float64 if any(column.wide for column in columns) else np.float32
+    return np.ascontiguousarray(np.concatenate(parts, axis=1, dtype=dtype, casting="same_kind"))
 
 
 # -------------------------------------------------------------------- what a column is
-
-
-@dataclass(frozen=True)
-class Described:
-    """Description of a column: a feature, or why it is none."""
-
-    column: Column | None = None
-    #: Why it is no feature.
-    left_out: str = ""
-    #: What is odd about a feature.
-    note: str = ""
-    #: Whether it is left out because its values name the rows.
-    is_id: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +110,18 @@ class _Numbers:
     distinct: int
     in_32_bits: int
     whole: bool
+
+
+@dataclass(frozen=True)
+class Described:
+    """A column as a feature, with its ``numbers`` if it has any, or why it is none; what is odd about it; whether it
+    is left out as its values name the rows."""
+
+    column: Column | None = None
+    left_out: str = ""
+    note: str = ""
+    is_id: bool = False
+    numbers: _Numbers | None = None
 
 
 def _numbers_of(frame: DataFrame) -> dict[str, _Numbers]:
@@ -160,18 +141,17 @@ def _numbers_of(frame: DataFrame) -> dict[str, _Numbers]:
     return found
 
 
-def describe(frame: DataFrame, named: Collection[str] = (), codes: Collection[str] = ()) -> dict[str, Described]:
-    """``named``: columns that the user named as features, and not by a pattern; ``codes``: as categories."""
-    numbers = _numbers_of(frame[[name for name in frame if name not in codes]])
-    return {
-        name: _number(name, values, numbers[name], by_name=name in named)
-        if name in numbers
-        else _text(name, values, by_name=name in named, is_code=name in codes)
-        for name, values in frame.items()
-    }
+def describe(frame: DataFrame, named: Collection[str] = ()) -> dict[str, Described]:
+    """``named``: columns that the user named as features, and not by a pattern."""
+    numbers, found = _numbers_of(frame), dict[str, Described]()
+    for name, values in frame.items():
+        by_name = name in named
+        known = numbers.get(name)
+        found[name] = _text(name, values, by_name) if known is None else _number(name, values, known, by_name)
+    return found
 
 
-def _number(name: str, values: Series[Any], known: _Numbers, *, by_name: bool) -> Described:
+def _number(name: str, values: Series[Any], known: _Numbers, by_name: bool) -> Described:
     """A column of numbers, kept in 64 bits if most of its values would become the same ones in 32."""
     given, n = known.values, len(values)
     is_whole = values.dtype.kind in "iu" or (known.whole and len(given) < n)  # a gap made floats of whole numbers
@@ -182,41 +162,34 @@ def _number(name: str, values: Series[Any], known: _Numbers, *, by_name: bool) -
         distinct = values.nunique() if beyond else known.distinct
         dense = given[-1] - given[0] < 2 * n
         if distinct > 2 and all(_YYYYMMDD.fullmatch(f"{day:.12g}") for day in np.unique(given)):
-            return _time(name)
+            return Described(left_out=_TIME.format(name))
         if n >= 10 and distinct >= LEAST_DISTINCT * n and (dense or beyond or ID_NAME.search(name)):
             return _id(values, distinct)
         if beyond:
             return _text(name, values.astype(object))
-    return Described(Column(name, "number", wide=2 * known.in_32_bits < known.distinct))
+    return Described(Column(name, "number", wide=2 * known.in_32_bits < known.distinct), numbers=known)
 
 
-def _text(name: str, values: Series[Any], *, by_name: bool = False, is_code: bool = False) -> Described:
+def _text(name: str, values: Series[Any], by_name: bool = False) -> Described:
     """A column of anything else than numbers."""
     import pandas as pd
 
-    if is_nested(values):
-        return Described(left_out="lists of different lengths, or of something else than numbers")
     distinct = values.nunique(dropna=False)
     if distinct <= 1:
         return Described(left_out="empty" if values.isna().any() else "constant")
-    if is_code or values.dtype.name == "category":
+    if values.dtype.name == "category":
         return _categories(name, values, at_least=0.0)
-    if _is_time(values):
-        return _time(name)
+    if is_time(values):
+        return Described(left_out=_TIME.format(name))
+    odd = _numbers_but_for(values)
     if pd.api.types.infer_dtype(values, skipna=True) == "integer":
         odd = "whole numbers beyond 2^53, of which a float keeps the first 16 digits"
-    else:
-        odd = _numbers_but_for(values)
     if not odd and not by_name and len(values) >= 10 and values.nunique() == len(values):
         return _id(values, len(values))
     found = _categories(name, values)
     if odd and (found.column is None or distinct == len(values)):
         return Described(left_out=f"text: {odd}")
-    return replace(found, note=f"'{name}' is read as text: {odd}" if odd else found.note)
-
-
-def _time(name: str) -> Described:
-    return Described(left_out=f"a date or a time; turn it into numbers, or have categories: data.own.codes={name}")
+    return replace(found, note=f"'{name}' is read as text: {odd}") if odd else found
 
 
 def _id(values: Series[Any], distinct: int) -> Described:
@@ -229,24 +202,22 @@ def _categories(name: str, values: Series[Any], at_least: float = 0.5) -> Descri
     import pandas as pd
 
     found = pd.Series(words_of(values)).value_counts().sort_index()
-    levels, counts = found.index.to_numpy(dtype=object), found.to_numpy()
-    if len(levels) <= MAX_CATEGORIES:
-        return Described(Column(name, "category", tuple(levels)))
-    order = np.argsort(-counts, kind="stable")[: MAX_CATEGORIES - 1]
-    kept = np.sort(order[counts[order] >= FREQUENT])
-    rows = int(counts[kept].sum())
-    if not rows or rows < at_least * counts.sum():
-        what = f"text with {len(levels)} different values, more than {MAX_CATEGORIES} categories"
+    if len(found) <= MAX_CATEGORIES:
+        return Described(Column(name, "category", tuple(found.index)))
+    kept = found.sort_values(ascending=False, kind="stable")[: MAX_CATEGORIES - 1]
+    kept = kept[kept >= FREQUENT].sort_index()
+    if not len(kept) or kept.sum() < at_least * len(values):
+        what = f"text with {len(found)} different values, more than {MAX_CATEGORIES} categories"
         reason = f"{what}, of which few repeat; data.own.codes={name} keeps the frequent ones"
         return Described(left_out=reason, is_id=_names_rows(values))
     note = (
-        f"'{name}' has {len(levels)} values: {len(kept)} frequent ones become a feature each, the other "
-        f"{len(levels) - len(kept)} ({counts.sum() - rows} rows) one together, {name}={POOLED}"
+        f"'{name}' has {len(found)} values: {len(kept)} frequent ones become a feature each, the other "
+        f"{len(found) - len(kept)} ({len(values) - kept.sum()} rows) one together, {name}={POOLED}"
     )
-    return Described(Column(name, "category", tuple(levels[kept]), pooled=True), note=note)
+    return Described(Column(name, "category", tuple(kept.index), pooled=True), note=note)
 
 
-def _is_time(values: Series[Any]) -> bool:
+def is_time(values: Series[Any]) -> bool:
     """Whether values are dates or times, also if written as texts."""
     import pandas as pd
 
@@ -264,22 +235,20 @@ def _numbers_but_for(values: Series[Any]) -> str:
     strange = given[pd.to_numeric(given, errors="coerce").isna()]
     if not len(strange):
         return ""
-    place = f"row {strange.index[0]} is '{strange.iloc[0]}'"
+    word, place = strange.iloc[0], f"row {strange.index[0]} is '{strange.iloc[0]}'"
     if pd.to_numeric(strange.str.replace("[$€£¥%, ]", "", regex=True), errors="coerce").notna().all():
         return f"{place}; write plain numbers to have it read as numbers"
     if 2 * len(strange) > len(given):
         return ""
     remedy = "leave unknown cells empty to have it read as numbers"
-    if re.fullmatch(r"[\w.#/*-]+", word := strange.iloc[0]):  # others do not fit in a list of options
+    if re.fullmatch(r"[\w.#/*-]+", word):  # others do not fit in a list of options
         remedy = f"if that means missing: data.own.missing_values={word}"
     return f"{len(given) - len(strange)} of {len(given)} values are numbers, {place}; {remedy}"
 
 
 def _names_rows(values: Series[Any]) -> bool:
     """Whether values are short texts or whole numbers, nearly all of which differ: some rows may be there twice."""
-    if is_nested(values) or values.dtype.kind in "fmM" or values.isna().any():
-        return False
-    if values.nunique() < LEAST_DISTINCT * len(values):
+    if values.dtype.kind in "fmM" or values.isna().any() or values.nunique() < LEAST_DISTINCT * len(values):
         return False
     return values.dtype.kind in "iu" or int(values.map(str).str.len().max()) <= _LONGEST_ID
 
@@ -299,29 +268,27 @@ def encoding_of(
     ``missing`` values of a column are gaps in ``frame``. Raises RequestError if no feature is left.
     """
     file = spec.path.name
-    dropped = named_columns(spec.drop, frame.columns, "data.own.drop", file)
+    dropped = named_columns(spec.drop, frame.columns, "drop", file)
     names = [name for name in frame.columns if name not in {*roles, *dropped}]
-    codes = named_columns(spec.codes, names, "data.own.codes", file)
     if spec.features:
-        named = named_columns(spec.features, names, "data.own.features", file)
-        names = [name for name in names if name in set(named)]
-    found = describe(frame[names], spec.features, codes)
+        named = {*named_columns(spec.features, names, "features", file)}
+        names = [name for name in names if name in named]
+    found = describe(frame[names], spec.features)
     columns = tuple(replace(one.column, missing=missing.get(name, ())) for name, one in found.items() if one.column)
     left_out = {name: one.left_out for name, one in found.items() if one.left_out}
     reasons = [f"'{name}' ({reason})" for name, reason in left_out.items()]
     if not columns:
         raise RequestError(f"{file}: no column is left as a feature{': ' if reasons else ''}{', '.join(reasons)}")
     many = [f"'{c.name}' ({len(c.categories)})" for c in columns if c.kind == "category"]
-    features = counted(sum(len(c.features) for c in columns), "feature")
-    notes += [one.note for one in found.values() if one.note]
-    notes.append(
-        f"{features}: {counted(len(columns) - len(many), 'numeric column')}"
-        + (f", {len(many)} categorical as one-hot: {listed(many)}" if many else "")
-    )
+    counts = [counted(sum(len(c.features) for c in columns), "feature")]
+    counts += [counted(len(columns) - len(many), "numeric column")]
+    as_one_hot = f", {len(many)} categorical as one-hot: {listed(many)}" if many else ""
+    notes += [*(one.note for one in found.values() if one.note), f"{': '.join(counts)}{as_one_hot}"]
     ids = {name for name, one in found.items() if one.is_id} | {name for name in dropped if _names_rows(frame[name])}
     in_order = [name for name in frame.columns if name in ids]
     notes += ["left out: " + "; ".join(reasons)] if reasons else []
     notes += ["the rows are named by " + ", ".join(f"'{name}'" for name in in_order)] if ids else []
+    notes += notices(spec, frame, found)
     return columns, left_out, in_order
 
 
@@ -344,43 +311,14 @@ _ENOUGH = 50
 _NAMED = 8
 
 
-def notices(spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column]) -> Iterator[str]:
+def notices(spec: UserTableSpec, frame: DataFrame, described: Mapping[str, Described]) -> Iterator[str]:
     """A line for each unusual thing that the spec does not mention. ``frame``: with gaps for missing values."""
-    numbers = _numbers_of(frame[[column.name for column in columns if column.kind == "number"]])
-    features = {column.name for column in columns}
-    lines = [line for name, known in numbers.items() for line in _apart(frame, name, known.values)]
-    yield from lines[:_NAMED]
-    if len(lines) > _NAMED:
-        yield f"{len(lines) - _NAMED} more columns have values far from all others"
-    n, counts = len(frame), {name: known.distinct for name, known in numbers.items() if known.whole}
-    few = [name for name, count in counts.items() if 2 < count <= min(MAX_CATEGORIES, n / 5)]
-    many = [name for name, count in counts.items() if count >= max(LEAST_DISTINCT * n, _ENOUGH)]
-    for what, found, role, field in (
-        ("with few values", few, "codes of categories", "codes"),
-        ("that nearly all differ", [name for name in many if frame[name].dtype.kind in "iu"], "ids", "drop"),
-    ):
-        if found:
-            quoted = listed([f"'{name}' ({counts[name]} values)" for name in found], _NAMED)
-            option = f"data.own.{field}={','.join(found[:_NAMED])}"
-            yield f"whole numbers {what} are read as quantities: {quoted}; if they are {role}: {option}"
-    if spec.groups is not None:
-        return
-    for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "fbmM"]:  # ids that repeat
-        values = frame[name]
-        if name in (spec.label_col, spec.truth_col, spec.weights) or is_nested(values):
-            continue
-        distinct = int(values.nunique())
-        likely = ID_NAME.search(name) or not (name in features or values.dtype.kind in "iu" or _is_time(values))
-        if likely and max(10, n / 50) <= distinct <= n / 1.5:
-            yield (
-                f"'{name}': {n} rows have {distinct} values; if rows of one value belong together, as those of a "
-                f"patient: data.own.groups={name}"
-            )
-
-
-def _apart(frame: DataFrame, name: str, values: npt.NDArray[np.float64]) -> Iterator[str]:
-    """A line for the lowest or highest of a column's sorted ``values`` if it is far from all others."""
-    for sign, given in ((1, values), (-1, -values[::-1])):
+    numbers = {name: one.numbers for name, one in described.items() if one.numbers is not None}
+    n, lines = len(frame), list[str]()
+    lowest_and_highest = [
+        (name, sign, known.values[::sign] * sign) for name, known in numbers.items() for sign in (1, -1)
+    ]
+    for name, sign, given in lowest_and_highest:
         others = given[np.searchsorted(given, given[0], side="right") :] if len(given) else given
         if len(others) < 3:
             continue
@@ -392,9 +330,33 @@ def _apart(frame: DataFrame, name: str, values: npt.NDArray[np.float64]) -> Iter
             row = int(np.flatnonzero(frame[name] == value)[0])
             what = f"{count} of {len(given)} values are {value:g}" if is_sentinel else f"row {row} is {value:g}"
             lowest, highest = sorted((sign * others[0], sign * others[-1]))
-            yield (
+            lines.append(
                 f"'{name}': {what}, far from all others ({lowest:g} to {highest:g}); if that means "
                 f"missing: data.own.missing_values={name}={value:.15g}"
+            )
+    yield from lines[:_NAMED]
+    if len(lines) > _NAMED:
+        yield f"{len(lines) - _NAMED} more columns have values far from all others"
+    counts = {name: known.distinct for name, known in numbers.items() if known.whole}
+    few = [name for name, count in counts.items() if 2 < count <= min(MAX_CATEGORIES, n / 5)]
+    many = [name for name, count in counts.items() if count >= max(LEAST_DISTINCT * n, _ENOUGH)]
+    for what, found, role, field in (
+        ("with few values", few, "codes of categories", "codes"),
+        ("that nearly all differ", [name for name in many if frame[name].dtype.kind in "iu"], "ids", "drop"),
+    ):
+        if found:
+            quoted = listed([f"'{name}' ({counts[name]} values)" for name in found], _NAMED)
+            option = f"data.own.{field}={','.join(found[:_NAMED])}"
+            yield f"whole numbers {what} are read as quantities: {quoted}; if they are {role}: {option}"
+    for name, values in frame.items() if spec.groups is None else ():  # ids that repeat
+        if values.dtype.kind in "fbmM" or name in (spec.label_col, spec.truth_col, spec.weights):
+            continue
+        is_feature = name in described and described[name].column is not None
+        likely = ID_NAME.search(name) or not (is_feature or values.dtype.kind in "iu" or is_time(values))
+        if likely and max(10, n / 50) <= values.nunique() <= n / 1.5:
+            yield (
+                f"'{name}': {n} rows have {values.nunique()} values; if rows of one value belong together, as those of "
+                f"a patient: data.own.groups={name}"
             )
 
 
@@ -414,20 +376,23 @@ def column_uses(
 ) -> list[ColumnUse]:
     """One per column, in the table's order; without ``own``, what would become of each one if it were a feature."""
     if own is None or table is None:
-        known, roles, ids = describe(frame), dict[str, tuple[Use, str]](), dict[str, Any]()
+        described, roles, ids = describe(frame), dict[str, tuple[Use, str]](), dict[str, Any]()
+        columns = [one.column for one in described.values() if one.column]
+        found = {name: one.left_out for name, one in described.items()}
     else:
+        roles, ids = {getattr(own, role): use for role, use in ROLES.items()}, dict(table.ids)
         what = "dropped" if own.drop and not own.features else "dropped, or not among the features"
-        known = {str(name): Described(left_out=table.left_out.get(str(name), what)) for name in frame}
-        known |= {column.name: Described(column) for column in table.columns}
-        roles, ids = {getattr(own, role): found for role, found in ROLES.items()}, dict(table.ids)
+        columns, found = list(table.columns), {str(name): table.left_out.get(str(name), what) for name in frame}
+    of = {
+        c.name: A_NUMBER if c.kind == "number" else f"{len(c.categories)} categories, one feature each" for c in columns
+    }
     uses = []
     for name, values in frame.items():
-        use, what = roles.get(name, ("names rows" if name in ids else "left out", known[name].left_out))
-        if (column := known[name].column) is not None and name not in roles:
-            use, what = "feature", f"{len(column.categories)} categories, one feature each"
-            what = A_NUMBER if column.kind == "number" else what
-        given = values[~is_blank(values)]
-        different = given.drop_duplicates() if not is_nested(given) else given.map(str).drop_duplicates()
+        use, what = roles.get(name, ("names rows" if name in ids else "left out", found[name]))
+        if name in of and name not in roles:
+            use, what = "feature", of[name]
+        given = values[values.notna()]
+        different = given.drop_duplicates()
         some = ids.get(name, different.to_numpy(dtype=object))[:SHOWN].tolist()  # ids as written in the file
         shown = tuple(
             text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"

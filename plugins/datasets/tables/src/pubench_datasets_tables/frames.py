@@ -7,17 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from pubench.call import given_of, shows_fields
 from pubench.field_names import in_arguments, in_words
 from pubench_core.data.labeled import LabeledData
-from pubench_core.data.sparse import SparseRows
 from pubench_core.data.table_reader import in_memory, table_reader
 from pubench_core.errors import RequestError, visible
 from pubench_core.plugins.registry import registry
+from pubench_core.specs.run_fields import run_fields
 
 from . import SUFFIXES
 from .files import CATEGORICAL, read_table
@@ -38,18 +39,12 @@ class TableFields(TypedDict, total=False):
     drop: Words
     features: Words
     categorical: Words
-    missing: Words
+    missing: Words | float
     groups: Any
     weights: Any
     positives: Any
     unlabeled: Any
     no_header: bool
-
-
-#: Arguments that say what a column is, and the names of columns that arrays become.
-_NAMES = {"label_col": "labeled", "truth_col": "truth", "groups": "groups", "weights": "weights"}
-#: So many labeled rows and so many others must agree before a sparse column counts as a copy of the labels.
-_NO_CHANCE = 5
 
 
 @dataclass(frozen=True)
@@ -105,6 +100,7 @@ class PUTable:
         return visible("\n".join((f"PUTable '{self.name}'", *(f"  {note}" for note in self.notes))))
 
 
+@shows_fields(TableFields)
 def data(
     x: Any,
     labeled: Any = None,
@@ -112,18 +108,8 @@ def data(
     truth: Any = None,
     test: Any = None,
     name: str = "data",
-    positive_value: Words = (),
-    drop: Words = (),
-    features: Words = (),
-    known_negative: Words = (),
-    categorical: Words = (),
-    missing: Words | float = (),
-    groups: Any = None,
-    weights: Any = None,
-    positives: Any = None,
-    unlabeled: Any = None,
-    no_header: bool = False,
     scheme: str | None = None,
+    **fields: Unpack[TableFields],
 ) -> PUTable:
     """A table of your own in which some rows are labeled positive and the others are unlabeled.
 
@@ -133,12 +119,8 @@ def data(
     ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
     ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
     ``positives`` or ``unlabeled``: instead of ``labeled``, the other rows: a file if ``x`` is one (ids, if of
-    positives), else a frame or an array.
-    ``positive_value``, ``known_negative``: values of the labels that mean so; known negatives are not trained on.
-    ``drop``, ``features``, ``categorical``: columns to leave out, to use, and whose numbers are codes, as names or
-    shell patterns. ``missing``: values that mean missing, ``-9999`` in every feature, ``"cover=255"`` in one.
-    ``groups``, ``weights``: names of columns, or n values; rows of one group are never parted.
-    ``no_header``: the file has no line of names.
+    positives), else a frame or an array. ``groups``, ``weights``: names of columns, or n values. Columns are named
+    exactly or by shell patterns.
     ``scheme``: ``one-sample`` (default; all rows are one draw from the population) or ``two-sample`` (the unlabeled
     rows alone are).
 
@@ -153,30 +135,35 @@ def data(
     """
     with in_words():
         of_file = isinstance(x, (str, Path))
-        if not of_file and (positives is not None or unlabeled is not None):
-            x, labeled = _joined(x, labeled, positives, unlabeled)
-            scheme, positives, unlabeled = scheme or "two-sample", None, None
-        roles = {"label_col": labeled, "truth_col": truth, "groups": groups, "weights": weights}
-        roles = {role: given for role, given in roles.items() if given is not None}
-        lists = {"positive_value": positive_value, "known_negative": known_negative, "drop": drop, "features": features}
-        own: dict[str, Any] = {"no_header": True} if no_header else {}
-        for role, words in {**lists, "codes": categorical, "missing_values": missing}.items():
-            some = [words] if isinstance(words, (str, int, float)) else words
-            own |= {role: list(map(str, some))} if len(some) else {}
+        asked = {"data": x if of_file else None, "labeled": labeled, "truth": truth, "test": test}
+        asked |= given_of(fields, TableFields, "data")
+        positives, unlabeled = asked.get("positives"), asked.get("unlabeled")
+        if apart := positives is not None or unlabeled is not None:
+            is_list = isinstance(positives, (str, Path)) and ids_in(Path(positives))
+            scheme = scheme or ("one-sample" if is_list else "two-sample")
+        if apart and not of_file:
+            x, asked["labeled"] = _joined(x, labeled, asked.pop("positives", None), asked.pop("unlabeled", None))
+        own, columns = dict[str, Any](), dict[str, Any]()
+        for field in [one for one in run_fields() if one.of_table and asked.get(one.argument) is not None]:
+            given, role = asked[field.argument], field.path[-1]
+            if field.default == ():  # a list of words
+                words = [given] if isinstance(given, (str, int, float)) else given
+                own |= {role: list(map(str, words))} if len(words) else {}
+            elif field.kinds == (Path,) and (isinstance(given, (str, Path)) or role != "test"):
+                if not str(given).lower().endswith(SUFFIXES):
+                    need = f"a file that ends in {', '.join(SUFFIXES)}, a frame or an array"
+                    raise RequestError(f"{given}: expected {need}")
+                own[role] = Path(given)
+            elif field.kinds == (str,):  # a column
+                columns[role] = field.argument, given
+            elif field.kinds == (bool,):
+                own |= {role: True} if given else {}
         tables: list[HeldTable] = []
         if of_file:
-            files = {"path": x, "positives": positives, "unlabeled": unlabeled}
-            own |= {role: _file(given) for role, given in files.items() if given is not None}
-            if positives is not None or unlabeled is not None:
-                scheme = scheme or (
-                    "one-sample" if positives is not None and ids_in(own["positives"]) else "two-sample"
-                )
-            for role, given in roles.items():
+            for role, (argument, given) in columns.items():
                 if not isinstance(given, str):
-                    kind = type(given).__name__
-                    raise RequestError(
-                        f"{_NAMES[role]} must be the name of a column if the table is a file, got {kind}"
-                    )
+                    need = "must be the name of a column if the table is a file"
+                    raise RequestError(f"{argument} {need}, got {type(given).__name__}")
                 own[role] = given
         else:
             frame = frame_of(x, "x")
@@ -185,53 +172,26 @@ def data(
                 frame = frame.reset_index()
                 if not any(isinstance(role, str) and index.name == role for role in (labeled, truth)):
                     own["drop"] = [*own.get("drop", ()), str(index.name)]  # it names rows, and is no feature
-            for role, given in roles.items():
-                refuse_other_rows(x, given, ("x", _NAMES[role]))
-                frame, own[role] = _with_column(frame, given, _NAMES[role])
+            for role, (argument, given) in columns.items():
+                refuse_other_rows(x, given, ("x", argument))
+                frame, own[role] = _with_column(frame, given, argument)
             tables.append(hold(frame, name))
             own["path"] = tables[0].path
-        if isinstance(test, (str, Path)):
-            own["test"] = _file(test)
-        elif test is not None:
-            own.setdefault("truth_col", "truth")
-            tables.append(hold(_test_frame(test, own["truth_col"]), f"{name} (test)"))
+        if test is not None and "test" not in own:
+            column = own.setdefault("truth_col", "truth")
+            if isinstance(test, tuple):
+                if len(test) != 2:
+                    raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} values")
+                refuse_other_rows(*test, ("x_test", "truth_test"))
+                rows = frame_of(test[0], "test").drop(columns=column, errors="ignore")
+                test = _with_column(rows, test[1], column, of="test")[0]
+            tables.append(hold(frame_of(test, "test"), f"{name} (test)"))
             own["test"] = tables[-1].path
-        if not own.keys() & {"label_col", "positives", "unlabeled"}:
-            columns = ", ".join(read_table(Path(own["path"]), no_header=no_header).columns[:12])
-            raise RequestError(
-                f"labeled is missing: give an array, or the column that says who is labeled; columns are {columns}"
-            )
+        if not apart and "label_col" not in own:
+            shown = ", ".join(read_table(Path(own["path"]), no_header="no_header" in own).columns[:12])
+            need = "give an array, or the column that says who is labeled"
+            raise RequestError(f"labeled is missing: {need}; columns are {shown}")
     return PUTable(own, scheme, tuple(tables))
-
-
-def sparse_data(
-    x: SparseRows,
-    labeled: npt.NDArray[np.bool_],
-    *,
-    name: str,
-    weights: npt.NDArray[np.float64] | None,
-    groups: Any = None,
-    scheme: str,
-) -> PUTable:
-    """A table of sparse rows, which have no names of columns. Raises RequestError for one that says who is labeled."""
-    counts = [np.bincount(x[np.flatnonzero(side)].columns, minlength=x.width) for side in (labeled, ~labeled)]
-    sizes = int(labeled.sum()), int((~labeled).sum())
-    there = [[count == size, count == 0] for count, size in zip(counts, sizes, strict=True)]
-    copies = np.flatnonzero((there[0][0] & there[1][1]) | (there[0][1] & there[1][0]))
-    if len(copies) and min(sizes) >= _NO_CHANCE:
-        raise RequestError(
-            f"{name}: column {copies[0]} is there exactly where rows are labeled, or are not; leave it out"
-        )
-    notes = (
-        f"{name}: {len(x)} sparse rows of {x.width} features, {len(x.values) / max(len(x), 1):.3g} values in each",
-    )
-    codes = None
-    if groups is not None:
-        codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-        if len(codes) != len(x):
-            raise RequestError(f"groups: expected {len(x)} values, one per row, got {len(codes)}", field="groups")
-    table = held(name, b"", LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
-    return PUTable({"path": table.path, "label_col": _NAMES["label_col"]}, scheme, (table,))
 
 
 def hold(frame: DataFrame, name: str) -> HeldTable:
@@ -272,12 +232,6 @@ def _joined(x: Any, labeled: Any, positives: Any, unlabeled: Any) -> tuple[DataF
     return pd.concat(rows, ignore_index=True), np.arange(len(rows[0]) + len(rows[1])) >= len(rows[0])
 
 
-def _file(given: str | Path) -> Path:
-    if not str(given).lower().endswith(SUFFIXES):
-        raise RequestError(f"{given}: expected a file that ends in {', '.join(SUFFIXES)}, a frame or an array")
-    return Path(given)
-
-
 def _with_column(frame: DataFrame, given: Any, name: str, of: str = "x") -> tuple[DataFrame, str]:
     """The frame with a column that holds ``given``, and its name; or the name of a column that is there."""
     if isinstance(given, str):
@@ -288,16 +242,6 @@ def _with_column(frame: DataFrame, given: Any, name: str, of: str = "x") -> tupl
     while name in frame.columns:
         name += "_"
     return frame.assign(**{name: values}), name
-
-
-def _test_frame(test: Any, truth: str) -> DataFrame:
-    if not isinstance(test, tuple):
-        return frame_of(test, "test")
-    if len(test) != 2:
-        raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} values")
-    refuse_other_rows(*test, ("x_test", "truth_test"))
-    frame = frame_of(test[0], "test")
-    return _with_column(frame.drop(columns=truth, errors="ignore"), test[1], truth, of="test")[0]
 
 
 def frame_of(x: Any, what: str) -> DataFrame:
@@ -331,8 +275,6 @@ def labels_of(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
         return y, np.asarray(pd.isna(y))
     series = y.to_pandas() if hasattr(y, "to_pandas") else y  # polars, pyarrow
     series = series if isinstance(series, pd.Series) else pd.Series(list(series), dtype=object)
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
-        return series.to_numpy(), series.isna().to_numpy()
     missing = series.isna().to_numpy(dtype=bool)
     given = pd.Series(series[~missing].tolist()).to_numpy()
     values = np.full(len(series), given[0] if len(given) else 0, dtype=given.dtype)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.frames import PUTable, data, frame_of, hold, refuse_other_rows, sparse_data
+from pubench_datasets_tables.frames import PUTable, data, frame_of, hold, refuse_other_rows
+from pubench_datasets_tables.held import held
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
@@ -17,9 +18,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pubench.field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
+from pubench_core.data.labeled import LabeledData
 from pubench_core.data.sparse import SparseRows
 from pubench_core.data.table_reader import table_reader
-from pubench_core.errors import PluginError
+from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
@@ -53,6 +55,8 @@ _PARAMETERS: Mapping[str, str] = {
     "execution.threads": "threads",
     "method.config": "",
 }
+#: So many labeled rows and so many others must agree before a sparse column counts as a copy of the labels.
+_NO_CHANCE = 5
 #: Held-out labeled rows, at least, for probabilities.
 _FEWEST = 10
 _UNWEIGHTED = "predict_proba is calibrated on rows that weigh the same; leave sample_weight out"
@@ -287,7 +291,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         if isinstance(rows, SparseRows):
             if self.features is not None:
                 raise InvalidRequest("features must be None: the columns of a sparse X have no names", field="features")
-            return sparse_data(rows, labeled, name="X", weights=weights, groups=groups, scheme=self.scheme)
+            return _sparse_table(rows, labeled, weights, groups, self.scheme)
         features = self.features
         if features is None:
             features = () if hasattr(self, "feature_names_in_") else [str(name) for name in rows.columns]
@@ -485,3 +489,25 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             return SparseRows.of(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return frame_of(array, "X")
+
+
+def _sparse_table(
+    x: SparseRows,
+    labeled: npt.NDArray[np.bool_],
+    weights: npt.NDArray[np.float64] | None,
+    groups: Any,
+    scheme: str,
+) -> PUTable:
+    """A table of sparse rows, which have no names of columns. Raises RequestError for one that says who is labeled."""
+    sizes = int(labeled.sum()), int((~labeled).sum())
+    counts = [np.bincount(x[np.flatnonzero(side)].columns, minlength=x.width) for side in (labeled, ~labeled)]
+    (all_labeled, no_labeled), (all_others, no_others) = [(c == n, c == 0) for c, n in zip(counts, sizes, strict=True)]
+    copies = np.flatnonzero((all_labeled & no_others) | (no_labeled & all_others))
+    if len(copies) and min(sizes) >= _NO_CHANCE:
+        raise RequestError(f"X: column {copies[0]} is there exactly where rows are labeled, or are not; leave it out")
+    codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    if codes is not None and len(codes) != len(x):
+        raise RequestError(f"groups: expected {len(x)} values, one per row, got {len(codes)}", field="groups")
+    notes = (f"X: {len(x)} sparse rows of {x.width} features, {len(x.values) / max(len(x), 1):.3g} values in each",)
+    table = held("X", b"", LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
+    return PUTable({"path": table.path, "label_col": "labeled"}, scheme, (table,))
