@@ -22,8 +22,8 @@ from pubench_core.results import (
     PriorFacts,
     Result,
     SavedModelFacts,
+    Stored,
 )
-from pubench_core.results.result import Stored
 
 MODELS = [kind for name in results.__all__ if isinstance(kind := getattr(results, name), type)]
 FIELDS = [(kind, name, field) for kind in MODELS for name, field in kind.model_fields.items()]

@@ -61,6 +61,8 @@ class Info:
     """
 
     kind: ClassVar[str]
+    #: Hook that gives a list of these records.
+    hook: ClassVar[str] = ""
     #: Fields that decide numbers and that no spec holds; they count as code.
     deciding: ClassVar[tuple[str, ...]] = ()
     #: Whether its code takes part in runs and is hashed.
@@ -116,6 +118,7 @@ class MethodInfo(Info):
     """
 
     kind: ClassVar[str] = "method"
+    hook: ClassVar[str] = "pubench_methods"
     deciding: ClassVar[tuple[str, ...]] = ("setting",)
     needs: frozenset[str] = frozenset()
     role: Literal["method", "baseline"] = "method"
@@ -145,6 +148,7 @@ class DatasetInfo(Info):
     """
 
     kind: ClassVar[str] = "dataset"
+    hook: ClassVar[str] = "pubench_datasets"
     modality: Modality
     classes: tuple[str, ...]
     positive: tuple[int, ...]
@@ -184,6 +188,7 @@ class MechanismInfo(Info):
     """
 
     kind: ClassVar[str] = "mechanism"
+    hook: ClassVar[str] = "pubench_mechanisms"
     deciding: ClassVar[tuple[str, ...]] = ("needs_posterior",)
     assumption: Literal["SCAR", "SAR"]
     needs_posterior: bool = False
@@ -209,6 +214,7 @@ class MetricInfo(Info):
     """
 
     kind: ClassVar[str] = "metric"
+    hook: ClassVar[str] = "pubench_metrics"
     deciding: ClassVar[tuple[str, ...]] = ("needs", "higher_is_better")
     needs: frozenset[str] = frozenset()
     assumes: frozenset[str] = frozenset()
@@ -248,6 +254,7 @@ class PriorInfo(Info):
     """
 
     kind: ClassVar[str] = "prior"
+    hook: ClassVar[str] = "pubench_priors"
     deciding: ClassVar[tuple[str, ...]] = ("inputs",)
     inputs: Literal["scores", "features"]
     slow: bool = False
@@ -259,6 +266,7 @@ class BackboneInfo(Info):
     """A network that methods train. ``inputs``: vector for (d,) rows, image for (channels, height, width) rows."""
 
     kind: ClassVar[str] = "backbone"
+    hook: ClassVar[str] = "pubench_backbones"
     inputs: Literal["vector", "image"]
 
 
@@ -272,6 +280,7 @@ class SinkInfo(Info):
     """
 
     kind: ClassVar[str] = "sink"
+    hook: ClassVar[str] = "pubench_sinks"
     computes: ClassVar[bool] = False
     automatic: bool = False
     address: str = ""
@@ -289,6 +298,7 @@ class CommandInfo(Info):
     """
 
     kind: ClassVar[str] = "command"
+    hook: ClassVar[str] = "pubench_commands"
     spelling: ClassVar[tuple[str, str]] = (
         r"[a-z0-9]+(-[a-z0-9]+)*( [a-z0-9]+(-[a-z0-9]+)*)*",
         "the words of a command, lower-case (study run)",
@@ -317,6 +327,7 @@ class ApiInfo(Info):
     """
 
     kind: ClassVar[str] = "api"
+    hook: ClassVar[str] = "pubench_api"
     spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*", "a Python name (tune)")
     key: str = ""
     summary: str = ""
@@ -328,9 +339,10 @@ class ApiInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class PartInfo(ApiInfo):
-    """A part that a hook of :class:`~pubench_core.plugins.hooks.Parts` names: ``name`` is the hook."""
+    """A part that a hook of :data:`~pubench_core.plugins.hooks.PARTS` names: ``name`` is the hook."""
 
     kind: ClassVar[str] = "part"
+    hook: ClassVar[str] = ""
 
 
 def _same(info: Info, name: str, summary: str) -> None:
@@ -347,6 +359,7 @@ class TableInfo(Info):
     """
 
     kind: ClassVar[str] = "table"
+    hook: ClassVar[str] = "pubench_tables"
     suffixes: tuple[str, ...] = ()
 
 
@@ -360,25 +373,10 @@ class ExecutorInfo(Info):
     """
 
     kind: ClassVar[str] = "executor"
+    hook: ClassVar[str] = "pubench_executors"
     computes: ClassVar[bool] = False
     address: str = ""
     here: bool = False
-
-
-INFO_TYPES: tuple[type[Info], ...] = (
-    MethodInfo,
-    DatasetInfo,
-    TableInfo,
-    MechanismInfo,
-    MetricInfo,
-    PriorInfo,
-    BackboneInfo,
-    SinkInfo,
-    CommandInfo,
-    ApiInfo,
-    PartInfo,
-    ExecutorInfo,
-)
 
 
 # -------------------------------------------------------------------- types of fields
@@ -389,7 +387,7 @@ def check_fields(info: Info) -> None:
 
     Commands that list or run something else read it too; a field of another type would be an error there.
     """
-    kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
+    kind = next(one for one in type(info).__mro__ if one.__module__ == __name__)
     for name, declared in _types_of(kind):
         if not _is_of(value := getattr(info, name), declared):
             raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")

@@ -25,13 +25,12 @@ from typing import Any, Literal, TypeVar
 import pluggy
 
 from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
-from .hooks import PARTS, PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Parts, Registration
-from .info import INFO_TYPES, ApiInfo, DatasetInfo, Info, MetricInfo, PartInfo, check_fields
+from .hooks import PARTS, PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Listing
+from .info import ApiInfo, DatasetInfo, Info, MetricInfo, PartInfo, check_fields
 
 #: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
 GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
 CORE = "pubench-core"
-_INFO_OF_KIND = {info.kind: info for info in INFO_TYPES}
 InfoT = TypeVar("InfoT", bound=Info)
 
 
@@ -60,8 +59,7 @@ class Registry:
         """``broken``: rows of distributions whose entry points cannot be read."""
         self._shared: set[str] = set()
         self._manager = pluggy.PluginManager(PROJECT)
-        self._manager.add_hookspecs(Registration)
-        self._manager.add_hookspecs(Parts)
+        self._manager.add_hookspecs(Listing)
         self._manager.add_hookspecs(Lifecycle)
         found: list[Entry] = [*broken]
         self.listeners: list[ModuleType] = []
@@ -98,7 +96,7 @@ class Registry:
 
     def _collect(self, module: ModuleType, group: str, source: dict[str, str]) -> tuple[list[Entry], bool]:
         names = sorted(n for n, value in vars(module).items() if isroutine(value) and hasattr(value, f"{PROJECT}_impl"))
-        listing = {*REGISTRATION.values(), *PARTS, SHARED}
+        listing = {*REGISTRATION, *PARTS, SHARED}
         known = {*listing, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
@@ -112,9 +110,9 @@ class Registry:
             self._shared.add(module.__name__.split(".")[0])
         parts = [PartInfo(name=name, load=getattr(module, name)()) for name in names if name in PARTS]
         entries = [Entry(key=part.key, kind=part.kind, info=part, status="ok", **source) for part in parts]
-        for kind, hook in REGISTRATION.items():
+        for hook, wanted in REGISTRATION.items():
             if hook in names:
-                found, wanted = getattr(module, hook)(), _INFO_OF_KIND[kind]
+                found = getattr(module, hook)()
                 if not isinstance(found, list):
                     raise TypeError(
                         f"{hook} returned {type(found).__name__}; it must return a list of {wanted.__name__}"
@@ -125,7 +123,7 @@ class Registry:
                             f"{hook} returned a list with {item!r:.60}; every item must be a {wanted.__name__}"
                         )
                     check_fields(item)  # again: a record may have been made or altered in other ways than by its class
-                    entries.append(Entry(key=item.key, kind=kind, info=item, status="ok", **source))
+                    entries.append(Entry(key=item.key, kind=wanted.kind, info=item, status="ok", **source))
         return entries, not listing.issuperset(names)
 
     def entries(self, kind: str) -> list[Entry]:
@@ -296,7 +294,7 @@ def absent(what: str, package: str) -> PubenchError:
 
 
 def part(hook: str, what: str) -> Any:
-    """Object that a tool provides for a hook of :class:`~pubench_core.plugins.hooks.Parts`.
+    """Object that a tool provides for a hook of :data:`~pubench_core.plugins.hooks.PARTS`.
 
     Raises RequestError or PluginError of :func:`absent` if none does: ``what`` needs it.
     """

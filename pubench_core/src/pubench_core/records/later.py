@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ..results import Measure, Result
-from ..results.result import Stored
+from ..results import Measure, Result, Stored
 from ..specs.fields import short_hash
 from .files import MEASURES, read_small, replace_text
 

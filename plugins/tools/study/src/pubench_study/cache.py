@@ -14,8 +14,7 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.plugins.source_code import looked_at
 from pubench_core.records.files import MEASURES, RESULT, SCORES, replace_text
 from pubench_core.records.requirements import Requirements
-from pubench_core.results import Code
-from pubench_core.results.result import Stored
+from pubench_core.results import Code, Stored
 from pubench_core.specs.fields import short_hash
 
 from .plan import FrozenPlan, PlannedRun

@@ -12,7 +12,7 @@ from pubench_core.errors import Hint, RecordError, RequestError, shortened
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import MOST_BYTES, read_small, replace_text
-from pubench_core.results.result import Stored
+from pubench_core.results import Stored
 from pubench_core.specs import RunSpec
 from pubench_core.specs.run import GIVEN
 

@@ -19,7 +19,7 @@ from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.results.result import AT_PRIOR
+from pubench_core.results import AT_PRIOR
 from pubench_core.specs import GIVEN
 
 from .findings import Again, RecordProblem, Say

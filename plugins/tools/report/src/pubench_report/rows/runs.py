@@ -25,9 +25,9 @@ from pubench_core.results import (
     PriorFacts,
     Result,
     Seconds,
+    Stored,
     said_alike,
 )
-from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
 
 from .files import read_rows

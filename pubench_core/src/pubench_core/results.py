@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
-from ..errors import Cause
-from ..specs import RunSpec, Scheme, is_one_sample, population_prior
-from ..specs.fields import short_hash
+from .errors import Cause
+from .specs import RunSpec, Scheme, is_one_sample, population_prior
+from .specs.fields import short_hash
 
 #: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
 RECORD_VERSION = 4
