@@ -47,14 +47,11 @@ def test_a_method_follows_the_share_in_u_not_the_prior_of_the_pool(
 def test_metrics_count_a_labeled_row_among_u_in_case_control_alone(scheme: str, part: str) -> None:
     subject = Subject.of("upu")
     problem = subject.problem(subject.plan(scheme=scheme))
-    known, rows = problem.knowledge(part), np.arange(len(getattr(problem.split, part).rows))
-    assert known.labeled is not None
-    assert known.unlabeled is not None
-    assert len(known.labeled)
-    if scheme == "case-control":
-        assert np.array_equal(known.unlabeled, rows)
-    else:
-        assert np.array_equal(known.unlabeled, np.setdiff1d(rows, known.labeled))
+    known = getattr(problem.split, part)
+    rows, labeled = np.arange(len(known.rows)), np.flatnonzero(known.labeled)
+    assert len(labeled)
+    expected = rows if scheme == "case-control" else np.setdiff1d(rows, labeled)
+    assert np.array_equal(known.unlabeled(problem.scheme), expected)
 
 
 def test_a_prior_without_positives_in_u_is_refused_unless_calibrated() -> None:

@@ -23,7 +23,7 @@ from pubench_core.plugins.events import EpochFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import RESULT, read_scores
 from pubench_core.records.record import read_record
-from pubench_core.records.scores import knowledge_of, scores_name
+from pubench_core.records.scores import knowledge_in, scores_name
 from pubench_core.results import Estimate, Measure
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -331,7 +331,7 @@ def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> 
     outcome = do("epochs=8", "lr=0.01", "method.key=nnpu")
     arrays, result = read_scores(outcome.folder), outcome.result
     assert len({criterion.snapshot for criterion in result.criteria.values()}) > 1
-    knowledge = knowledge_of(arrays, prior=result.data.prior.given, scheme=result.spec.data.scheme)
+    knowledge = knowledge_in(arrays, result)
     for name, criterion in result.criteria.items():
         for part in ("test", "validation"):
             scores, truth = arrays[scores_name(part, criterion.snapshot)], knowledge[part].truth

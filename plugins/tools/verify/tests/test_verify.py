@@ -23,10 +23,9 @@ from pubench_verify.record import plan_here
 from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
 
 import pubench
-from pubench_core.engine.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
-from pubench_core.records.scores import measures_at, measures_of, scores_of
+from pubench_core.records.scores import knowledge_in, measures_at, measures_of, scores_of
 from pubench_core.results import Measure, Result
 
 pytestmark = [

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 
 from ..data.dataset import DataRoot
-from ..data.generator import Part
 from ..data.store import digest_now, located
 from ..errors import Hint, Notice, RecordError, RequestError
-from ..metric import Knowledge, Measurer
-from ..records.files import Arrays
-from ..records.later import updated
+from ..metric import Measurer
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
-from ..records.scores import arrays_of, knowledge_of, measures_at, measures_of, scores_of, threshold_in
+from ..records.scores import arrays_of, measured
 from ..records.store import RecordStore
-from ..results import Code, CriterionResult, Result
+from ..results import Code, Result
 from .plan import Plan, model_writer
 from .publish import publish_answer
 
@@ -149,7 +146,7 @@ def answer(plan: Plan, record: Record) -> Result:
     if undecided:  # every metric tells by being measured whether it reads a decision
         names = list(dict.fromkeys([*(name for name in result.metrics if name in plan.metrics), *names]))
     measurer = Measurer(plan.metrics)
-    criteria = recomputed(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
+    criteria = measured(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
     parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
     failures = {measures[name].undefined for measures in parts for name in names if name in measures}
     warnings = [line for line in result.warnings if line not in failures]
@@ -160,43 +157,3 @@ def answer(plan: Plan, record: Record) -> Result:
             "warnings": tuple(dict.fromkeys([*warnings, *measurer.failed.values()])),
         }
     ).viewed(*view)
-
-
-def recomputed(
-    result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer, *, thresholds: bool = False
-) -> dict[str, CriterionResult]:
-    """The criteria of a result with measures of some metrics and the threshold as the scores of their states give them.
-
-    ``arrays``: with those of the training part, if stored. The threshold is that of the result if the scores of U are
-    not stored; ``thresholds``: also of an older record that has none.
-    """
-    knowledge = knowledge_in(arrays, result)
-    scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
-    # all of them first, which tells what reads a decision
-    at_zero = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
-    found = dict(result.criteria)
-    for name, one in result.criteria.items():
-        if not one.snapshot:
-            continue
-        threshold = one.threshold
-        if thresholds or threshold is not None:
-            derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
-            threshold = threshold if derived is None else derived
-        at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
-        update = {
-            "measures": updated(one.measures, at_zero[one.snapshot], names),
-            "threshold": threshold,
-            "at_prior": updated(one.at_prior, at_prior, names),
-        }
-        found[name] = one.model_copy(update=update)
-    return found
-
-
-def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
-    """Knowledge of the rows behind a record's scores. Raises KeyError for arrays that are not there."""
-    data, scheme = result.data, result.spec.data.scheme
-    estimate, train = data.prior.estimate, data.train
-    interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None
-    held_out = len(Part(arrays["validation_rows"], arrays["validation_labeled"]).unlabeled(scheme))
-    total = (train.unlabeled or 0) + (0 if result.folds else held_out)
-    return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, unlabeled_total=total, prior_interval=interval)

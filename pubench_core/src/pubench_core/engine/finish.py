@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
 from ..records.files import Arrays, state_model
-from ..records.scores import MEASURED, Decided, by_both_decisions, rows_and_labels, scores_name
+from ..records.scores import measured, scores_name
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
 from .decision_warnings import warnings_of
@@ -77,18 +77,16 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
             for candidate in trained.method.candidates():
                 name = state_model(state_name(epoch, candidate))
                 models[name] = plan.model_writer(plan, problem, trained.method, candidate)
-    arrays, part = _arrays(problem, trained), problem.split.train
+    arrays, part = problem.known(), problem.split.train
+    for name, state in trained.states.items():
+        arrays |= {scores_name(part_name, name): scores for part_name, scores in state.scores.items()}
+        arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}
     training: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
     if problem.truth_train is not None:
         training["training_labels"] = problem.truth_train
     training |= trained.training
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
-    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
-    of_states = {name: trained.states[name].scores for name in trained.state_of.values()}
-    names = spec.evaluation.metrics
-    decided = by_both_decisions(of_states, arrays | training, knowledge, names, measurer, facts, spec)
     states = {name: trained.states[state] for name, state in trained.state_of.items()}
-    criteria = criteria_of(plan, problem, trained.selection.tracks, states, decided)
     chosen = trained.state_of[spec.selection.criterion]
     result = Result(
         record_version=RECORD_VERSION,
@@ -98,24 +96,20 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
         oracle="truth" in plan.method.requires or spec.prior == TEST,
         selected=spec.selection.criterion,
         decision=spec.decision.rule,
-        criteria=criteria,
-        metrics={name: plan.metrics[name].code for name in names},
-        data=facts,
+        criteria=criteria_of(plan, problem, trained.selection.tracks, states),
+        metrics={name: plan.metrics[name].code for name in spec.evaluation.metrics},
+        data=problem.facts(),
         epochs=len(trained.epochs),
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if model is not None else None,
-        warnings=(
-            *measurer.failed.values(),
-            *(line for line in (trained.selection.ended, why_not) if line),
-            *trained.warnings,
-        ),
+        warnings=(*(line for line in (trained.selection.ended, why_not) if line), *trained.warnings),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
     return Finished(
-        result=result,
+        result=with_measures(result, arrays | training, measurer),
         environment=environment,
         trace=trace if "trace" in spec.execution.artifacts else None,
         arrays=arrays if "scores" in spec.execution.artifacts else None,
@@ -146,14 +140,17 @@ def model_warning(reason: str) -> str:
     return f"no model was kept: {reason}; everything else of the run is there"
 
 
+def with_measures(result: Result, arrays: Arrays, measurer: Measurer) -> Result:
+    """A result with all measures of its states; metrics that failed are named first in its warnings."""
+    criteria = measured(result, arrays, tuple(result.metrics), measurer, thresholds=True)
+    warnings = tuple(dict.fromkeys([*measurer.failed.values(), *result.warnings]))
+    return result.model_copy(update={"criteria": criteria, "warnings": warnings})
+
+
 def criteria_of(
-    plan: Plan,
-    problem: Problem,
-    tracks: Mapping[str, Track],
-    chosen: Mapping[str, State],
-    decided: Mapping[str, Decided],
+    plan: Plan, problem: Problem, tracks: Mapping[str, Track], chosen: Mapping[str, State]
 ) -> dict[str, CriterionResult]:
-    """Build the result of each criterion. ``chosen``: their states, for those that have one; ``decided``: by state."""
+    """Result of each criterion, without measures. ``chosen``: their states, for those that have one."""
     found = {}
     for name, track in tracks.items():
         plugin = plan.metrics.get(name)
@@ -171,15 +168,5 @@ def criteria_of(
             snapshot=state.name,
             code=code,
             warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
-            **decided[state.name]._asdict(),
         )
     return found
-
-
-def _arrays(problem: Problem, trained: Trained) -> Arrays:
-    """The content of ``scores.npz``; see :mod:`pubench_core.records.scores`."""
-    arrays = rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows)
-    for name, state in trained.states.items():
-        arrays |= {scores_name(part, name): scores for part, scores in state.scores.items()}
-        arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}
-    return arrays

@@ -16,6 +16,8 @@ from ..data.generator import Part, Split, first_places
 from ..data.labeled import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
+from ..records.files import Arrays
+from ..records.scores import knowledge_of, rows_and_labels
 from ..results import DataFacts, Estimate, PartFacts, PriorFacts
 from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..training.views import Features, PUData, PUPart
@@ -89,30 +91,14 @@ class Problem:
         x = self.preprocessing.apply(self.data.x[self.unlabeled_rows])
         return Features(torch.from_numpy(x).to(self.device)), torch.arange(len(x), device=self.device)
 
-    def knowledge(self, name: str) -> Knowledge:
-        """Knowledge of the rows of a part, for metrics."""
-        truth = self.part(name)[2]
-        if name == "test":
-            return Knowledge(truth=truth)
-        train = self.split.train
-        part = train if name == "train" else self.split.validation
-        estimate = self.estimate
-        return Knowledge(
-            truth=truth,
-            labeled=np.flatnonzero(part.labeled),
-            unlabeled=part.unlabeled(self.scheme),
-            prior=self.prior,
-            scheme=self.scheme,
-            unlabeled_total=self.unlabeled_total,
-            prior_interval=estimate.prior_interval(train.n_labeled, len(train.rows), self.scheme) if estimate else None,
-        )
+    def known(self) -> Arrays:
+        """Rows and labels of the scored rows, by their names in ``scores.npz``."""
+        return rows_and_labels(self.split, self.truth_test, self.truth_validation, self.unlabeled_rows)
 
-    @property
-    def unlabeled_total(self) -> int:
-        """Rows of U in training and validation part, each counted once."""
-        train, validation = self.split.train, self.split.validation
-        parts = [train] if validation is train else [train, validation]
-        return sum(len(part.unlabeled(self.scheme)) for part in parts)
+    def knowledge(self) -> Knowledge:
+        """Knowledge of the validation rows, for metrics."""
+        joint = self.split.validation is self.split.train
+        return knowledge_of(self.known(), self.facts(), self.scheme, joint=joint)["validation"]
 
     @property
     def unlabeled_rows(self) -> IntArray | None:

@@ -34,7 +34,7 @@ class Evaluator:
         self.problem, self.method = problem, method
         self.measurer = Measurer(metrics, indispensable=criterion)
         self._seed = seed
-        self._validation = problem.knowledge("validation")
+        self._validation = problem.knowledge()
 
     def scores(self, fn: Scorer, features: Features, rows: Tensor, place: dict[str, Any]) -> FloatArray:
         """(n,) scores. Raises RunFailed if there is not one finite number per row, PluginError on a wrong shape."""

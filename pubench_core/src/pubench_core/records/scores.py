@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +22,10 @@ import numpy.typing as npt
 from ..data.dataset import IntArray
 from ..data.generator import Part, Split
 from ..metric import FloatArray, Knowledge, Measurer, Scored
-from ..results import DataFacts, Measure
+from ..results import CriterionResult, DataFacts, Measure, Result
 from ..specs import RunSpec, Scheme, is_one_sample, unlabeled_prior
 from .files import TRAINING_SCORES, Arrays, read_scores
+from .later import updated
 
 #: Parts that metrics can be measured on.
 MEASURED = ("test", "validation")
@@ -60,31 +60,34 @@ def scores_of(arrays: Arrays, state: str) -> dict[str, FloatArray]:
     return {part: np.asarray(scores, dtype=np.float64) for part, scores in found.items() if scores is not None}
 
 
-def knowledge_of(
-    arrays: Arrays,
-    *,
-    prior: float | None,
-    scheme: Scheme,
-    unlabeled_total: int | None = None,
-    prior_interval: tuple[float, float] | None = None,
-) -> dict[str, Knowledge]:
-    """Knowledge of the rows of the test and of the validation part.
+def knowledge_of(arrays: Arrays, data: DataFacts, scheme: Scheme, *, joint: bool) -> dict[str, Knowledge]:
+    """Knowledge of the rows of the test and of the validation part. Raises KeyError for arrays that are not there.
 
-    ``unlabeled_total``: rows of U in training and validation part. ``prior_interval``: of an estimated prior.
+    ``joint``: whether the validation part is that of all folds, whose rows are those of the training part.
     """
-    validation = Part(arrays["validation_rows"], arrays["validation_labeled"])
+    part, train, estimate = (
+        Part(arrays["validation_rows"], arrays["validation_labeled"]),
+        data.train,
+        data.prior.estimate,
+    )
+    unlabeled = part.unlabeled(scheme)
     return {
         "test": Knowledge(truth=arrays.get("test_labels")),
         "validation": Knowledge(
             truth=arrays.get("validation_labels"),
-            labeled=np.flatnonzero(validation.labeled),
-            unlabeled=validation.unlabeled(scheme),
-            prior=prior,
+            labeled=np.flatnonzero(part.labeled),
+            unlabeled=unlabeled,
+            prior=data.prior.given,
             scheme=scheme,
-            unlabeled_total=unlabeled_total,
-            prior_interval=prior_interval,
+            unlabeled_total=(train.unlabeled or 0) + (0 if joint else len(unlabeled)),
+            prior_interval=estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None,
         ),
     }
+
+
+def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
+    """Knowledge of the rows behind a record's scores. Raises KeyError for arrays that are not there."""
+    return knowledge_of(arrays, result.data, result.spec.data.scheme, joint=bool(result.folds))
 
 
 def on_scale_of(reference: FloatArray, scores: FloatArray) -> FloatArray:
@@ -199,29 +202,31 @@ def measures_at(
     return measures_of(scores, at, deciding, measurer)
 
 
-class Decided(NamedTuple):
-    """Measures of a state by the decision at 0; the threshold at the prior, and the measures by it."""
+def measured(
+    result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer, *, thresholds: bool = False
+) -> dict[str, CriterionResult]:
+    """The criteria of a result with measures of some metrics and the threshold as the scores of their states give them.
 
-    measures: Measures
-    threshold: float | None
-    at_prior: Measures
-
-
-def by_both_decisions(
-    scores: Mapping[str, Mapping[str, FloatArray]],
-    arrays: Arrays,
-    knowledge: Mapping[str, Knowledge],
-    names: Sequence[str],
-    measurer: Measurer,
-    data: DataFacts,
-    spec: RunSpec,
-) -> dict[str, Decided]:
-    """State -> its measures. ``scores``: state -> part -> (n,); ``arrays``: as :func:`threshold_in` reads them."""
+    ``arrays``: with those of the training part, if stored. The threshold is that of the result if the scores of U are
+    not stored; ``thresholds``: also of one that has none yet.
+    """
+    knowledge = knowledge_in(arrays, result)
+    scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
     # all of them first, which tells what reads a decision
-    at_zero = {state: measures_of(parts, knowledge, names, measurer) for state, parts in scores.items()}
-    found = {}
-    for state, parts in scores.items():
-        threshold = threshold_in(arrays, state, data, spec)
-        at_prior = measures_at(threshold, parts, knowledge, names, measurer)
-        found[state] = Decided(at_zero[state], threshold, at_prior)
+    at_zero = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
+    found = dict(result.criteria)
+    for name, one in result.criteria.items():
+        if not one.snapshot:
+            continue
+        threshold = one.threshold
+        if thresholds or threshold is not None:
+            derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
+            threshold = threshold if derived is None else derived
+        at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
+        update = {
+            "measures": updated(one.measures, at_zero[one.snapshot], names),
+            "threshold": threshold,
+            "at_prior": updated(one.at_prior, at_prior, names),
+        }
+        found[name] = one.model_copy(update=update)
     return found

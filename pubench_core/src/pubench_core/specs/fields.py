@@ -78,7 +78,7 @@ def Field(
     identifies: bool = True,
     accepts: str = "",
     flag: str = "",
-    argument: str = "",
+    argument: str | None = None,
     also: str = "",
     names: str = "",
     unless_given: str = "",
@@ -91,9 +91,10 @@ def Field(
     It is declared once and never follows the default. ``identifies``: whether the field is in the run id at all.
     ``accepts``: the values it accepts, in words, if bounds do not say it well.
 
-    A field of a run may have a ``flag`` of the command line and an ``argument`` of :func:`pubench.run`
-    (:mod:`pubench_core.specs.run_fields`), ``also`` under a second name. ``names``: what its value is a name of
-    (``method``, ``preset``), for completion. ``unless_given``: what holds if it is not given, unless it is the default.
+    A field of a run may have a ``flag`` of the command line and an ``argument`` of :func:`pubench.run`, by default the
+    flag's words (:mod:`pubench_core.specs.run_fields`), ``also`` under a second name. ``names``: what its value is a
+    name of (``method``, ``preset``), for completion. ``unless_given``: what holds if it is not given, unless it is the
+    default.
     """
     extra: dict[str, Any] = {}
     if search is not None:
@@ -102,6 +103,7 @@ def Field(
         extra["neutral"] = neutral
     if not identifies:
         extra["identifies"] = False
+    argument = flag.removeprefix("--").replace("-", "_") if argument is None else argument
     words = {"accepts": accepts, "flag": flag, "argument": argument, "also": also, "names": names}
     extra |= {name: text for name, text in {**words, "unless_given": unless_given}.items() if text}
     return pydantic.Field(default, description=description, json_schema_extra=extra or None, **bounds)

@@ -42,7 +42,7 @@ class UserTableSpec(Strict):
     The checksums of the files decide the run, their places do not.
     """
 
-    path: Path = Field(description="the file", identifies=False, flag="--data", argument="data")
+    path: Path = Field(description="the file", identifies=False, flag="--data")
     sha256: str = Field(description="SHA-256 of the file")
     label_col: str = Field(
         description="column that says who is labeled: 1/0, 1/-1 or true/false; blank: not",
@@ -61,24 +61,19 @@ class UserTableSpec(Strict):
         description="values that mean positive, if columns are not 1/0, 1/-1 or true/false: 'type A,type B'",
         neutral=(),
         flag="--positive-value",
-        argument="positive_value",
     )
     known_negative: tuple[str, ...] = Field(
         (),
         description="values of the labels that mean a known negative; such rows are measured on, not trained on",
         neutral=(),
         flag="--known-negative",
-        argument="known_negative",
     )
-    drop: tuple[str, ...] = Field(
-        (), description="columns to leave out: id,name", neutral=(), flag="--drop", argument="drop"
-    )
+    drop: tuple[str, ...] = Field((), description="columns to leave out: id,name", neutral=(), flag="--drop")
     features: tuple[str, ...] = Field(
         (),
         description="columns to use, by name or as shell patterns: emb_*,age",
         neutral=(),
         flag="--features",
-        argument="features",
         unless_given="default: all others",
     )
     codes: tuple[str, ...] = Field(
@@ -86,38 +81,31 @@ class UserTableSpec(Strict):
         description="columns whose whole numbers are codes of categories: soil,icd*",
         neutral=(),
         flag="--categorical",
-        argument="categorical",
     )
     missing_values: tuple[str, ...] = Field(
         (),
         description="values that mean missing, in every feature or in one: -9999,cover=255",
         neutral=(),
         flag="--missing",
-        argument="missing",
     )
     groups: str | None = Field(
         None,
         description="column of groups, such as patients, whose rows are never parted",
         neutral=None,
         flag="--groups",
-        argument="groups",
     )
-    weights: str | None = Field(
-        None, description="column of weights of the rows", neutral=None, flag="--weights", argument="weights"
-    )
+    weights: str | None = Field(None, description="column of weights of the rows", neutral=None, flag="--weights")
     no_header: bool = Field(
         False,
         description="the file has no line of names; columns are called c1, c2, ...",
         neutral=False,
         flag="--no-header",
-        argument="no_header",
     )
     positives: Path | None = Field(
         None,
         description="file of labeled positives, or list of their ids, if the data are the unlabeled rows",
         identifies=False,
         flag="--positives",
-        argument="positives",
     )
     positives_sha256: str | None = Field(None, description="SHA-256 of the file of positives", neutral=None)
     unlabeled: Path | None = Field(
@@ -125,10 +113,9 @@ class UserTableSpec(Strict):
         description="file of unlabeled rows, if the data are the labeled positives",
         identifies=False,
         flag="--unlabeled",
-        argument="unlabeled",
     )
     test: Path | None = Field(
-        None, description="file of test rows with the truth column", identifies=False, flag="--test", argument="test"
+        None, description="file of test rows with the truth column", identifies=False, flag="--test"
     )
     test_sha256: str | None = Field(None, description="SHA-256 of the file of test rows", neutral=None)
 
@@ -147,7 +134,6 @@ class DataSpec(Strict):
     key: str = Field(
         description="key of the data set, or a table of your own: .csv, .tsv, .xlsx, .parquet or .npz",
         flag="--data",
-        argument="data",
         names="dataset",
         unless_given="required, unless a run file names it",
     )
@@ -157,25 +143,21 @@ class DataSpec(Strict):
         description="named pair of class lists, such as case1 of Wang et al.",
         identifies=False,
         flag="--binarization",
-        argument="binarization",
     )
     positive: tuple[int, ...] = Field(
         description="positive classes, by index or name: 0,2,4",
         flag="--positive",
-        argument="positive",
         unless_given="default: the data set's",
     )
     negative: tuple[int, ...] = Field(
         description="negative classes, by index or name; classes in neither list are dropped",
         flag="--negative",
-        argument="negative",
         unless_given="default: the data set's",
     )
     scheme: Scheme = Field(
         "case-control",
         description="how labeled and unlabeled rows were sampled",
         flag="--scheme",
-        argument="scheme",
         unless_given="default: case-control; own table: one-sample",
     )
     preprocess: Preprocess = Field("none", description="what is done to features before a network sees them")
@@ -198,7 +180,6 @@ class DataSpec(Strict):
         "two-sample",
         neutral=None,
         flag="--total",
-        argument="total",
         unless_given="default: as many as the data set has",
     )
 
@@ -225,13 +206,7 @@ class MechanismSpec(Strict):
         "scar", description="key of the labeling mechanism", flag="--mech", argument="mechanism", names="mechanism"
     )
     c: float | None = Field(
-        0.1,
-        gt=0,
-        le=1,
-        description="label frequency p(labeled | positive)",
-        accepts="a number in (0, 1]",
-        flag="--c",
-        argument="c",
+        0.1, gt=0, le=1, description="label frequency p(labeled | positive)", accepts="a number in (0, 1]", flag="--c"
     )
     positive_rate: float | None = Field(
         None,
@@ -241,7 +216,6 @@ class MechanismSpec(Strict):
         accepts="a number in (0, 1)",
         neutral=None,
         flag="--positive-rate",
-        argument="positive_rate",
         unless_given="default: 0.3",
     )
     variant: str = Field("paper", description="which reading of the mechanism")
@@ -285,7 +259,6 @@ class ValidationSpec(Strict):
         description="cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others",
         neutral=None,
         flag="--folds",
-        argument="folds",
         unless_given="default: none, one validation part",
     )
     fold: int | None = Field(
@@ -301,7 +274,6 @@ class ValidationSpec(Strict):
         "more model of all rows, in the epoch that the folds chose",
         neutral="mean",
         flag="--refit",
-        argument="refit",
     )
 
     @model_validator(mode="before")
@@ -336,7 +308,6 @@ class MethodSpec(Strict):
     key: str = Field(
         description="key of the method",
         flag="--method",
-        argument="method",
         names="method",
         unless_given="required, unless a run file names it",
     )
@@ -345,7 +316,6 @@ class MethodSpec(Strict):
         description="named hyper-parameter values of the method, which others change",
         identifies=False,
         flag="--preset",
-        argument="preset",
         names="preset",
     )
     calibrate: Literal["auto", "on", "off"] = Field(
@@ -364,11 +334,7 @@ class BackboneSpec(Strict):
     """The network that ``run.backbone`` builds."""
 
     key: str = Field(
-        description="key of the network",
-        flag="--backbone",
-        argument="backbone",
-        names="backbone",
-        unless_given="default: the data set's",
+        description="key of the network", flag="--backbone", names="backbone", unless_given="default: the data set's"
     )
 
 
@@ -392,7 +358,6 @@ class SelectionSpec(Strict):
         "decide (pa, at the prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 "
         "find)",
         flag="--goal",
-        argument="goal",
     )
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
@@ -421,7 +386,6 @@ class DecisionSpec(Strict):
         description="decision shown first: zero (scores above 0) or prior (as many rows of U as the prior that the "
         "method was given says)",
         flag="--decision",
-        argument="decision",
     )
 
 
@@ -447,46 +411,34 @@ class ExecutionSpec(Strict):
         pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$",
         description="where it is computed: auto, cpu or cuda:0",
         flag="--device",
-        argument="device",
     )
     threads: int | None = Field(
-        None,
-        ge=1,
-        le=1024,
-        description="CPU threads",
-        flag="--threads",
-        argument="threads",
-        unless_given="default: torch's own choice",
+        None, ge=1, le=1024, description="CPU threads", flag="--threads", unless_given="default: torch's own choice"
     )
     timeout: float | None = Field(
         None,
         gt=0,
         description="seconds after which the run is ended, as failed with the cause timeout",
         flag="--timeout",
-        argument="timeout",
         unless_given="default: never",
     )
-    results: Path = Field(Path("results"), description="folder of records", flag="--results", argument="results")
+    results: Path = Field(Path("results"), description="folder of records", flag="--results")
     data_root: Path | None = Field(
         None,
         description="folder of data files",
         flag="--data-root",
-        argument="data_root",
         unless_given="default: PUBENCH_DATA, else the user cache",
     )
     encoder: Path | None = Field(
-        None, description="folder of the sentence encoder for text data sets", flag="--encoder", argument="encoder"
+        None, description="folder of the sentence encoder for text data sets", flag="--encoder"
     )
-    offline: bool = Field(False, description="never touch the network", flag="--offline", argument="offline")
+    offline: bool = Field(False, description="never touch the network", flag="--offline")
     artifacts: tuple[Artifact, ...] = Field(
         ("scores", "trace"),
         description="files kept with the result: all, none, or some of scores, trace, samples and training-scores",
         flag="--artifacts",
-        argument="artifacts",
     )
-    save_model: bool = Field(
-        False, description="keep what scores with: model.safetensors", flag="--save-model", argument="save_model"
-    )
+    save_model: bool = Field(False, description="keep what scores with: model.safetensors", flag="--save-model")
     tracking: bool = Field(
         True,
         description="send the run to sinks and call listeners of plugins when it is over",
@@ -497,13 +449,13 @@ class ExecutionSpec(Strict):
         {},
         description="sinks that get the run, KEY or KEY=ADDRESS; a password is used and never written",
         flag="--sinks",
-        argument="sinks",
         unless_given="default: those that get every run",
     )
     tracking_uri: str | None = Field(
         None,
         description="address of the sinks that get every run (an older name; sinks has an address for each)",
         flag="--tracking-uri",
+        argument="",
     )
 
     @field_validator("artifacts", mode="before")
@@ -547,7 +499,6 @@ class RunSpec(Strict):
         description="class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY, unknown, or test, an "
         "oracle's",
         flag="--prior",
-        argument="prior",
         unless_given="default: true; own table without true labels: unknown, and a method that needs one asks for it",
     )
     prior_scorer: PriorScorer = Field(
@@ -564,19 +515,11 @@ class RunSpec(Strict):
         "bfloat16 in the backbone, with its head, risks and scores in 32 bits",
         neutral="ieee",
         flag="--precision",
-        argument="precision",
     )
     selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
     decision: DecisionSpec = Field(DecisionSpec(), description="choice of threshold", identifies=False)
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)
-    seed: int = Field(
-        2,
-        ge=0,
-        lt=2**63,
-        description="seed of split, labels, initialization and batches",
-        flag="--seed",
-        argument="seed",
-    )
+    seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches", flag="--seed")
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
 from pubench_core.engine.execute import Failed, Work, execute
-from pubench_core.engine.finish import Finished, criteria_of
+from pubench_core.engine.finish import Finished, criteria_of, with_measures
 from pubench_core.engine.open import OpenedData, open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
@@ -32,10 +32,7 @@ from pubench_core.errors import RecordError, RunFailed
 from pubench_core.metric import FloatArray, Measurer
 from pubench_core.records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
 from pubench_core.records.scores import (
-    MEASURED,
-    by_both_decisions,
     on_scale_of,
-    rows_and_labels,
     scores_name,
     scores_of,
 )
@@ -102,19 +99,15 @@ def joined(
 
     Raises RecordError for folds whose scores are not there.
     """
-    started, spec, facts = time.perf_counter(), plan.spec, problem.facts()
+    started, spec = time.perf_counter(), plan.spec
     joint = _Joint(plan, problem, folds, refit)
-    knowledge = {part: problem.knowledge(part) for part in MEASURED}
     tracks = {name: joint.track(name) for name in spec.selection.criteria}
     arrays = joint.known
-    measurer, names = Measurer(plan.metrics), spec.evaluation.metrics
     state_of = {name: joint.state_of(track) for name, track in tracks.items() if track.chosen is not None}
     for state in dict.fromkeys(state_of.values()):
         arrays |= joint.arrays(state)
-    scores = {state: scores_of(arrays, state) for state in state_of.values()}
-    decided = by_both_decisions(scores, arrays, knowledge, names, measurer, facts, spec)
-    states = {name: State(state, scores[state]) for name, state in state_of.items()}
-    criteria = criteria_of(plan, problem, tracks, states, decided)
+    states = {name: State(state, scores_of(arrays, state)) for name, state in state_of.items()}
+    criteria = criteria_of(plan, problem, tracks, states)
     results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
     trained = [*results, *([] if refit is None else [refit.result])]
     unlabeled = problem.unlabeled_rows
@@ -128,15 +121,15 @@ def joined(
         selected=spec.selection.criterion,
         decision=spec.decision.rule,
         criteria=criteria,
-        metrics={name: plan.metrics[name].code for name in names},
-        data=facts,
+        metrics={name: plan.metrics[name].code for name in spec.evaluation.metrics},
+        data=problem.facts(),
         folds=tuple(one.run_id for one in results),
         refit=None if refit is None else refit.result.run_id,
         epochs=min(one.epochs for one in results),
         seconds=_seconds(trained, time.perf_counter() - started),
         peak_memory=max((one.peak_memory for one in trained), key=lambda memory: memory.bytes),
         model=SavedModelFacts(snapshot=chosen.snapshot) if models else None,
-        warnings=tuple(dict.fromkeys([*measurer.failed.values(), *(line for one in trained for line in one.warnings)])),
+        warnings=tuple(dict.fromkeys(line for one in trained for line in one.warnings)),
         device=results[0].device,
         threads=results[0].threads,
         at_once=max((one.at_once for one in results if one.at_once is not None), default=None),
@@ -144,7 +137,7 @@ def joined(
     )
     keeps_scores = "scores" in spec.execution.artifacts
     return Finished(
-        result=result,
+        result=with_measures(result, arrays, Measurer(plan.metrics)),
         environment=environment,
         trace=list(joint.trace(tracks)) if "trace" in spec.execution.artifacts else None,
         arrays=arrays if keeps_scores else None,
@@ -192,10 +185,10 @@ class _Joint:
             of[places] = number
         #: What is known of the rows, without a score.
         self.known: Arrays = {
-            **rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows),
+            **problem.known(),
             "validation_fold": of,
         }
-        self._parts = parts_of_folds(problem.knowledge("validation"), of)
+        self._parts = parts_of_folds(problem.knowledge(), of)
         self._measurer = Measurer(plan.metrics, indispensable=plan.spec.selection.criterion)
         kept = [fold.kept for fold in folds]
         self._kept = [state for state in kept[0] if all(state in other for other in kept)]

@@ -53,7 +53,7 @@ class StoredScores:
 
     def problems(self) -> Iterator[str | Derived]:
         """Arrays that do not fit; fields that they do not give; choices that they contradict."""
-        from pubench_core.engine.coverage import recomputed
+        from pubench_core.records.scores import measured
 
         shapes = list(self._shapes())
         yield from shapes
@@ -66,7 +66,7 @@ class StoredScores:
         for name in sorted({name for part in parts for name in part} - result.metrics.keys()):
             yield f"it has measures of {shortened(name)}, a metric that it does not name"
         names = tuple(name for name in result.metrics if name in self.metrics)
-        found = recomputed(result, self.arrays | self.training, names, self._measurer)
+        found = measured(result, self.arrays | self.training, names, self._measurer)
         for name, criterion in result.criteria.items():
             reason = self._undefined(name, criterion)
             now: dict[str, Any] = {} if reason is None else {"undefined": reason}
@@ -98,7 +98,7 @@ class StoredScores:
 
     @cached_property
     def _validation(self) -> Knowledge:
-        from pubench_core.engine.coverage import knowledge_in
+        from pubench_core.records.scores import knowledge_in
 
         return knowledge_in(self.arrays, self.result)["validation"]
 
