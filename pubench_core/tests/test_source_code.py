@@ -17,7 +17,7 @@ from pubench_core.errors import PluginError
 from pubench_core.plugins import source_code
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.plugins.source_code import hash_module, hash_package, tokens_of
+from pubench_core.plugins.source_code import hash_package, tokens_of
 
 SOURCE = '''\
 """What it is."""
@@ -552,7 +552,7 @@ def measures(write: Write) -> Path:
 
 def metric(name: str = "measures") -> str:
     forget()
-    return hash_module(f"toy_metrics.{name}", "toy_metrics")
+    return hash_package("toy_metrics", "toy_metrics", module=f"toy_metrics.{name}")
 
 
 def test_a_metric_is_hashed_by_the_modules_that_it_reaches(measures: Path, write: Write) -> None:
@@ -604,7 +604,7 @@ def test_files_of_data_count_for_a_metric(measures: Path, write: Write) -> None:
 @pytest.mark.parametrize("module", ["toy_absent", "toy_metrics.absent", "sys"])
 def test_a_metric_without_source_is_a_plugin_error(measures: Path, module: str) -> None:
     with pytest.raises(PluginError, match=f"{module} has no source files to hash"):
-        hash_module(module)
+        hash_package(module.split(".")[0], module=module)
 
 
 # ---------------------------------------------------------------- distributions

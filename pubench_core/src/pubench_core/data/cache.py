@@ -11,6 +11,7 @@ import json
 import os
 import stat
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Hint, RequestError
-from ..plugins.file_cache import PerFile
+from ..plugins.source_code import State, settled_state
 from .dataset import ClassData, PUTasks
 
 MANIFEST = "manifest.json"
@@ -89,7 +90,8 @@ def manifest_of(folder: Path) -> Manifest | None:
     path = folder / MANIFEST
     remedy, hint = "remove it to make room for a new copy", Hint("prepare again", folder.parent.name)
     try:
-        found = _manifests.of(str(path))
+        state = settled_state(path)
+        found = _parsed(path) if state is None else _kept(path, state)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -99,7 +101,13 @@ def manifest_of(folder: Path) -> Manifest | None:
     return cast("Manifest", found)
 
 
-_manifests = PerFile(lambda file: json.loads(Path(file).read_text(encoding="utf-8")), most=100)
+def _parsed(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=100)
+def _kept(path: Path, state: State) -> Any:
+    return _parsed(path)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import PluginError, PubenchError, RequestError, said_by
 from ..plugins.info import DatasetInfo
-from ..plugins.registry import load
+from ..plugins.registry import load_class
 from .dataset import ClassData, DataRoot, PUTasks
 
 
@@ -84,9 +84,7 @@ class DataSource(ABC):
 
 def source_of(info: DatasetInfo) -> DataSource:
     """The data source behind an info record; PluginError if it is not one."""
-    found = load(info)
-    if not (isinstance(found, type) and issubclass(found, DataSource)):
-        raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
+    found: type[DataSource] = load_class(info, DataSource)
     with blamed(info, "set up"):
         return found(info)
 

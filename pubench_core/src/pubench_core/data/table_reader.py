@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import PluginError
 from ..plugins.info import DatasetInfo, TableInfo
-from ..plugins.registry import Registry, absent, load
+from ..plugins.registry import Registry, absent, load_class
 from ..specs import UserTableSpec
 from .labeled import Column, LabeledData
 
@@ -149,7 +148,5 @@ def table_reader(registry: Registry) -> TableReader:
     infos = registry.infos(TableInfo)
     if not infos:
         raise absent("a reader of your own tables", PACKAGE)
-    made: Any = load(infos[0])
-    if not (isinstance(made, type) and issubclass(made, TableReader)):
-        raise PluginError(f"table '{infos[0].key}': {infos[0].load} must be a subclass of TableReader")
-    return made(infos[0])
+    reader: TableReader = load_class(infos[0], TableReader)(infos[0])
+    return reader

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..data.labeled import LabeledData
 from ..errors import Hint, PluginError
 from ..plugins.info import Info, MetricInfo
 from ..plugins.registry import Registry
-from ..plugins.source_code import hash_module, hash_package
+from ..plugins.source_code import hash_package
 from ..results import Code
 from ..specs.fields import short_hash
 
@@ -32,21 +30,22 @@ def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = N
         # package. A module that describes and implements is hashed whole.
         implementation, entry = info.load.split(":")[0], provider.module
         package = entry if implementation.startswith(f"{entry}.") else info.package
-        parts[f"{info.kind} {info.key}"] = _hash(hash_package, package, info, registry)
+        parts[f"{info.kind} {info.key}"] = _hash(package, info, registry)
         versions[provider.distribution] = provider.version
     return Code.of(parts, versions)
 
 
 def metric_code(info: MetricInfo, registry: Registry) -> str:
     """The code of a metric: its module, and those that this reaches. Another module next to it changes nothing."""
-    return _hash(hash_module, info.load.split(":")[0], info, registry)
+    module = info.load.split(":")[0]
+    return _hash(module.split(".")[0], info, registry, module)
 
 
-def _hash(way: Callable[..., str], name: str, info: Info, registry: Registry) -> str:
+def _hash(package: str, info: Info, registry: Registry, module: str = "") -> str:
     provider = registry.provider(info)
     describing = provider.module if info.load.split(":")[0] != provider.module else ""
     try:
-        code = way(name, describing, others=registry.packages(), of=provider.distribution)
+        code = hash_package(package, describing, others=registry.packages(), of=provider.distribution, module=module)
     except PluginError as error:
         raise PluginError(f"{info.kind} '{info.key}': {error}", hint=Hint("diagnose", info.key)) from error
     return short_hash([code, info.decisions]) if info.decisions else code

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..data.source import source_of
 from ..data.table_reader import TableReader, is_table_path, table_reader
-from ..errors import Hint, PluginError, RequestError, shortened, unknown
+from ..errors import Hint, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
-from ..plugins.registry import Registry, load
+from ..plugins.registry import Registry, load_class
 from ..specs import DRAWN_SCHEMES, GIVEN
 from .layers import Request
 from .plan import DataChoice, MechanismChoice
@@ -64,16 +64,11 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
     if variant not in mechanism.variants:
         raise unknown(f"variant of mechanism {mechanism.key}", variant, mechanism.variants, field="mechanism.variant")
-    made = load(mechanism)
-    if not (isinstance(made, type) and issubclass(made, Mechanism)):
-        raise PluginError(
-            f"mechanism '{mechanism.key}': {mechanism.load} is not a subclass of pubench_core.mechanism.Mechanism"
-        )
     return DataSections(
         section,
         {**mechanism_section, **amount, "key": mechanism.key, "variant": variant},
         DataChoice(info, source_of(info), None),
-        MechanismChoice(mechanism, made(variant)),
+        MechanismChoice(mechanism, load_class(mechanism, Mechanism)(variant)),
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import Hint, PluginError, RequestError, shown, unknown
+from ..errors import Hint, RequestError, shown, unknown
 from ..method import AnyMethod, Method
 from ..plugins.info import MethodInfo, PriorInfo
-from ..plugins.registry import Registry, load
+from ..plugins.registry import Registry, load_class
 from ..prior import PriorEstimator
 from ..specs.config import TrainingConfig
 from ..specs.run import TEST, UNKNOWN
@@ -60,9 +60,7 @@ def choose_method(request: Request, registry: Registry, data: DataChoice) -> tup
 
 def method_class(info: MethodInfo) -> type[AnyMethod]:
     """The method behind an info record; PluginError if it is not a :class:`Method`."""
-    found = load(info)
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
+    found: type[AnyMethod] = load_class(info, Method)
     return found
 
 
@@ -122,7 +120,4 @@ def choose_prior(
     if word != "estimated" or not rest:
         return wanted, None
     info = registry.find(PriorInfo, rest)
-    made = load(info)
-    if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
-        raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
-    return f"estimated:{info.key}", EstimatorChoice(info, made())
+    return f"estimated:{info.key}", EstimatorChoice(info, load_class(info, PriorEstimator)())

@@ -19,7 +19,7 @@ from ..metric import FloatArray, Scored
 from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
 from ..results import PeakMemory, Seconds
-from ..training.epochs import Epoch, ending_epochs_with
+from ..training.epochs import Epoch, EpochEnd, ending_epochs_with
 from ..training.run import Run
 from ..training.scoring import evaluation_mode, remembering_outputs
 from ..training.views import PUData
@@ -31,7 +31,7 @@ from .score import Evaluator, State, scored_states
 from .select import HeldOut, Selection, Snapshot, refuse_undefined
 
 
-class Monitor:
+class Monitor(EpochEnd):
     """Ends every epoch: finalize, score the validation part, update all criteria, trace, report what happened."""
 
     def __init__(
@@ -53,11 +53,9 @@ class Monitor:
 
     @property
     def exhausted(self) -> bool:
-        """No criterion can still change."""
         return self.selection.exhausted
 
     def start_stage(self) -> None:
-        """A new training loop: patience counts from here."""
         self.selection.start_stage()
 
     def end_of_epoch(
@@ -70,7 +68,6 @@ class Monitor:
         selectable: bool,
         patience: int | None,
     ) -> None:
-        """Called by ``run.epochs`` when a turn of the loop has ended."""
         started = time.perf_counter()
         number = epoch.total + 1
         place = {"stage": epoch.stage, "epoch": number}

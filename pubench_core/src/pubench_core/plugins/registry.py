@@ -388,6 +388,15 @@ def _task(info: InfoT, name: str) -> InfoT:
     return found  # type: ignore[no-any-return]
 
 
+def load_class(info: Info, base: type) -> Any:
+    """The class behind an info record. Raises PluginError if it is not a subclass of ``base``."""
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        wanted = f"{base.__module__}.{base.__qualname__}"
+        raise PluginError(f"{info.kind} '{info.key}': {info.load} is not a subclass of {wanted}")
+    return found
+
+
 def load(info: Info) -> Any:
     """The implementation behind an info record.
 

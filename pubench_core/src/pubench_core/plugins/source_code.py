@@ -22,14 +22,14 @@ import tokenize
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from time import time_ns
 
 from ..errors import PluginError
-from .file_cache import PerFile, State, settled_state
 
 #: Files that neither compute nor hold data: byte code, and what editors, desktops and other programs leave behind.
 _JUNK = re.compile(
@@ -52,89 +52,81 @@ _BY_NAME = re.compile(
     re.DOTALL,
 )
 _READS_TEXT = re.compile(r"\b(__doc__|getdoc|getcomments|getsource\w*|linecache|pydoc)\b")
-#: Files of which something is kept.
-_MOST = 10_000
-T = TypeVar("T")
+#: (time of the last change in nanoseconds, bytes, number of the file): another one after every change of a file that
+#: has settled.
+State = tuple[int, int, int]
+#: Nanoseconds after which another change cannot leave a file with the same time: clocks of file systems tick slowly.
+_SETTLED = 2_000_000_000
 #: (module, name in it); a module itself has no name.
 _Reference = tuple[str, str]
 #: (module name, path under the folder that Python imports from, file).
 _Listed = tuple[str, str, str]
 #: Files and folders that hashes of this process were made of.
 looked_at: set[str] = set()
+#: State of a file, or number of what Python loaded a module by; None: not to be relied on.
+_State = State | int | None
 #: (file or folder, module) -> its state, of what the present hash is made of; a module looked for has no file.
-_seen: dict[tuple[str, str], ModuleSpec | State | None] = {}
-_hashes: dict[tuple[object, ...], tuple[dict[tuple[str, str], ModuleSpec | State | None], str]] = {}
-_NOT_LOADED: State = (0, 0, 0)
+_seen: dict[tuple[str, str], _State] = {}
+_hashes: dict[tuple[object, ...], tuple[dict[tuple[str, str], _State], str]] = {}
+#: By their numbers, which are of no other one as long as they are here.
+_loaded: dict[int, ModuleSpec] = {}
 #: Held while a hash is made: another thread's would take what was seen for its own.
 _making = Lock()
 
 
-def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
+def settled_state(file: str | os.PathLike[str]) -> State | None:
+    """State of a file; None if it changed so lately that it may change again and keep it.
+
+    Raises OSError if it cannot be looked at.
+    """
+    found = os.stat(file)
+    return None if time_ns() - found.st_mtime_ns < _SETTLED else (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def hash_package(
+    name: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "", module: str = ""
+) -> str:
     """16 digits over what trains: tokens of its Python files and of those that they reach, bytes of all other files.
 
     ``name``: import name of a package or of a single module. ``of``: the distribution that it is installed from; all
     packages and files of that count. ``info_module``: holds descriptions and is left out, unless hashed code imports
     something of it, or looks modules up by their names. ``others``: packages of other plugins. Their modules count if
     hashed code imports them, directly or not, and with them the files of their packages that are no Python.
+    ``module``: of all that, only this module, what it reaches, and the files that are no Python.
 
     Raises PluginError for what cannot be hashed: no source files, links to folders elsewhere, unreadable files.
     """
-
-    def made() -> str:
-        code = _Reached({name, *others}, info_module)
-        return code.hash_from(code.enter_own(name, of))
-
-    return _kept(("package", name, info_module, frozenset(others), of), made)
-
-
-def hash_module(module: str, info_module: str = "", *, others: Iterable[str] = (), of: str = "") -> str:
-    """16 digits over a module and what it reaches, as :func:`hash_package`; nothing else of its own package counts but
-    the files that are no Python.
-    """
-
-    def made() -> str:
-        name = module.split(".")[0]
-        code = _Reached({name, *others}, info_module)
-        code.enter_own(name, of)
-        code.enter_module(module)
-        return code.hash_from([module])
-
-    return _kept(("module", module, info_module, frozenset(others), of), made)
-
-
-def _kept(key: tuple[object, ...], make: Callable[[], str]) -> str:
-    """A hash of this process, made again if anything that it was made of is in another state."""
-    key = (*key, *sys.path)
+    others = frozenset(others)
+    key = (name, info_module, others, of, module, *sys.path)
     states, made = _hashes.get(key, ({}, ""))
-    if states and all(_same(state, _state(*place)) for place, state in states.items()):
+    if states and all(state is not None and state == _state(*place) for place, state in states.items()):
         return made
     with _making:
         _seen.clear()
-        made = make()
+        code = _Reached({name, *others}, info_module)
+        own = code.enter_own(name, of)
+        made = code.hash_from([code.entered(module)] if module else own)
         _hashes[key] = dict(_seen), made
     return made
 
 
-def _state(file: str, module: str) -> ModuleSpec | State | None:
-    """What Python loaded a module by, another object for each loading; of what it has not loaded, the file's state."""
+def _state(file: str, module: str) -> _State:
+    """What Python loaded a module by, another number for each loading; of what it has not loaded, the file's state."""
     spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)
     if spec is not None and file in ("", spec.origin):
-        return spec
+        _loaded[id(spec)] = spec
+        return id(spec)
     if not file:
-        return _NOT_LOADED
+        return 0
     return settled_state(file) if os.path.exists(file) else None
 
 
-def _look(file: str, module: str = "") -> ModuleSpec | State | None:
+def _look(file: str, module: str = "") -> _State:
     """The state of what a hash is made of, which is noted."""
     if file:
         looked_at.add(file)
     found = _seen[file, module] = _state(file, module)
     return found
-
-
-def _same(before: ModuleSpec | State | None, now: ModuleSpec | State | None) -> bool:
-    return before is now if isinstance(before, ModuleSpec) else before is not None and before == now
 
 
 class _Reached:
@@ -161,10 +153,11 @@ class _Reached:
         self._entered |= {package, *(top.removesuffix(".py") for top in tops)}
         return self._take("", listed.values())
 
-    def enter_module(self, module: str) -> None:
-        """A module by itself, if it is none of those that were entered: one of another folder, say."""
+    def entered(self, module: str) -> str:
+        """A module, taken up by itself if it is none of those that were entered: one of another folder, say."""
         if module not in self._modules:
             self._take("", _files(module))
+        return module
 
     def hash_from(self, modules: Iterable[str]) -> str:
         """Hash of these modules and of every one that they import, directly or not."""
@@ -175,7 +168,7 @@ class _Reached:
                 continue
             package, _, file = self._modules[module]
             describes = module in self._describing and package not in self._open
-            code = self._counted[module] = (_beside_hooks if describes else _code).of(module, file)
+            code = self._counted[module] = _read(_beside_hooks if describes else _code, file, module)
             pending += [other for source, name in code.names for other in self._imported(source, name)]
             if code.by_name and package not in self._open:
                 self._open.add(package)
@@ -199,7 +192,7 @@ class _Reached:
             if file.endswith(".py"):
                 self._modules[module] = (package, label, file)
             else:
-                self._parts[label] = _code.of(module, file).digest
+                self._parts[label] = _read(_code, file, module).digest
         return [
             module for module, place in self._modules.items() if place[0] == package and module not in self._describing
         ]
@@ -233,34 +226,13 @@ class _Reached:
             self._take(package, listed)
         elif _spec(package) is not None:
             for module, label, file in _files(package):
-                code = _bytes.of(module, file)
+                code = _read(_bytes, file, module)
                 self._parts[label] = code.digest
                 for other, _ in code.names:
                     self._enter(other)
 
 
 # -------------------------------------------------------------------- what is kept of files
-
-
-class _PerModule(Generic[T]):
-    """What ``make(file, module)`` says of modules; see the head of this module for when it is asked again."""
-
-    def __init__(self, make: Callable[[str, str], T]) -> None:
-        self._files = PerFile(make, _MOST)
-        self._loaded: dict[str, tuple[ModuleSpec, T]] = {}
-
-    def of(self, module: str, file: str) -> T:
-        """For a module and its file. Raises PluginError if it cannot be read."""
-        spec = _look(file, module)
-        try:
-            if not isinstance(spec, ModuleSpec):
-                return self._files.of(file, module)
-            known = self._loaded.get(module)
-            if known is None or known[0] is not spec:
-                known = self._loaded[module] = (spec, self._files.of(file, module))
-            return known[1]
-        except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: an encoding that is none
-            raise PluginError(f"{file} cannot be hashed: {getattr(error, 'strerror', None) or error}") from error
 
 
 @dataclass(frozen=True)
@@ -277,25 +249,43 @@ class _Code:
     reads_text: bool = False
 
 
-def _code_of(file: str, module: str) -> _Code:
+_Make = Callable[[str, str], _Code]
+
+
+def _read(make: _Make, file: str, module: str) -> _Code:
+    """``make(file, module)``, kept as long as its state is the same. Raises PluginError if the file cannot be read."""
+    state = _look(file, module)
+    try:
+        return make(file, module) if state is None else _made(make, file, module, state)
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: an encoding that is none
+        raise PluginError(f"{file} cannot be hashed: {getattr(error, 'strerror', None) or error}") from error
+
+
+@lru_cache(maxsize=30_000)
+def _made(make: _Make, file: str, module: str, state: _State) -> _Code:
+    return make(file, module)
+
+
+def _code(file: str, module: str) -> _Code:
     if not file.endswith(".py"):
         return _Code(_digest_of(file))
     return _python(source_text(Path(file)), file, module)
 
 
-def _beside_hooks_of(file: str, module: str) -> _Code:
+def _beside_hooks(file: str, module: str) -> _Code:
     """A module that describes, without its hooks. Python has imported it, so it is Python."""
     text = source_text(Path(file))
     lines = [line.encode() for line in io.StringIO(text).readlines()]
-    body = [node for node in ast.parse(text).body if not _is_hook(node)]
+    body = [
+        node
+        for node in ast.parse(text).body
+        if not (isinstance(node, ast.FunctionDef) and any(map(_is_hookimpl, node.decorator_list)))
+    ]
     return _python("\n".join(_segment(lines, node) for node in body), file, module)
 
 
-def _is_hook(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]
-    return any(mark.split(".")[-1] == "hookimpl" for mark in marks)
+def _is_hookimpl(mark: ast.expr) -> bool:
+    return ast.unparse(mark).split("(")[0].split(".")[-1] == "hookimpl"
 
 
 def _python(text: str, file: str, module: str) -> _Code:
@@ -310,7 +300,7 @@ def _python(text: str, file: str, module: str) -> _Code:
     return _Code(code.hexdigest().encode(), whole.digest(), names, *found)
 
 
-def _bytes_of(file: str, module: str) -> _Code:
+def _bytes(file: str, module: str) -> _Code:
     """A file of a package that counts whole. What it imports is looked for line by line, which is quick."""
     text = Path(file).read_bytes() if file.endswith(".py") else b""
     names = re.findall(rb"^[ \t]*(?:from|import)[ \t]+(\w+)", text, re.MULTILINE)
@@ -320,9 +310,6 @@ def _bytes_of(file: str, module: str) -> _Code:
 def _digest_of(file: str) -> bytes:
     with open(file, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
-
-
-_code, _beside_hooks, _bytes = _PerModule(_code_of), _PerModule(_beside_hooks_of), _PerModule(_bytes_of)
 
 
 def _names(tree: ast.Module, package: str) -> frozenset[_Reference]:

@@ -62,11 +62,8 @@ class Choice:
 Search = LogUniform | Uniform | PowerOfTwo | Choice
 
 
-class _NoNeutralValue:
-    """Marks a field that is in the run id whatever its value."""
-
-
-_NONE = _NoNeutralValue()
+#: Of a field that is in the run id whatever its value.
+_NONE: Any = object()
 
 
 def Field(
@@ -99,7 +96,7 @@ def Field(
     extra: dict[str, Any] = {}
     if search is not None:
         extra["search"] = search
-    if not isinstance(neutral, _NoNeutralValue):
+    if neutral is not _NONE:
         extra["neutral"] = neutral
     if not identifies:
         extra["identifies"] = False
@@ -128,15 +125,10 @@ def _identity(model: BaseModel, plain: dict[str, Any]) -> dict[str, Any]:
         if about(field, "identifies", True) is False:
             continue
         neutral = about(field, "neutral", _NONE)
-        if not isinstance(neutral, _NoNeutralValue) and _same(value, neutral):
+        if neutral is not _NONE and value == neutral and isinstance(value, bool) == isinstance(neutral, bool):
             continue
         found[name] = _identity(value, plain[name]) if isinstance(value, BaseModel) else plain[name]
     return found
-
-
-def _same(value: Any, neutral: Any) -> bool:
-    """Equal, where a truth value is no number."""
-    return bool(value == neutral) and isinstance(value, bool) == isinstance(neutral, bool)
 
 
 class Strict(BaseModel):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -18,15 +17,16 @@ class Epoch:
     total: int
 
 
-class EpochEnd(Protocol):
-    """End of a turn of a training loop, on the engine's side."""
+class EpochEnd:
+    """End of a turn of a training loop, on the engine's side. Here nothing happens: a run that somebody tries out."""
 
     @property
     def exhausted(self) -> bool:
-        """No criterion can still change: training may end."""
+        """Whether no criterion can still change: training may end."""
+        return False
 
     def start_stage(self) -> None:
-        """A new training loop starts."""
+        """Starts a new training loop: patience counts from here."""
 
     def end_of_epoch(
         self,
@@ -41,20 +41,8 @@ class EpochEnd(Protocol):
         """Ends an epoch. ``values``: means of the reported losses."""
 
 
-class _NoEngine:
-    """Nothing happens at the end of an epoch: a run that somebody tries out by hand."""
-
-    exhausted = False
-
-    def start_stage(self) -> None:
-        """Nothing."""
-
-    def end_of_epoch(self, epoch: Epoch, stage_epochs: int, **what: Any) -> None:
-        """Nothing."""
-
-
 #: Who is called when an epoch has ended. No attribute of a run: it knows the truth, and a method holds its run.
-ENGINE: ContextVar[EpochEnd] = ContextVar("engine", default=_NoEngine())  # noqa: B039 - it has no state
+ENGINE: ContextVar[EpochEnd] = ContextVar("engine", default=EpochEnd())  # noqa: B039 - it has no state
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import EllipsisType
 from typing import Any, Generic, Literal, TypeVar, overload
 
 import torch
@@ -42,13 +43,6 @@ def _off(flag: str, modules: Sequence[nn.Module]) -> Iterator[None]:
             setattr(module, flag, True)
 
 
-class _FromConfig:
-    """Marks 'what the method's config says'."""
-
-
-_FROM_CONFIG = _FromConfig()
-
-
 class Run(Generic[ConfigT]):
     """One training run, as its method sees it.
 
@@ -77,7 +71,7 @@ class Run(Generic[ConfigT]):
         self._augmentation = self._generator_of("augmentation")
         self._cycles: dict[tuple[str, int, Tail], Cycle] = {}
         # Weak: a network of a finished phase that the method has dropped takes no memory.
-        self._networks: list[weakref.ref[nn.Module]] = []
+        self._networks: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self._made = {"initialisation": 0, "module": 0}
         self._watch = LossWatch()
         self._total = 0
@@ -110,14 +104,8 @@ class Run(Generic[ConfigT]):
         self._made[purpose] += 1
         with isolated(seed, torch.device("cpu")):
             network = make()
-        self._networks.append(weakref.ref(network))
+        self._networks.add(network)
         return channels_last_module(network.to(self.device))
-
-    def _to_training_mode(self) -> None:
-        self._networks = [reference for reference in self._networks if reference() is not None]
-        for reference in self._networks:
-            if (network := reference()) is not None:
-                network.train()
 
     @contextmanager
     def evaluation(self, *modules: nn.Module) -> Iterator[None]:
@@ -175,15 +163,15 @@ class Run(Generic[ConfigT]):
         *,
         stage: str = "train",
         selectable: bool = True,
-        patience: int | _FromConfig | None = _FROM_CONFIG,
+        patience: int | EllipsisType | None = ...,
     ) -> Iterator[Epoch]:
         """``n`` turns of a training loop. After each: scoring and selection (if ``selectable``), tracing, timing.
 
-        A criterion without improvement for ``patience`` selectable epochs of this stage is frozen (none: never; by
-        default what a :class:`TrainingConfig` says); when no criterion is left that could change, this and every later
+        A criterion without improvement for ``patience`` selectable epochs of this stage is frozen (None: never; by
+        default as a :class:`TrainingConfig` says); when no criterion is left that could change, this and every later
         loop end.
         """
-        if isinstance(patience, _FromConfig):
+        if isinstance(patience, EllipsisType):
             patience = self.config.patience if isinstance(self.config, TrainingConfig) else None
         # The engine is looked up each time: a local variable of a generator could be read from outside.
         ENGINE.get().start_stage()
@@ -192,7 +180,8 @@ class Run(Generic[ConfigT]):
                 return
             epoch = Epoch(stage, in_stage, self._total)
             self._watch.start(stage, self._total + 1)
-            self._to_training_mode()
+            for network in self._networks:
+                network.train()
             started = time.perf_counter()
             yield epoch
             values = self._watch.finish()
