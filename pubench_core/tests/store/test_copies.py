@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -217,7 +217,9 @@ class TestPackaged:
     def test_the_arrays_that_are_kept_cannot_be_written_to(self, packaged: DataSource, gray: GrayData) -> None:
         open_dataset(packaged, gray.root)
         (kept,) = [
-            kept for kept in store._packaged_sets if kept.of[0] is type(packaged) and gray.root.path in kept.of[-2]
+            kept
+            for of, kept in store._packaged_sets
+            if of[0] is type(packaged) and gray.root.path in cast("tuple[object, ...]", of[-2])
         ]
         assert not any(array.flags.writeable for array in kept.data.arrays().values())
 

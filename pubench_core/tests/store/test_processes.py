@@ -45,7 +45,7 @@ class TestOtherProcesses:
 
     @pytest.mark.parametrize(
         "moment",
-        ['held("_save", lambda stream, array: stream.name.endswith("y.npy"))', 'held("write_manifest")'],
+        ['held("_saved", lambda path, array: path.name == "y.npy")', 'held("write_manifest")'],
         ids=["between-two-arrays", "before-the-last-step"],
     )
     def test_kill_9_leaves_nothing_that_opens_and_the_next_run_makes_it(

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import Hint, RequestError
 from ..plugins.source_code import State, settled_state
@@ -123,17 +122,10 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         aside.unlink(missing_ok=True)
 
 
-def source_entry(path: Path) -> SourceEntry:
-    """A source file as it is now. Raises RequestError if it cannot be read."""
-    try:
-        return {"path": str(path.resolve()), **_stat_of(path), "sha256": sha256_of(path)}
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def array_entry(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
-    """An array and its file as it is now."""
-    return {"shape": list(array.shape), "dtype": str(array.dtype), **_stat_of(path), "sha256": sha256_of(path)}
+def entry_of(path: Path) -> FileEntry:
+    """A file as it is now. Raises OSError if it cannot be read."""
+    found = path.stat()
+    return {"bytes": found.st_size, "mtime_ns": found.st_mtime_ns, "sha256": sha256_of(path)}
 
 
 def array_path(folder: Path, name: str) -> Path:
@@ -203,33 +195,23 @@ def _time_of_same(path: Path, entry: FileEntry, remedy: str, key: str) -> int:
     """The time of a file whose content is as it was; its SHA-256 is computed where the time is another."""
     hint = Hint("prepare again", key)
     try:
-        now = _stat_of(path)
+        now = path.stat()
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint) from error
-    if now["bytes"] != entry["bytes"]:
+    if now.st_size != entry["bytes"]:
         raise RequestError(
-            f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}", hint=hint
+            f"{path} has {now.st_size} bytes, {entry['bytes']} when it was prepared; {remedy}", hint=hint
         )
-    if now["mtime_ns"] != entry["mtime_ns"] and sha256_of(path) != entry["sha256"]:
+    if now.st_mtime_ns != entry["mtime_ns"] and sha256_of(path) != entry["sha256"]:
         raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}", hint=hint)
-    return now["mtime_ns"]
-
-
-class _Stat(TypedDict):
-    bytes: int
-    mtime_ns: int
-
-
-def _stat_of(path: Path) -> _Stat:
-    stat = path.stat()
-    return {"bytes": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+    return now.st_mtime_ns
 
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file. Raises OSError if it cannot be read or is none: opening a pipe would wait for ever."""
     if "\0" in str(path):
-        raise OSError(errno.EINVAL, "no path has a NUL character")
+        raise OSError(errno.EINVAL, "no path has a NUL character", str(path))
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a folder says what is wrong
-        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

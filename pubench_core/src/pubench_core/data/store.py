@@ -12,10 +12,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import filelock
 import numpy as np
@@ -31,12 +30,12 @@ from .cache import (
     ArrayEntry,
     Manifest,
     Prepared,
-    array_entry,
+    SourceEntry,
     array_path,
     check_copy,
+    entry_of,
     manifest_of,
     open_copy,
-    source_entry,
     write_manifest,
 )
 from .dataset import ClassData, DataRoot, PUTasks, digest_of
@@ -87,17 +86,13 @@ def checked(info: DatasetInfo, data: object) -> ClassData | PUTasks:
         raise PluginError(
             f"dataset '{info.key}': {info.load} returned {type(data).__name__} instead of {wanted.__name__}"
         )
+    wrong = _wrong_with_tasks(data) if isinstance(data, PUTasks) else _wrong_with(data, info.classes)
+    if wrong:
+        raise PluginError(f"dataset '{info.key}': {wrong}")
     if isinstance(data, PUTasks):
-        if wrong := _wrong_with_tasks(data):
-            raise PluginError(f"dataset '{info.key}': {wrong}")
         return data
-    parts: list[tuple[str, Any, Any]] = [("training", data.x, data.y)]
-    if data.x_test is not None or data.y_test is not None:
-        parts.append(("test", data.x_test, data.y_test))
-    for part, x, y in parts:
-        if wrong := _wrong_with(part, x, y, data, info.classes):
-            raise PluginError(f"dataset '{info.key}': {wrong}")
-    return replace(data, mean=_numbers(data.mean), std=_numbers(data.std))
+    mean, std = (None if values is None else tuple(map(float, values)) for values in (data.mean, data.std))
+    return replace(data, mean=mean, std=std)
 
 
 def class_counts(info: DatasetInfo, data: ClassData | PUTasks) -> dict[str, list[int]]:
@@ -112,27 +107,29 @@ def class_counts(info: DatasetInfo, data: ClassData | PUTasks) -> dict[str, list
     return {name: np.bincount(y, minlength=len(info.classes)).tolist() for name, y in labels.items()}
 
 
-def _wrong_with(part: str, x: Any, y: Any, data: ClassData, classes: tuple[str, ...]) -> str:
-    """What is wrong with what stands for features and labels of a part; empty if nothing is. ``data``: both parts."""
-    if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
-        return f"the {part} part is {type(x).__name__} and {type(y).__name__}; expected two arrays, features and labels"
-    if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
-        return (
-            f"features of the {part} part have shape {x.shape} and labels {y.shape}; expected (n, ...) and (n,), with "
-            "at least one row"
-        )
-    if x.dtype not in (np.uint8, np.float32):
-        return f"features are {x.dtype}; expected uint8 or float32"
-    if x.dtype != data.x.dtype:
-        return f"test rows are {x.dtype} and training rows {data.x.dtype}"
-    if x.shape[1:] != data.x.shape[1:]:
-        return f"test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}"
-    if y.dtype.kind not in "iu":
-        return f"labels are {y.dtype}; expected integers, class indices"
-    if y.min() < 0 or y.max() >= len(classes):
-        return f"class {y.min() if y.min() < 0 else y.max()} of the {part} part is none of {classes}"
-    if x.dtype == np.float32 and not np.isfinite(x).all():
-        return f"the {part} part has a value that is not a finite number"
+def _wrong_with(data: ClassData, classes: tuple[str, ...]) -> str:
+    """What is wrong with features and labels; empty if nothing is."""
+    for part, x, y in (("training", data.x, data.y), ("test", data.x_test, data.y_test)):
+        if part == "test" and x is None and y is None:
+            continue
+        if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+            given = f"{type(x).__name__} and {type(y).__name__}"
+            return f"the {part} part is {given}; expected two arrays, features and labels"
+        if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
+            shapes = f"features of the {part} part have shape {x.shape} and labels {y.shape}"
+            return f"{shapes}; expected (n, ...) and (n,), with at least one row"
+        if x.dtype not in (np.uint8, np.float32):
+            return f"features are {x.dtype}; expected uint8 or float32"
+        if x.dtype != data.x.dtype:
+            return f"test rows are {x.dtype} and training rows {data.x.dtype}"
+        if x.shape[1:] != data.x.shape[1:]:
+            return f"test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}"
+        if y.dtype.kind not in "iu":
+            return f"labels are {y.dtype}; expected integers, class indices"
+        if y.min() < 0 or y.max() >= len(classes):
+            return f"class {y.min() if y.min() < 0 else y.max()} of the {part} part is none of {classes}"
+        if x.dtype == np.float32 and not np.isfinite(x).all():
+            return f"the {part} part has a value that is not a finite number"
     return ""
 
 
@@ -156,10 +153,6 @@ def _wrong_with_tasks(data: PUTasks) -> str:
     return ""
 
 
-def _numbers(values: Iterable[float] | None) -> tuple[float, ...] | None:
-    return None if values is None else tuple(float(v) for v in values)
-
-
 # -------------------------------------------------------------------- opening
 
 
@@ -174,7 +167,7 @@ def open_dataset(source: DataSource, root: DataRoot, *, preprocess: str = "none"
     files = located(source, root)
     if not files:
         kept = _packaged(source, root, preprocess)
-        return Prepared(_writable(kept.data), kept.digest, None)
+        return replace(kept, data=_writable(kept.data))
     folder, manifest = _copy(source, files, root, preprocess)
     return open_copy(folder, manifest)
 
@@ -202,36 +195,27 @@ def _copy(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
 # -------------------------------------------------------------------- sets that come with their package
 
 
-@dataclass(frozen=True)
-class _Packaged:
-    """``of``: what decides what a set without files holds; ``data``: its arrays, read-only."""
-
-    of: tuple[object, ...]
-    data: ClassData | PUTasks
-    digest: str
-
-
-#: Sets without files that this process has read, the latest last; a run gets arrays of its own.
-_packaged_sets: list[_Packaged] = []
+#: Sets without files that this process has read, with what decides what they hold, the latest last. Their arrays are
+#: read-only: a run gets arrays of its own.
+_packaged_sets: list[tuple[tuple[object, ...], Prepared]] = []
 _MOST_PACKAGED = 8
 
 
-def _packaged(source: DataSource, root: DataRoot, preprocess: str) -> _Packaged:
+def _packaged(source: DataSource, root: DataRoot, preprocess: str) -> Prepared:
     """A set without files, read unless this process has read it by the same code under the same root."""
     kind, where, way = type(source), (root.path, root.encoder), row_wise_part(preprocess)
     try:
         of = (kind, kind.read, source.info, hash_package(source.info.package), where, way)
     except PluginError:  # without source files, nothing says whether the code is still the same
         of = None
-    known = next((kept for kept in _packaged_sets if kept.of == of), None)
+    known = next((kept for key, kept in _packaged_sets if key == of), None)
     if known is None:
         data = _read_row_wise(source, (), root, preprocess)
-        copy = _writable(data)
-        for array in copy.arrays().values():
+        known = Prepared(_writable(data), digest_of(data), None)
+        for array in known.data.arrays().values():
             array.flags.writeable = False
-        known = _Packaged(of or (), copy, digest_of(data))
         if of is not None:
-            _packaged_sets[:] = [*_packaged_sets[1 - _MOST_PACKAGED :], known]
+            _packaged_sets[:] = [*_packaged_sets[1 - _MOST_PACKAGED :], (of, known)]
     return known
 
 
@@ -290,10 +274,7 @@ def _prepare(source: DataSource, files: tuple[Path, ...], root: DataRoot, prepro
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with lock_of(folder):
-            manifest = manifest_of(folder)
-            if manifest is None:
-                manifest = _make(source, files, root, preprocess, folder)
-            return manifest
+            return manifest_of(folder) or _make(source, files, root, preprocess, folder)
     except OSError as error:
         raise RequestError(
             f"{source.info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
@@ -304,7 +285,10 @@ def _prepare(source: DataSource, files: tuple[Path, ...], root: DataRoot, prepro
 def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path) -> Manifest:
     """Makes the copy; its lock is held. Nothing of it is left if anything fails."""
     started = time.perf_counter()
-    sources = [source_entry(f) for f in files]
+    try:
+        sources: list[SourceEntry] = [{"path": str(file.resolve()), **entry_of(file)} for file in files]
+    except OSError as error:
+        raise RequestError(f"cannot read {error.filename}: {error.strerror or error}") from error
     data = _read_row_wise(source, files, root, preprocess)
     for stale in (folder, *folder.parent.glob(f"{folder.name}.*{INCOMING}")):  # of a process that was killed
         delete_copy(stale)
@@ -334,18 +318,17 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
 
 
 def _saved(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
-    """Writes an array to its file, and to the disk before this returns."""
+    """Writes an array to its file, and to the disk before this returns.
+
+    ``np.save`` does not say that the disk is full.
+    """
+    array = np.ascontiguousarray(array)
     with path.open("wb") as stream:
-        _save(stream, np.ascontiguousarray(array))
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+        stream.write(array.data)
         stream.flush()
         os.fsync(stream.fileno())
-    return array_entry(path, array)
-
-
-def _save(stream: IO[bytes], array: npt.NDArray[Any]) -> None:
-    """``np.save`` of a contiguous array, whose error for a full disk does not say that the disk is full."""
-    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
-    stream.write(array.data)
+    return {"shape": list(array.shape), "dtype": str(array.dtype), **entry_of(path)}
 
 
 def lock_of(folder: Path) -> filelock.BaseFileLock:

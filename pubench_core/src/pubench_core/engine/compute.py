@@ -34,9 +34,11 @@ class Audience:
     display: Listeners = field(default_factory=Listeners)
     epochs: list[EpochFinished] = field(default_factory=list)
 
-    def notify(self, hook: str, event: RunStarted | EpochFinished, device: torch.device) -> None:
+    def notify(self, event: RunStarted | EpochFinished, device: torch.device) -> None:
         """Calls both; what they draw at random is not missing in the run."""
+        hook = "pubench_run_started"
         if isinstance(event, EpochFinished):
+            hook = "pubench_epoch_finished"
             self.epochs.append(event)
         with isolated(0, device):
             self.display.notify(hook, event)
@@ -64,7 +66,7 @@ def compute(
     Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
     breaks its contract.
     """
-    with computing(plan, device), left_unchanged(plan, say), staying():
+    with computing(plan, device), left_unchanged(plan, say):
         environment = capture(device)
         memory = PeakMemoryMeter(device)
         problem = build_problem(plan, device, opened=opened, root=root)
@@ -73,10 +75,10 @@ def compute(
             facts = problem.facts()
             labeled, unlabeled = facts.train.labeled or 0, facts.train.unlabeled or 0
             event = RunStarted(plan.run_id, opened.code.hash, plan.spec, str(device), labeled, unlabeled, facts)
-            audience.notify("pubench_run_started", event, device)
+            audience.notify(event, device)
 
         def report(event: EpochFinished) -> None:
-            audience.notify("pubench_epoch_finished", event, device)
+            audience.notify(event, device)
 
         trained = train(plan, problem, memory=memory, started=started, report=report, ended=ended)
         return finished(plan, problem, trained, environment)
@@ -84,10 +86,10 @@ def compute(
 
 @contextmanager
 def left_unchanged(plan: Plan, say: Say) -> Iterator[None]:
-    """Puts back what the run changes of the state of the process, and says so."""
+    """A block that calls plugins of a run: what they change of the process is put back, and said."""
     changed: list[str] = []
     try:
-        with left_as_found() as changed:
+        with left_as_found() as changed, staying():
             yield
     finally:
         if changed:

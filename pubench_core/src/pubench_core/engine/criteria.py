@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, floor
 from typing import Any
 
-from ..errors import Hint, Notice, PluginError, RequestError, shown, unknown
+from ..errors import Hint, PluginError, RequestError, shown, unknown
 from ..method import Method
 from ..metric import MetricPlugin
 from ..plugins.info import MetricInfo
@@ -56,27 +56,13 @@ class Installed:
                 broken[info.key] = error
         return cls(usable, broken)
 
-    def warn_of_broken(self, request: Request, warn: Callable[[str], None]) -> None:
-        """Says which metrics are left out, if all were meant."""
-        everything = (
-            request.sections["selection"].get("criteria", "all"),
-            request.sections["evaluation"].get("metrics", "all"),
-        )
-        if "all" in everything:
-            for error in self.broken.values():
-                warn(Notice(f"left out: {error}", error.hint))
-
 
 def named_metrics(request: Request) -> list[str]:
     """Metrics and criteria that a request names."""
-    selection, evaluation = request.sections["selection"], request.sections["evaluation"]
-    goal = goal_of(request)
-    given = [
-        selection.get("criterion", ""),
-        *names(selection.get("criteria", ())),
-        *names(evaluation.get("metrics", ())),
-    ]
-    return [str(name) for name in (*given, *(goal.criteria if goal is not None else []))]
+    selection, goal = request.sections["selection"], goal_of(request)
+    lists = (selection.get("criteria", ()), request.sections["evaluation"].get("metrics", ()))
+    given = [selection.get("criterion", ""), *(name for one in lists for name in names(one))]
+    return [str(name) for name in (*given, *((goal.criterion, *goal.also) if goal is not None else ()))]
 
 
 @dataclass(frozen=True)
@@ -86,11 +72,6 @@ class Goal:
     criterion: str
     rule: DecisionRule
     also: tuple[str, ...] = ()
-
-    @property
-    def criteria(self) -> tuple[str, ...]:
-        """All that it tracks."""
-        return (self.criterion, *self.also)
 
 
 def goal_of(request: Request) -> Goal | None:
@@ -119,46 +100,19 @@ def goal_of(request: Request) -> Goal | None:
 _GOALS = {"rank": Goal("pauc", "zero"), "decide": Goal("pa", "prior")}
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """What is known of the rows of each part. ``of``: the data's name. ``own``: whether they are a user's table."""
+def _known_of(data: DataChoice, *, prior: bool) -> dict[str, frozenset[str]]:
+    """Needs of metrics that are known of the rows of each part."""
+    validation = {"labeled", "scheme", *(["prior"] if prior else []), *(["truth"] if data.truth_in_pool else [])}
+    return {"test": frozenset(["truth"] if data.can_be_tested else []), "validation": frozenset(validation)}
 
-    of: str
-    own: bool
-    test: frozenset[str]
-    validation: frozenset[str]
-    truth_in_pool: bool
-    prior: bool
 
-    @classmethod
-    def known(cls, data: DataChoice, *, prior: bool) -> _Parts:
-        pool, test = data.truth_in_pool, data.can_be_tested
-        observed = frozenset({"labeled", "prior", "scheme"} if prior else {"labeled", "scheme"})
-        return cls(
-            data.info.name,
-            data.table is not None,
-            frozenset({"truth"}) if test else frozenset(),
-            observed | ({"truth"} if pool else frozenset()),
-            pool,
-            prior,
-        )
-
-    @property
-    def usual_criterion(self) -> str:
-        """Names the result unless another is given."""
-        return "pa" if self.prior else "pauc"
-
-    def tracks(self, installed: Installed, name: str) -> bool:
-        """Whether enough is known of the rows for a criterion."""
-        needs = installed.usable[name].info.needs if name in installed.usable else frozenset()
-        return (self.truth_in_pool or "truth" not in needs) and (self.prior or "prior" not in needs)
-
-    def lack_prior(self, what: str, field: str) -> RequestError:
+def _lacking(what: str, field: str, data: DataChoice, *, prior: bool = False) -> RequestError:
+    """The error for something that needs true labels, or the ``prior``, where there are none."""
+    if prior:
         return RequestError(f"{what} needs the class prior and none is known; prior=0.3 gives one", field=field)
-
-    def lack_truth(self, what: str, field: str) -> RequestError:
-        rows, advice = ("", "; data.own.truth_col=COLUMN names them") if self.own else (" of rows to train on", "")
-        return RequestError(f"{what} needs true labels{rows} and {self.of} has none{advice}", field=field)
+    own = data.table is not None
+    rows, advice = ("", "; data.own.truth_col=COLUMN names them") if own else (" of rows to train on", "")
+    return RequestError(f"{what} needs true labels{rows} and {data.info.name} has none{advice}", field=field)
 
 
 def choose_selection(
@@ -168,14 +122,19 @@ def choose_selection(
 
     What needs true labels or a prior is left out by default if there are none, and refused where it is named.
     """
-    section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
+    section, hidden = request.sections["selection"], {"scheme", "labeled", "truth", "prior"}
+    hidden -= _known_of(data, prior=prior_known)["validation"]
+
+    def lacks(name: str) -> bool:
+        return name in installed.usable and bool(installed.usable[name].info.needs & hidden)
+
     found = [key for key, plugin in installed.usable.items() if plugin.info.criterion]
     if method.implementation.selection_score is not Method.selection_score:
         found.append("native")
     found.append("last")
     known = tuple(dict.fromkeys([*(name for name in DEFAULT_CRITERIA if name in found), *found]))
     goal = goal_of(request)
-    usual = parts.usual_criterion if goal is None else goal.criterion
+    usual = ("pa" if prior_known else "pauc") if goal is None else goal.criterion
     criterion, given = section.get("criterion", usual), section.get("criteria", "all")
     if not isinstance(criterion, str):
         raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
@@ -189,17 +148,12 @@ def choose_selection(
             )
         if name not in known:
             raise unknown("selection criterion", name, known, field="selection.criterion")
-        if not parts.tracks(installed, name):
-            lack = (
-                parts.lack_prior
-                if parts.truth_in_pool or not (name in installed.usable and installed.usable[name].info.oracle)
-                else parts.lack_truth
-            )
-            raise lack(f"criterion '{name}'", "selection.criterion")
+        if lacks(name):
+            prior = data.truth_in_pool or not installed.usable[name].info.oracle
+            raise _lacking(f"criterion '{name}'", "selection.criterion", data, prior=prior)
     if given != "all":
         return {**section, "criterion": criterion, "criteria": given}
-    usable = [name for name in DEFAULT_CRITERIA if name in known]
-    tracked = [name for name in usable if parts.tracks(installed, name)]
+    tracked = [name for name in DEFAULT_CRITERIA if name in known and not lacks(name)]
     for name in (criterion, *(() if goal is None else goal.also)):
         if name not in tracked:
             tracked.insert(len(tracked) - 1, name)
@@ -208,29 +162,26 @@ def choose_selection(
 
 def choose_evaluation(request: Request, data: DataChoice, installed: Installed, *, prior_known: bool) -> dict[str, Any]:
     """The section ``evaluation``: metrics to measure, by default all for which some part knows enough."""
-    section, parts = request.sections["evaluation"], _Parts.known(data, prior=prior_known)
+    section, known = request.sections["evaluation"], _known_of(data, prior=prior_known)
     trace = names(section.get("trace", ()))
-    if "train" in trace and not parts.truth_in_pool:
-        raise parts.lack_truth("evaluation.trace: tracing training rows", "evaluation.trace")
-    if "test" in trace and not parts.test:
-        raise parts.lack_truth("evaluation.trace: tracing test rows", "evaluation.trace")
-    measurable = [
-        key
-        for key, plugin in installed.usable.items()
-        if plugin.info.needs <= parts.test or plugin.info.needs <= parts.validation
-    ]
+    for part, is_known in (("train", data.truth_in_pool), ("test", data.can_be_tested)):
+        if part in trace and not is_known:
+            raise _lacking(
+                f"evaluation.trace: tracing {part.replace('train', 'training')} rows", "evaluation.trace", data
+            )
+    needs = {key: plugin.info.needs for key, plugin in installed.usable.items()}
+    measurable = [key for key, needed in needs.items() if any(needed <= of_part for of_part in known.values())]
     given = section.get("metrics", "all")
     if given == "all":
         return {**section, "metrics": tuple(measurable)}
     for name in map(str, names(given)):
         if name in installed.broken:
             raise installed.broken[name]
-        if name in installed.usable and name not in measurable:
-            if not installed.usable[name].info.oracle:
-                raise parts.lack_prior(f"metric '{name}'", "evaluation.metrics")
-            raise parts.lack_truth(f"metric '{name}'", "evaluation.metrics")
         if name not in installed.usable:
             raise unknown("metric", name, installed.usable, field="evaluation.metrics", hint=Hint("list", "metric"))
+        if name not in measurable:
+            prior = not installed.usable[name].info.oracle
+            raise _lacking(f"metric '{name}'", "evaluation.metrics", data, prior=prior)
     return {**section, "metrics": given}
 
 

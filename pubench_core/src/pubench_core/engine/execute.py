@@ -11,7 +11,6 @@ import torch
 
 from ..data.dataset import DataRoot, Progress, data_root, silent
 from ..errors import RecordError, RequestError, RunFailed
-from ..isolation import staying
 from ..plugins.events import Listeners, RunFinished
 from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
@@ -172,7 +171,7 @@ def attempt(
     Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
     """
     try:
-        with left_unchanged(plan, say), staying():
+        with left_unchanged(plan, say):
             opened = open_data(plan, root)
     except RequestError:
         raise

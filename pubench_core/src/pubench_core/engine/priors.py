@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from pydantic import ValidationError
 
 from ..backbone import Backbone, NetworkBuilder
 from ..data.checksum_cache import keep, kept
-from ..data.dataset import IntArray
+from ..data.dataset import IntArray, fingerprint
 from ..data.generator import Split, first_places
 from ..data.sparse import SparseRows
 from ..errors import RequestError
@@ -33,28 +31,6 @@ from .plan import EstimatorChoice, Plan
 from .problem import Truth
 
 Rows = npt.NDArray[Any] | SparseRows
-
-
-@dataclass(frozen=True)
-class EstimateCache:
-    """``folder``: where estimates lie; ``code``: hash of the code of the estimator that is asked."""
-
-    folder: Path
-    code: str
-
-    def of(self, content: str, make: Callable[[], Estimate]) -> Estimate:
-        """The estimate on samples of this content; made, and kept, if there is none.
-
-        ``seconds`` are those that it took when it was made. What was cut short or altered is made again; a cache that
-        cannot be written costs the time of that.
-        """
-        path = self.folder / f"{hashlib.sha256(f'{self.code} {content}'.encode()).hexdigest()[:32]}.json"
-        if (stored := kept(path)) is not None:
-            with suppress(ValidationError):  # of another version
-                return Estimate.model_validate_json(stored)
-        found = make()
-        keep(path, found.model_dump_json().encode())
-        return found
 
 
 def prior_of(
@@ -86,8 +62,14 @@ def prior_of(
         x = x.dense() if isinstance(x, SparseRows) else x
         of = np.arange(n) if groups is None else first_places(groups[train.rows])
         samples = Samples(x[positive], x[unlabeled], of[positive], of[unlabeled])
-        kept = EstimateCache(cache / "estimates", short_hash(code))
-        estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1), kept)
+        content = [code, spec.seed, spec.prior_scorer, versions(), *map(fingerprint, vars(samples).values())]
+        path = cache / "estimates" / f"{short_hash(content)}.json"
+        if (stored := kept(path)) is not None:  # None too if it was cut short or altered
+            with suppress(ValidationError):  # of another version
+                estimate = Estimate.model_validate_json(stored)
+        if estimate is None:
+            estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1))
+            keep(path, estimate.model_dump_json().encode())
         prior = estimate.share
         if one_sample:
             prior = population_prior(estimate.share, n_labeled, n_labeled + len(unlabeled))
@@ -131,12 +113,11 @@ def estimate_of(
     seed: int,
     scorer: PriorScorer = "logistic",
     network: Callable[[], Backbone] | None = None,
-    kept: EstimateCache | None = None,
 ) -> Estimate:
     """Estimate on these samples. Raises RequestError if there are too few to hold one out.
 
     ``scorer``: whose held-out scores an estimator reads that reads scores; ``network``: makes an untrained network of
-    the run. ``kept``: where estimates are kept for other runs on the same samples.
+    the run.
     """
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
     if choice.info.inputs == "scores" and min(n_positive, n_unlabeled) < 2:
@@ -148,29 +129,17 @@ def estimate_of(
             value=wanted,
         )
 
-    def make() -> Estimate:
-        started, rng = time.perf_counter(), stream(seed, "prior")
-        positive, unlabeled = samples.positive, samples.unlabeled
-        with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
-            if choice.info.inputs == "scores":
-                positive, unlabeled = choice.estimator.held_out_scores(samples, rng, scorer, network)
-            found = choice.estimator.estimate(positive, unlabeled, rng)
-        named = {} if choice.info.inputs == "features" or scorer == "logistic" else {"scorer": scorer}
-        return Estimate(
-            estimator=choice.info.key,
-            share=found.share,
-            interval=found.interval,
-            diagnostics=plain_data({**found.diagnostics, **named}),
-            seconds=round(time.perf_counter() - started, 4),
-        )
-
-    return make() if kept is None else kept.of(_content(samples, seed, scorer), make)
-
-
-def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:
-    """Hash of everything that an estimator is given."""
-    digest = hashlib.sha256(f"{seed} {scorer} {sorted(versions().items())}".encode())
-    for array in (samples.positive, samples.unlabeled, samples.positive_instance, samples.unlabeled_instance):
-        digest.update(f" {array.dtype} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+    started, rng = time.perf_counter(), stream(seed, "prior")
+    positive, unlabeled = samples.positive, samples.unlabeled
+    with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
+        if choice.info.inputs == "scores":
+            positive, unlabeled = choice.estimator.held_out_scores(samples, rng, scorer, network)
+        found = choice.estimator.estimate(positive, unlabeled, rng)
+    named = {} if choice.info.inputs == "features" or scorer == "logistic" else {"scorer": scorer}
+    return Estimate(
+        estimator=choice.info.key,
+        share=found.share,
+        interval=found.interval,
+        diagnostics=plain_data({**found.diagnostics, **named}),
+        seconds=round(time.perf_counter() - started, 4),
+    )

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import RequestError, shown
+from ..errors import Notice, RequestError, shown
 from ..plugins.info import BackboneInfo, Info
 from ..plugins.registry import Registry, load, part
 from ..results import Result
@@ -75,7 +75,10 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
         "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
     }
-    installed.warn_of_broken(request, warn)
+    named = (("selection", "criteria"), ("evaluation", "metrics"))
+    if any(request.sections[section].get(name, "all") == "all" for section, name in named):
+        for error in installed.broken.values():
+            warn(Notice(f"left out: {error}", error.hint))
     if os.environ.get("OMP_DYNAMIC", "").strip().lower() == "true":
         warn("OMP_DYNAMIC=true is set in the environment: torch may hang for good in its backward pass; unset it")
     try:
