@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from pubench_core.errors import PluginError, RunFailed
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.training.batches import Batch
-from pubench_core.training.epochs import ending_epochs_with
+from pubench_core.training.epochs import EpochEnd, ending_epochs_with
 from pubench_core.training.losses import READ_EVERY
 from pubench_core.training.run import Run
 from pubench_core.training.views import PUData
 
 
-class Listening:
+class Listening(EpochEnd):
     """Stands where the evaluator's side of an epoch's end would be."""
 
     def __init__(self, ends_after: int | None = None) -> None:

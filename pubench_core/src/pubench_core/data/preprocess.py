@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,7 +73,9 @@ class Preprocessing:
                 values /= _unit(x)
                 mean[columns], deviation[columns] = values.mean(axis=0), values.std(axis=0)
             if standardize and may_miss and len(pool) >= _ENOUGH:
-                center, usual = _usual(values)
+                outer = math.ceil(_TAIL * len(values))
+                values.sort(axis=0)
+                center, usual = values[outer:-outer].mean(axis=0), values[outer:-outer].std(axis=0)
                 wild = (usual > 0) & (deviation[columns] > _WILD * usual)
                 for numbers, instead in ((mean, center), (deviation, usual), (bound, _BOUND)):
                     numbers[columns] = np.where(wild, instead, numbers[columns])
@@ -81,10 +83,6 @@ class Preprocessing:
         scale = (mean.reshape(x.shape[1:]), deviation.reshape(x.shape[1:])) if standardize else (None, None)
         has_wild = bool((bound == _BOUND).any())
         return cls(kind, fill if may_miss else None, scale[0], scale[1], bound if has_wild else None)
-
-    def keeping_gaps(self) -> Preprocessing:
-        """The same, with missing values left as NaN."""
-        return replace(self, fill=None)
 
     def apply(self, x: Rows, *, in_place: bool = False) -> Rows:
         """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.
@@ -115,13 +113,6 @@ class Preprocessing:
         """The fitted numbers by name, for a saved model."""
         named = {"fill": self.fill, "mean": self.mean, "deviation": self.deviation, "bound": self.bound}
         return {name: value for name, value in named.items() if value is not None}
-
-
-def _usual(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per column, mean and deviation without the outer values of each side; sorts ``values`` in place."""
-    outer = math.ceil(_TAIL * len(values))
-    values.sort(axis=0)
-    return values[outer:-outer].mean(axis=0), values[outer:-outer].std(axis=0)
 
 
 def _unit(x: npt.NDArray[Any]) -> int:

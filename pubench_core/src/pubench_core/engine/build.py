@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -60,7 +61,7 @@ def build_problem(
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     takes_gaps = plan.method.takes_gaps
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
-    preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
+    preprocessing = replace(preprocessing, fill=None) if takes_gaps else preprocessing
     pool = preprocessing.apply(pool) if takes_gaps else filled
     keep_sparse = plan.method.takes_sparse
     test = data.x if data.x_test is None else data.x_test

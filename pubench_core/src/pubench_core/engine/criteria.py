@@ -164,11 +164,9 @@ def choose_evaluation(request: Request, data: DataChoice, installed: Installed, 
     """The section ``evaluation``: metrics to measure, by default all for which some part knows enough."""
     section, known = request.sections["evaluation"], _known_of(data, prior=prior_known)
     trace = names(section.get("trace", ()))
-    for part, is_known in (("train", data.truth_in_pool), ("test", data.can_be_tested)):
+    for part, rows, is_known in (("train", "training", data.truth_in_pool), ("test", "test", data.can_be_tested)):
         if part in trace and not is_known:
-            raise _lacking(
-                f"evaluation.trace: tracing {part.replace('train', 'training')} rows", "evaluation.trace", data
-            )
+            raise _lacking(f"evaluation.trace: tracing {rows} rows", "evaluation.trace", data)
     needs = {key: plugin.info.needs for key, plugin in installed.usable.items()}
     measurable = [key for key, needed in needs.items() if any(needed <= of_part for of_part in known.values())]
     given = section.get("metrics", "all")

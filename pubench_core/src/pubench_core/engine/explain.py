@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
-from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ..errors import Hint, RequestError, nearest, shortened, shown
-from ..specs.fields import about
+from ..specs.fields import about, type_words
 from ..specs.run_fields import section_of
 from .layers import FieldPath
 
 #: Below it, a field is not what was meant: epochs and mechanism are 0.53 alike.
 _ALIKE = 0.6
+_LIMITS = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most", "pattern": "matching"}
 
 
 def explain(
@@ -73,33 +72,9 @@ def accepted(field: FieldInfo) -> str:
     """The values a field accepts, in words: ``a number above 0``, ``one of adam, adamw, sgd``."""
     if said := about(field, "accepts"):
         return str(said)
-    words = _type_words(field.annotation)
+    words = type_words(field.annotation)
     for limit in field.metadata:
-        match limit:
-            case Gt(gt=value):
-                words += f" above {_limit(value)}"
-            case Ge(ge=value):
-                words += f" of at least {_limit(value)}"
-            case Lt(lt=value):
-                words += f" below {_limit(value)}"
-            case Le(le=value):
-                words += f" of at most {_limit(value)}"
-            case _ if hasattr(limit, "pattern"):
-                words += f" matching {limit.pattern}"
+        for name, says in _LIMITS.items():
+            if (value := getattr(limit, name, None)) is not None:
+                words += f" {says} {f'{value:g}' if isinstance(value, float) else value}"
     return words.replace(" above 0 of at most 1", " in (0, 1]").replace(" above 0 below 1", " in (0, 1)")
-
-
-def _limit(value: Any) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
-
-
-def _type_words(annotation: Any) -> str:
-    origin = get_origin(annotation)
-    if origin is Literal:
-        return "one of " + ", ".join(str(a) for a in get_args(annotation))
-    if origin is tuple:
-        return "a list, each " + _type_words(get_args(annotation)[0])
-    if origin is not None and type(None) in get_args(annotation):
-        return "null or " + " or ".join(_type_words(a) for a in get_args(annotation) if a is not type(None))
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
-    return names.get(annotation, str(annotation))

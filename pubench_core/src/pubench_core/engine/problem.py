@@ -81,16 +81,6 @@ class Problem:
             return self.features, rows, self.truth_validation
         return self.features_test, torch.arange(len(self.features_test), device=self.device), self.truth_test
 
-    def unlabeled_features(self) -> tuple[Features, Tensor] | None:
-        """Features of a user's unlabeled rows, in the table's order, and positions in them; None for simulated labels.
-
-        They are gathered here, for one use: the rows may lie in every part of the split.
-        """
-        if self.unlabeled_rows is None:
-            return None
-        x = self.preprocessing.apply(self.data.x[self.unlabeled_rows])
-        return Features(torch.from_numpy(x).to(self.device)), torch.arange(len(x), device=self.device)
-
     def known(self) -> Arrays:
         """Rows and labels of the scored rows, by their names in ``scores.npz``."""
         return rows_and_labels(self.split, self.truth_test, self.truth_validation, self.unlabeled_rows)

@@ -234,16 +234,17 @@ def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], eval
     that were held out: no place depends on the part of the split. It comes after everything that is measured: the
     order of a table may tell the truth.
     """
-    problem, unlabeled = evaluator.problem, evaluator.problem.unlabeled_features()
-    if unlabeled is None:
+    problem, rows = evaluator.problem, evaluator.problem.unlabeled_rows
+    if rows is None:
         return
-    rows = problem.unlabeled_rows
-    assert rows is not None
+    # gathered for this one use: the rows may lie in every part of the split
+    unlabeled = Features(torch.from_numpy(problem.preprocessing.apply(problem.data.x[rows])).to(problem.device))
+    places = torch.arange(len(rows), device=problem.device)
     seen = np.isin(rows, problem.split.train.rows)
     held_out = ~seen & np.isin(rows, problem.data.rows)  # known negatives are of no part
     for name, track in scored_as.items():
         scorer, place = _restored(track, evaluator)
-        scores = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
+        scores = evaluator.outputs(scorer, unlabeled, places, place, in_order=True)[0][""]
         out_of_bag = _out_of_bag(evaluator)[rows[seen]]
         if np.isfinite(out_of_bag).all():
             scores[seen] = out_of_bag

@@ -221,7 +221,7 @@ def train(
     started()
     epochs, run = _fit(plan, evaluator, selection, build, data, report, ended)
     drawn = "samples" in spec.execution.artifacts and not selection.ended
-    samples = _samples(method, run, spec.seed) if drawn else {}
+    samples = _samples(method, run, problem) if drawn else {}
     trained_at = time.perf_counter()
     # a user's rows of U are scored anyway, and those of folds when they are joined
     decides = problem.prior is not None and problem.unlabeled_rows is None and spec.validation.folds is None
@@ -292,11 +292,11 @@ def _fit(
     return monitor.epochs, run
 
 
-def _samples(method: AnyMethod, run: Run[Any], seed: int) -> dict[str, npt.NDArray[np.float32]]:
+def _samples(method: AnyMethod, run: Run[Any], problem: Problem) -> dict[str, npt.NDArray[np.float32]]:
     """What the method generates. Raises PluginError for another number or shape of rows than the data have."""
-    with isolated(torch_seed(seed, "samples"), run.device), torch.no_grad(), evaluation_mode():
+    with isolated(torch_seed(problem.seed, "samples"), run.device), torch.no_grad(), evaluation_mode():
         drawn = method.samples(SAMPLES, run)
-    shape = (SAMPLES, *run.row_shape)
+    shape = (SAMPLES, *problem.features.shape)
     for name, rows in drawn.items():
         if tuple(rows.shape) != shape:
             raise PluginError(f"{type(method).__name__}.samples gave {name} of shape {tuple(rows.shape)}, not {shape}")

@@ -46,9 +46,12 @@ def refuse_replaced(packages: Iterable[str]) -> None:
                     f"{name}:{path} is not what {file} defines: a plugin replaced it, or the file was edited after it "
                     "was loaded; start Python again, or uninstall the plugin"
                 )
-            raise _replaced(f"{name}:{path}", f"a function of {_module_of(file)} ({file})")
-        for word in sorted(vars(module).keys() & vars(builtins).keys()):
-            if not word.startswith("__") and word not in _bound_by(codes[0]):
+            loaded_from = (one for one, held in list(sys.modules.items()) if getattr(held, "__file__", None) == file)
+            raise _replaced(f"{name}:{path}", f"a function of {next(loaded_from, os.path.basename(file))} ({file})")
+        steps = dis.get_instructions(codes[0])
+        bound = {step.argval for step in steps if step.opname.startswith(("STORE_", "DELETE_"))}
+        for word in sorted(vars(module).keys() & vars(builtins).keys() - bound):
+            if not word.startswith("__"):
                 raise _replaced(f"{name}:{word}", f"{vars(module)[word]!r:.80}, and its file means Python's own")
 
 
@@ -74,11 +77,6 @@ def _within(code: CodeType) -> Iterator[CodeType]:
             yield from _within(constant)
 
 
-def _bound_by(code: CodeType) -> set[str]:
-    """Names that a module's code gives a meaning."""
-    return {step.argval for step in dis.get_instructions(code) if step.opname.startswith(("STORE_", "DELETE_"))}
-
-
 def _code_at(module: ModuleType, path: str) -> CodeType | None:
     """Code in memory of a function, whatever decorates it; None if there is none."""
     held: Any = module
@@ -88,11 +86,3 @@ def _code_at(module: ModuleType, path: str) -> CodeType | None:
         held = getattr(held, name, held)
     code = getattr(inspect.unwrap(held) if callable(held) else held, "__code__", None)
     return code if isinstance(code, CodeType) else None
-
-
-def _module_of(file: str) -> str:
-    """The module of a file; the file's name if no module has it."""
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) == file:
-            return name
-    return os.path.basename(file)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import types
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pydantic
@@ -143,14 +144,14 @@ class Strict(BaseModel):
             return value
         annotation = cls.model_fields[info.field_name or ""].annotation
         if isinstance(value, (list, tuple)) and any(isinstance(item, bool) for item in value):
-            raise ValueError(f"{info.field_name}: a list with a truth value in it; expected {_name(annotation)}")
+            raise ValueError(f"{info.field_name}: a list with a truth value in it; expected {type_words(annotation)}")
         if not isinstance(value, bool) or _takes_bool(annotation):
             return value
         words = get_args(annotation) if get_origin(annotation) is Literal else ()
         word = "on" if value else "off"  # what YAML reads as a truth value
         if word in words:
             return word
-        raise ValueError(f"{info.field_name}: {str(value).lower()} is a truth value, not {_name(annotation)}")
+        raise ValueError(f"{info.field_name}: {str(value).lower()} is a truth value, not {type_words(annotation)}")
 
 
 def _takes_bool(annotation: Any) -> bool:
@@ -159,10 +160,17 @@ def _takes_bool(annotation: Any) -> bool:
     return annotation in (bool, Any) or (get_origin(annotation) is Literal and True in get_args(annotation))
 
 
-def _name(annotation: Any) -> str:
-    if get_origin(annotation) is Literal:
-        return "one of " + ", ".join(str(word) for word in get_args(annotation))
-    return {int: "a whole number", float: "a number", str: "a text"}.get(annotation, str(annotation))
+def type_words(annotation: Any) -> str:
+    """A type as words: ``a whole number``, ``one of adam, sgd``."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return "one of " + ", ".join(str(word) for word in inner)
+    if origin is tuple:
+        return "a list, each " + type_words(inner[0])
+    if origin is not None and type(None) in inner:
+        return "null or " + " or ".join(type_words(one) for one in inner if one is not type(None))
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
+    return names.get(annotation, str(annotation))
 
 
 # -------------------------------------------------------------------- texts and hashes of plain data
