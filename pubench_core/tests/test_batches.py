@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections import Counter
 from typing import Any
 
@@ -466,6 +467,8 @@ def test_the_first_bad_step_is_named_with_its_stage_and_epoch(bad: float, text: 
     failure = failure_of(run_of(2, 4, lr=1e-9), [[0.0, 1.0], [0.0, 0.0, bad, 0.0, bad]])
     assert (failure.stage, failure.epoch, failure.step) == ("main", 3, 3)
     assert failure.reason == f"loss is {text}"
+    assert isinstance(failure.about, tuple)
+    assert linecache.getline(*failure.about).strip().startswith("run.step(loss, ")
     assert str(failure) == f"loss is {text} (stage main, epoch 3, step 3)"
 
 

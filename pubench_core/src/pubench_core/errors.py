@@ -74,11 +74,11 @@ class PubenchError(Exception):
     """Base of every error whose message is written for the user: what is wrong, what is expected, what to do.
 
     ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given. ``about``:
-    the function of a plugin that returned what it must not, if one did.
+    the function of a plugin that returned what it must not, or (file, line) where it gave it, if one did.
     """
 
     exit_code = 1
-    about: Callable[..., Any] | None = None
+    about: Callable[..., Any] | tuple[str, int] | None = None
 
     def __init__(self, message: str, *, field: str = "", value: Any = None, hint: Hint | None = None) -> None:
         super().__init__(visible(message))

@@ -24,13 +24,15 @@ def packages_called(plan: Plan) -> frozenset[str]:
 
 
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
-    """``pubench_nnpu/method.py, line 57``: the function that an error is about, else the innermost line of these
-    packages; empty if there is neither.
+    """``pubench_nnpu/method.py, line 57``: the function or line that an error is about, else the innermost line of
+    these packages; empty if there is neither.
     """
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
     for one in chain:
+        if isinstance(one, PubenchError) and isinstance(one.about, tuple):
+            return f"{short_path(one.about[0])}, line {one.about[1]}"
         if isinstance(one, PubenchError):
             code = getattr(getattr(one.about, "__func__", one.about), "__code__", None)
             if isinstance(code, CodeType):  # a function of Python, and where it begins

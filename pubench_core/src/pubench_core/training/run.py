@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -229,7 +230,9 @@ class Run(Generic[ConfigT]):
         pairs = [args] if isinstance(args[0], Tensor) else list(args)
         take_step(pairs, max_norm)
         objectives = [objective.detach() for objective, _ in pairs]
-        self._watch.add({name: sum(objectives[1:], objectives[0]), **(report or {})})
+        caller = sys._getframe(1)
+        at = (caller.f_code.co_filename, caller.f_lineno)
+        self._watch.add({name: sum(objectives[1:], objectives[0]), **(report or {})}, at)
 
     @property
     def position(self) -> dict[str, Any]:
