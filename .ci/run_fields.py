@@ -10,7 +10,6 @@ Type checkers and editors read no pydantic model as keyword arguments, so the fi
 from __future__ import annotations
 
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -60,12 +59,9 @@ def class_of(field: RunField) -> str:
 
 
 def declared(field: RunField) -> str:
-    """The lines of a field: its name and type, and its help, which editors and the reference show."""
+    """The lines of a field: its name and type. Its help is in that of the functions that take it."""
     kinds = " | ".join(dict.fromkeys(kind for one in field.kinds for kind in words(one, field)))
-    help = textwrap.fill(f'"""{field.help()}"""', 120, initial_indent="    ", subsequent_indent="    ")
-    if "\n" in help:
-        help = help.removesuffix('"""') + '\n    """'
-    return "".join(f"    {name}: {kinds} | None\n{help}\n" for name in arguments(field))
+    return "".join(f"    {name}: {kinds} | None\n" for name in arguments(field))
 
 
 def words(kind: Any, field: RunField) -> list[str]:

@@ -142,32 +142,34 @@ def file_system(path: Path) -> tuple[bool, str]:
     return _NETWORK.fullmatch(kind) is not None, f"{kind} ({options})"
 
 
+def _named(folder: Path) -> dict[str, str | None]:
+    """Run, process and host by the name of a folder; empty if it is of another kind."""
+    found = _NAME.fullmatch(folder.name)
+    return {} if found is None else found.groupdict()
+
+
 def run_of(folder: Path) -> str:
     """The run of a folder; empty where its name is of another kind."""
-    found = _NAME.fullmatch(folder.name)
-    return found["run"] if found is not None else ""
+    return _named(folder).get("run") or ""
 
 
 def of_this_host(folder: Path) -> bool:
     """Whether a process of this host owns a folder."""
-    found = _NAME.fullmatch(folder.name)
-    return found is not None and found["host"] == _HOST
+    return _named(folder).get("host") == _HOST
 
 
 def ours(folder: Path) -> bool:
     """Whether this very process owns a folder; waiting for oneself would never end."""
-    found = _NAME.fullmatch(folder.name)
-    return found is not None and (found["process"], found["host"]) == (str(os.getpid()), _HOST)
+    return of_this_host(folder) and _named(folder)["process"] == str(os.getpid())
 
 
 def owner(folder: Path) -> str:
     """Whose a folder is, in words."""
-    found = _NAME.fullmatch(folder.name)
-    return f"process {found['process']} on {found['host']}" if found is not None else "another process"
+    found = _named(folder)
+    return f"process {found['process']} on {found['host']}" if found else "another process"
 
 
 def abandoned(folder: Path) -> bool:
     """Whether a folder whose lock is free may be cleared: another host's lock may not be seen from here for a day."""
-    found = _NAME.fullmatch(folder.name)
-    here = found is not None and found["host"] in (None, _HOST)
+    here = _named(folder).get("host", "elsewhere") in (None, _HOST)
     return here or time.time() - folder.stat().st_mtime > _ABANDONED

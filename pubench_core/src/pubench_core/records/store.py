@@ -82,19 +82,21 @@ class RecordStore:
         """The folder of a finished record."""
         return self.root / run_id
 
+    def _living(self, run_id: str = "") -> list[Path]:
+        """Folders of living owners, of one run if ``run_id`` is given; none where that cannot be seen."""
+        with suppress(OSError), self._incoming.locked():
+            return self._incoming.living(run_id)
+        return []
+
     def in_work(self) -> int:
         """How many runs living processes of this host carry out here."""
-        try:
-            with self._incoming.locked():
-                return len({run_of(folder) for folder in self._incoming.living() if of_this_host(folder)})
-        except OSError:
-            return 0
+        return len({run_of(folder) for folder in self._living() if of_this_host(folder)})
 
     def at_work(self) -> dict[str, tuple[str, float]]:
         """Run id -> whose it is, in words, and since when (seconds, as time.time), of every run in work here."""
         found: dict[str, tuple[str, float]] = {}
-        with suppress(OSError), self._incoming.locked():
-            for folder in self._incoming.living():
+        for folder in self._living():
+            with suppress(FileNotFoundError):  # its owner has just left
                 since = folder.stat().st_mtime
                 if since < found.get(run_of(folder), ("", math.inf))[1]:
                     found[run_of(folder)] = owner(folder), since
@@ -115,11 +117,7 @@ class RecordStore:
 
     def taken(self, run_id: str) -> bool:
         """Whether a living process carries this run out, or writes its record."""
-        try:
-            with self._incoming.locked():
-                return bool(self._incoming.living(run_id))
-        except OSError:
-            return False
+        return bool(self._living(run_id))
 
     def find(self, run_id: str) -> Record | None:
         """The stored record of a run id, whatever its code; None if there is none.

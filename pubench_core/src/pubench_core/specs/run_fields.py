@@ -19,39 +19,26 @@ TABLE = "data.own"
 
 @dataclass(frozen=True)
 class RunField:
-    """A field of a run that is no section.
-
-    ``path``: from the spec. ``info``: its declaration. ``identifies``: whether the field is in the run id.
-    """
+    """A field of a run that is no section."""
 
     path: tuple[str, ...]
+    """From the spec."""
     info: FieldInfo
     identifies: bool
+    """Whether the field is in the run id."""
+    flag: str
+    """Option of the command line; empty if ``--set`` is the only way."""
+    argument: str
+    """Argument of :func:`pubench.run`, of a user table: of :func:`pubench.data`; empty if there is none."""
+    also: str
+    """Another name of the argument; empty if there is none."""
+    names: str
+    """Kind of plugin that its value names; empty for other values."""
 
     @property
     def name(self) -> str:
         """The dotted path, as errors of core name it."""
         return ".".join(self.path)
-
-    @property
-    def flag(self) -> str:
-        """Option of the command line; empty if ``--set`` is the only way."""
-        return str(about(self.info, "flag", ""))
-
-    @property
-    def argument(self) -> str:
-        """Argument of :func:`pubench.run`, of a user table: of :func:`pubench.data`; empty if there is none."""
-        return str(about(self.info, "argument", ""))
-
-    @property
-    def also(self) -> str:
-        """Another name of the argument; empty if there is none."""
-        return str(about(self.info, "also", ""))
-
-    @property
-    def names(self) -> str:
-        """Kind of plugin that its value names; empty for other values."""
-        return str(about(self.info, "names", ""))
 
     @property
     def of_table(self) -> bool:
@@ -115,7 +102,8 @@ def _fields(model: type[BaseModel], path: tuple[str, ...], identifies: bool) -> 
     for name, info in model.model_fields.items():
         section, counts = section_of(info), identifies and about(info, "identifies", True) is not False
         if section is None:
-            yield RunField((*path, name), info, counts)
+            words = (str(about(info, word, "")) for word in ("flag", "argument", "also", "names"))
+            yield RunField((*path, name), info, counts, *words)
         else:
             yield from _fields(section, (*path, name), counts)
 
