@@ -51,13 +51,3 @@ def list_priors() -> tuple[PriorInfo, ...]:
 def list_backbones() -> tuple[BackboneInfo, ...]:
     """Every installed network."""
     return _installed(BackboneInfo)
-
-
-__all__ = [
-    "list_backbones",
-    "list_datasets",
-    "list_mechanisms",
-    "list_methods",
-    "list_metrics",
-    "list_priors",
-]

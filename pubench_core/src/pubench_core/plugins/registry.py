@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from inspect import isroutine
 from pathlib import Path
@@ -187,10 +187,6 @@ class Registry:
 
     def packages(self) -> frozenset[str]:
         """Top-level import names of all plugins whose code takes part in runs, core's own apart."""
-        return self._packages
-
-    @cached_property
-    def _packages(self) -> frozenset[str]:
         computing = [e for e in self._entries if e.info is None or e.info.computes]
         modules = {e.module.split(".")[0] for e in computing} | {e.info.package for e in computing if e.info}
         return frozenset((modules | self._shared) - {"pubench_core", ""})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,15 @@ ENGINE: ContextVar[EpochEnd] = ContextVar("engine", default=EpochEnd())  # noqa:
 
 
 @contextmanager
-def ending_epochs_with(engine: EpochEnd) -> Iterator[None]:
-    """Inside this block, ``engine`` is called at the end of every epoch of a run."""
-    token = ENGINE.set(engine)
+def having(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """A block in which a variable has a value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        ENGINE.reset(token)
+        variable.reset(token)
+
+
+def ending_epochs_with(engine: EpochEnd) -> AbstractContextManager[None]:
+    """A block in which ``engine`` is called at the end of every epoch of a run."""
+    return having(ENGINE, engine)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from .epochs import having
 from .views import Features, PUPart
 
 #: Most rows of a scoring batch: large enough to amortize Python, small enough for activations to stay in cache.
@@ -56,7 +57,7 @@ def evaluation_mode() -> Iterator[None]:
 def score_rows(fn: RowFunction, source: Features | PUPart, rows: Tensor) -> Tensor:
     """``fn`` over the given rows of a table, concatenated in their order; the result may be used in a graph."""
     found = score_outputs(lambda x: {"": fn(x)}, source, rows)[""]
-    memory = remembered()
+    memory = _MEMORY.get()
     if memory is not None and isinstance(fn, nn.Module):
         memory.keep(fn, *source.located(rows), found)
     return found
@@ -69,17 +70,17 @@ def score_outputs(
     parts: dict[str, list[Tensor]] = {}
     size = _rows_for(GROWTH * 4 * math.prod(source.shape))
     start = 0
-    memory = remembered() or OutputMemory()
     features, places = source.located(rows)
+    memory = _MEMORY.get()
+    unchanged = [] if memory is None else memory.unchanged(features)
     with ExitStack() as stack:
         stack.enter_context(evaluation_mode())
         stack.enter_context(torch.inference_mode())
         largest = stack.enter_context(_largest_output())
-        known = stack.enter_context(memory.replaying(features))
         while start < len(rows) or not parts:
             chunk = places[start : start + size]
             x = features.take(chunk)
-            with known.of(chunk, x):
+            with _answering([(network, y[chunk]) for network, known, y in unchanged if known[chunk].all()], x):
                 for name, output in fn(x).items():
                     parts.setdefault(name, []).append(output)
             start += len(chunk)
@@ -119,69 +120,48 @@ def _largest_output() -> Iterator[dict[str, int]]:
 _State = tuple[tuple[int, int, float], ...]
 
 
-@dataclass
-class _Outputs:
-    """``known``: (n,) rows that have an output. ``values``: (n, ...). ``state``: of the network that gave them."""
-
-    known: Tensor
-    values: Tensor
-    state: _State
-
-
 class OutputMemory:
     """Outputs of networks for rows of one table, as long as their parameters and buffers stay the same."""
 
     def __init__(self) -> None:
-        self._outputs: dict[tuple[nn.Module, Features], _Outputs] = {}
+        #: state of the network that gave them, (n,) rows that have an output, (n, ...) outputs
+        self._outputs: dict[tuple[nn.Module, Features], tuple[_State, Tensor, Tensor]] = {}
 
     def keep(self, network: nn.Module, features: Features, rows: Tensor, values: Tensor) -> None:
         """``values``: (len(rows), ...) outputs of the network in evaluation mode."""
-        n, state = len(features), _state_of(network)
+        n, state, shape = len(features), _state_of(network), values.shape[1:]
         found = self._outputs.get((network, features))
-        if found is None or found.state != state or found.values.shape[1:] != values.shape[1:]:
-            known = torch.zeros(n, dtype=torch.bool, device=values.device)
-            found = _Outputs(known, torch.zeros(n, *values.shape[1:], dtype=values.dtype, device=values.device), state)
+        if found is None or found[0] != state or found[2].shape[1:] != shape:
+            found = (state, values.new_zeros(n, dtype=torch.bool), values.new_zeros(n, *shape))
             self._outputs[network, features] = found
-        found.known[rows] = True
-        found.values[rows] = values
+        found[1][rows] = True
+        found[2][rows] = values
 
-    @contextmanager
-    def replaying(self, features: Features) -> Iterator[_Replay]:
-        """Networks that are unchanged since their outputs were kept; see :meth:`_Replay.of`."""
-        unchanged = [
-            (network, outputs)
-            for (network, table), outputs in self._outputs.items()
-            if table is features and outputs.state == _state_of(network)
+    def unchanged(self, features: Features) -> list[tuple[nn.Module, Tensor, Tensor]]:
+        """(network, rows that have an output, outputs) of networks that are as they were."""
+        return [
+            (network, known, values)
+            for (network, table), (state, known, values) in self._outputs.items()
+            if table is features and state == _state_of(network)
         ]
-        yield _Replay(unchanged)
-
-
-class _Replay:
-    def __init__(self, networks: list[tuple[nn.Module, _Outputs]]) -> None:
-        self._networks = networks
-
-    @contextmanager
-    def of(self, rows: Tensor, x: Tensor) -> Iterator[None]:
-        """Inside, a network that is called with this very ``x`` gives what it gave for these rows before."""
-        with ExitStack() as stack:
-            for network, outputs in self._networks:
-                if bool(outputs.known[rows].all()):
-                    stack.enter_context(_answering(network, x, outputs.values[rows]))
-            yield
 
 
 @contextmanager
-def _answering(network: nn.Module, x: Tensor, values: Tensor) -> Iterator[None]:
-    computes = network.forward
+def _answering(outputs: list[tuple[nn.Module, Tensor]], x: Tensor) -> Iterator[None]:
+    """Inside, a network that is called with this very ``x`` gives the output next to it."""
 
-    def forward(given: Tensor, *more: object, **options: object) -> object:
+    def forward(
+        given: Tensor, *more: object, values: Tensor, computes: Callable[..., object], **options: object
+    ) -> object:
         return values if given is x and not more and not options else computes(given, *more, **options)
 
-    network.forward = forward
+    for network, values in outputs:
+        network.forward = partial(forward, values=values, computes=network.forward)
     try:
         yield
     finally:
-        del network.forward
+        for network, _ in outputs:
+            del network.forward
 
 
 def _state_of(network: nn.Module) -> _State:
@@ -194,16 +174,6 @@ def _state_of(network: nn.Module) -> _State:
 _MEMORY: ContextVar[OutputMemory | None] = ContextVar("outputs", default=None)
 
 
-@contextmanager
-def remembering_outputs() -> Iterator[None]:
-    """Inside this block, outputs are kept and given again."""
-    token = _MEMORY.set(OutputMemory())
-    try:
-        yield
-    finally:
-        _MEMORY.reset(token)
-
-
-def remembered() -> OutputMemory | None:
-    """The memory of the block that is running, if there is one."""
-    return _MEMORY.get()
+def remembering_outputs() -> AbstractContextManager[None]:
+    """A block in which outputs are kept and given again."""
+    return having(_MEMORY, OutputMemory())
