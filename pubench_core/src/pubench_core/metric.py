@@ -20,6 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
+Value = TypeVar("Value")
 
 
 def _read_only(array: Array) -> Array:
@@ -134,7 +135,7 @@ class MetricView:
         #: Whether the metric has read what a threshold decides.
         self.read_decisions = False
 
-    def _declared(self, need: str, value: Any) -> Any:
+    def _declared(self, need: str, value: Value | None) -> Value:
         if need not in self._info.needs:
             raise PluginError(f"metric '{self._info.key}' reads {need} without declaring it in needs")
         if value is None:
@@ -155,8 +156,7 @@ class MetricView:
     @property
     def truth(self) -> npt.NDArray[np.int8]:
         """(n,) true labels, 1 positive and 0 negative."""
-        value: npt.NDArray[np.int8] = self._declared("truth", self._scored.knowledge.truth)
-        return value
+        return self._declared("truth", self._scored.knowledge.truth)
 
     @property
     def counts(self) -> Counts:
@@ -174,14 +174,12 @@ class MetricView:
     @property
     def labeled(self) -> npt.NDArray[np.int64]:
         """Positions of the labeled positives P'."""
-        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.knowledge.labeled)
-        return value
+        return self._declared("labeled", self._scored.knowledge.labeled)
 
     @property
     def unlabeled(self) -> npt.NDArray[np.int64]:
         """Positions of the unlabeled rows U'."""
-        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.knowledge.unlabeled)
-        return value
+        return self._declared("labeled", self._scored.knowledge.unlabeled)
 
     @property
     def unlabeled_total(self) -> int:

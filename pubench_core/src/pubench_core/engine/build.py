@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -163,11 +162,11 @@ def _instances(x: npt.NDArray[Any] | SparseRows) -> IntArray:
     """(n,) numbers that equal rows share. A user's table may have a labeled row a second time, unlabeled."""
     if isinstance(x, SparseRows):
         ends = zip(x.starts[:-1], x.starts[1:], strict=True)
-        texts = [x.columns[a:b].tobytes() + x.values[a:b].tobytes() for a, b in ends]
-        return np.unique(np.array([hashlib.sha256(text).hexdigest() for text in texts]), return_inverse=True)[1]
-    rows = np.ascontiguousarray(x.reshape(len(x), -1))
-    one = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
-    return np.unique(rows.view(one), return_inverse=True)[1].ravel()
+        rows = [x.columns[a:b].tobytes() + x.values[a:b].tobytes() for a, b in ends]
+    else:
+        rows = [row.tobytes() for row in x]
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows])
 
 
 def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:

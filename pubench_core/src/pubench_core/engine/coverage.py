@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import torch
 
@@ -23,19 +25,6 @@ from .publish import publish_answer
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """``record``: answers the request; None if there is none. ``reason``: why a stored one does not answer it.
-
-    ``plan``: what to carry out then. It keeps what the stored record of the same code has besides the request, so
-    that no request loses what an earlier one has computed.
-    """
-
-    record: Record | None
-    reason: str
-    plan: Plan
-
-
 def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda text: None) -> Record | Plan:
     """The stored record if it answers the plan, else the plan to carry out. ``say`` is called with why."""
     stored = stored_record(plan, store)
@@ -44,23 +33,23 @@ def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda te
     if isinstance(stored, str):
         say(f"{stored}; running again, the older record is kept")
         return plan
-    found = coverage(plan, stored, _code_now(plan, root, stored, say))
-    if found.record is None:
-        say(f"{found.reason}; running again, the older record is kept")
-        return found.plan
-    result = answer(plan, found.record)
+    why_not, wider = coverage(plan, stored, _code_now(plan, root, stored, say))
+    if why_not:
+        say(f"{why_not}; running again, the older record is kept")
+        return wider
+    result = answer(plan, stored)
     here, rounding = plan.spec.execution.threads or torch.get_num_threads(), ""
     if result.device == "cpu" and result.threads != here:  # another number of threads sums in another order
         rounding = (
             f", computed with {result.threads} threads where {here} would be used now: the last digits may differ"
         )
     say(Notice(f"stored result of {result.finished_at}: same run, same code{rounding}", Hint("run again")))
-    if result is not found.record.result:
+    if result is not stored.result:
         try:
-            publish_answer(found.record, result)
+            publish_answer(stored, result)
         except RecordError as error:  # only the owner may change the folder; the answer does not depend on that
             say(f"measured from stored scores and not stored: {error}")
-    return Record(found.record.folder, result)
+    return Record(stored.folder, result)
 
 
 def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
@@ -84,43 +73,39 @@ def stored_record(plan: Plan, store: RecordStore) -> Record | str | None:
         return f"the stored record is of format {error.version}, which this version of pubench does not read"
 
 
-def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
-    """Whether a record of the plan's run id answers the plan. ``code``: that would run now, data included."""
-    if record.result.code.hash != code.hash:
-        changed = ", ".join(code.changed_since(record.result.code))
-        return Coverage(None, f"the stored result is of other code (changed: {changed})", plan)
-    missing = list(lacks(requirements_of(plan), record))
-    if missing:
-        spec, stored = plan.spec, record.result.spec
-        known = {*plan.metrics, "native", "last"}
-        criteria = dict.fromkeys(
-            [*spec.selection.criteria, *(name for name in record.result.criteria if name in known)]
-        )
-        metrics = dict.fromkeys([*spec.evaluation.metrics, *(m for m in record.result.metrics if m in plan.metrics)])
-        evaluation = {
-            "metrics": tuple(metrics),
-            "trace": tuple(dict.fromkeys([*spec.evaluation.trace, *stored.evaluation.trace])),
-        }
-        execution = {
-            "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
-            "save_model": spec.execution.save_model or record.result.model is not None,
-        }
-        return Coverage(
-            None,
-            f"the stored record has {', '.join(missing)}",
-            replace(
-                plan,
-                spec=spec.model_copy(
-                    update={
-                        "selection": spec.selection.model_copy(update={"criteria": tuple(criteria)}),
-                        "evaluation": spec.evaluation.model_copy(update=evaluation),
-                        "execution": spec.execution.model_copy(update=execution),
-                    }
-                ),
-                model_writer=model_writer() if execution["save_model"] else None,
-            ),
-        )
-    return Coverage(record, "", plan)
+def coverage(plan: Plan, record: Record, code: Code) -> tuple[str, Plan]:
+    """Why a record of the plan's run id does not answer it, empty if it does, and the plan to carry out then.
+
+    ``code``: that would run now, data included. The plan keeps what a record of the same code has besides the request:
+    no request loses what an earlier one has computed.
+    """
+    result, spec, stored = record.result, plan.spec, record.result.spec
+    if result.code.hash != code.hash:
+        changed = ", ".join(code.changed_since(result.code))
+        return f"the stored result is of other code (changed: {changed})", plan
+    if not (missing := list(lacks(requirements_of(plan), record))):
+        return "", plan
+
+    def both(*lists: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(chain(*lists)))
+
+    keeps_model = spec.execution.save_model or result.model is not None
+    criteria = (name for name in result.criteria if name in {*plan.metrics, "native", "last"})
+    metrics = (name for name in result.metrics if name in plan.metrics)
+    sections: dict[str, dict[str, Any]] = {
+        "selection": {"criteria": both(spec.selection.criteria, criteria)},
+        "evaluation": {
+            "metrics": both(spec.evaluation.metrics, metrics),
+            "trace": both(spec.evaluation.trace, stored.evaluation.trace),
+        },
+        "execution": {
+            "artifacts": both(spec.execution.artifacts, stored.execution.artifacts),
+            "save_model": keeps_model,
+        },
+    }
+    update = {name: getattr(spec, name).model_copy(update=values) for name, values in sections.items()}
+    wider = replace(plan, spec=spec.model_copy(update=update), model_writer=model_writer() if keeps_model else None)
+    return f"the stored record has {', '.join(missing)}", wider
 
 
 def requirements_of(plan: Plan) -> Requirements:

@@ -66,13 +66,11 @@ def _fill(folder: Path, done: Finished) -> Result:
     write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
     if done.trace is not None:
         write_rows(folder / TRACE, done.trace)
+    for name, arrays in ((SCORES, done.arrays), (SAMPLES, done.samples), (TRAINING_SCORES, done.training)):
+        if arrays is not None:
+            np.savez_compressed(folder / name, allow_pickle=False, **arrays)
     if done.arrays is not None:
-        np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
         result = result.model_copy(update={"scores": scores_digest(folder)})
-    if done.samples is not None:
-        np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
-    if done.training is not None:
-        np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
         write_predictions(folder / PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
     models = {**({} if done.model is None else {MODEL: done.model}), **done.models}
