@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from .coverage import Say, covered
 from .finish import Finished
 from .interrupts import Deferred, OutOfTime, ending_after
 from .machine import captured, choose_device
-from .open import open_data
+from .open import OpenedData, open_data
 from .plan import Plan
 from .publish import failure_of, publish
 from .source_location import packages_called, packages_of, raised_at
@@ -65,6 +66,7 @@ def execute(
     a plugin has replaced a function of another one: the hash of its code would be that of a function not called.
     """
     refuse_replaced(packages_called(plan))
+    listeners = tuple(listeners)
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
     seen, found = store.stamp(plan.run_id), plan if force else covered(plan, store, root, say)
@@ -76,8 +78,10 @@ def execute(
     device = choose_device(found)
     carried_out_by = plan.joined_by or Work
     work = carried_out_by(store, root, device, captured(found, device), audience, say)
-    shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
-    parts = work.prepare(found, {**shared, "at_once": at_once})
+    carry_out = partial(
+        execute, listeners=listeners, display=display, force=force, say=say, progress=progress, at_once=at_once
+    )
+    parts = work.prepare(found, carry_out)
     with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait or bool(parts)):
         if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
             found = covered(found, store, root, say)
@@ -113,11 +117,8 @@ class Work:
     audience: Audience
     say: Say
 
-    def prepare(self, plan: Plan, options: dict[str, Any]) -> list[Any]:
-        """Carries out the runs that this one joins, before it is claimed; gives what :meth:`finish` takes as ``parts``.
-
-        ``options``: what :func:`execute` takes besides the plan.
-        """
+    def prepare(self, plan: Plan, carry_out: Callable[[Plan], Outcome]) -> list[Any]:
+        """Carries out the runs that this one joins, before it is claimed; :meth:`finish` takes them as ``parts``."""
         return []
 
     def finish(self, plan: Plan, parts: list[Any], ended: Callable[[], None], at_once: int | None) -> Finished:
@@ -170,20 +171,18 @@ def attempt(
 
     Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
     """
+    opened: OpenedData | None = None
     try:
         with left_unchanged(plan, say):
             opened = open_data(plan, root)
-    except RequestError:
-        raise
-    # Whatever a loader raises ends this run and nothing else: it is recorded, with its traceback, and reported.
-    except Exception as error:  # noqa: BLE001
-        return Failed(failure_of(plan, plan.code, error, environment), error)
-    try:
         with ending_after(plan.spec.execution.timeout):
             return compute(plan, opened, root, device, audience, ended, say)
     except OutOfTime as over:  # outside of training, whose place is known
-        ended_late = RunFailed(str(over), cause="timeout")
-        return Failed(failure_of(plan, opened.code, ended_late, environment), ended_late)
-    # So is whatever a mechanism, an estimator or a method raises, and what this split cannot meet.
-    except Exception as error:  # noqa: BLE001
-        return Failed(failure_of(plan, opened.code, error, environment), error)
+        error: Exception = RunFailed(str(over), cause="timeout")
+    # Whatever a loader, a mechanism, an estimator or a method raises, and what this split cannot meet, ends this run
+    # and nothing else: it is recorded, with its traceback, and reported.
+    except Exception as raised:
+        if opened is None and isinstance(raised, RequestError):
+            raise
+        error = raised
+    return Failed(failure_of(plan, plan.code if opened is None else opened.code, error, environment), error)

@@ -20,7 +20,7 @@ import numpy as np
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
-from pubench_core.engine.execute import Failed, Work, execute
+from pubench_core.engine.execute import Failed, Outcome, Work
 from pubench_core.engine.finish import Finished, criteria_of, with_measures
 from pubench_core.engine.open import OpenedData, open_data
 from pubench_core.engine.plan import Plan
@@ -307,7 +307,7 @@ def _seconds(results: Sequence[Result], joining: float) -> Seconds:
 class JointWork(Work):
     """The folds of a plan, then the record that joins them."""
 
-    def prepare(self, plan: Plan, options: dict[str, Any]) -> list[Fold]:
+    def prepare(self, plan: Plan, carry_out: Callable[[Plan], Outcome]) -> list[Fold]:
         """The folds of a plan, and the run on all rows if it refits.
 
         Each is carried out unless it has a record. One that another process carries out is waited for. A failure is
@@ -321,7 +321,7 @@ class JointWork(Work):
             which = f"fold {number} of {k}" if number <= k else "model of all rows"
             self.say(f"{which}: run {one.run_id}")
             try:
-                done = execute(one, **options)
+                done = carry_out(one)
             except RunFailed as error:
                 why = RunFailed(f"{which}: {error}", cause=error.cause)
                 failed = Failed(failure_of(plan, plan.code, why, self.environment), error)
