@@ -14,13 +14,12 @@ from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load_class
 from ..specs import DRAWN_SCHEMES, GIVEN
+from ..specs.run import USUAL_POSITIVE_RATE
 from .layers import Request
 from .plan import DataChoice, MechanismChoice
 
 #: How rows of a user's table can have come about (Wang et al.); the first is the default.
 TABLE_SCHEMES = DRAWN_SCHEMES
-#: Share of P and U that is labeled where none is given: that of Wang et al.'s main tables.
-USUAL_POSITIVE_RATE = 0.3
 #: What a resolved spec of a user's table says of classes and of rows to draw.
 _TABLE_ONLY: dict[str, Any] = {"positive": [1], "negative": [0], "binarization": None, "total": None}
 

@@ -34,6 +34,8 @@ GIVEN = "given"
 TEST = "test"
 #: The prior of a run that knows none: its method needs none, and no measure reads one.
 UNKNOWN = "unknown"
+#: Share of P and U that is labeled where none is given: that of Wang et al.'s main tables.
+USUAL_POSITIVE_RATE = 0.3
 
 
 class UserTableSpec(Strict):
@@ -216,7 +218,7 @@ class MechanismSpec(Strict):
         accepts="a number in (0, 1)",
         neutral=None,
         flag="--positive-rate",
-        unless_given="default: 0.3",
+        unless_given=f"default: {USUAL_POSITIVE_RATE:g}",
     )
     variant: str = Field("paper", description="which reading of the mechanism")
 

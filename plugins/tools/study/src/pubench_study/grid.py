@@ -13,15 +13,14 @@ from pydantic.fields import FieldInfo
 from pubench_core.data.dataset import DataRoot, data_root
 from pubench_core.data.source import Task, source_of
 from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import RequestError, shown, unknown
 from pubench_core.plugins.info import DatasetInfo, MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.randomness import stream
-from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
+from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec, MechanismSpec
 from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about
-from pubench_core.specs.run import GIVEN
+from pubench_core.specs.run import GIVEN, USUAL_POSITIVE_RATE
 from pubench_core.specs.schemes import Scheme
 
 from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec, same
@@ -120,7 +119,8 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
 
     settings = _settings(block, study)
     mechanism = settings.get("mechanism", {})
-    usual = {"c": mechanism.get("c", 0.1), "positive_rate": mechanism.get("positive_rate", USUAL_POSITIVE_RATE)}
+    c = MechanismSpec.model_fields["c"].default
+    usual = {"c": mechanism.get("c", c), "positive_rate": mechanism.get("positive_rate", USUAL_POSITIVE_RATE)}
 
     methods = axis("methods", ())
     if methods == ALL:
