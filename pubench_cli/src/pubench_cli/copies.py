@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pubench_core.data.cache import (
-    ARRAY_REMEDY,
-    INCOMING,
-    MANIFEST,
-    SOURCE_REMEDY,
-    FileEntry,
-    Manifest,
-    array_path,
-    manifest_of,
-    sha256_of,
-)
+from pubench_core.data.cache import INCOMING, MANIFEST, Manifest, files_of, manifest_of, sha256_of
 from pubench_core.data.store import delete_copy, lock_of
 from pubench_core.errors import Hint, RequestError
 
@@ -40,9 +30,7 @@ def verify_copy(folder: Path) -> list[RequestError]:
     if manifest is None:  # removed in the meantime
         return []
     hint, wrong = Hint("prepare again", manifest["key"]), []
-    files: list[tuple[Path, FileEntry, str]] = [(Path(e["path"]), e, SOURCE_REMEDY) for e in manifest["sources"]]
-    files += [(array_path(folder, name), e, ARRAY_REMEDY) for name, e in manifest["arrays"].items()]
-    for path, entry, remedy in files:
+    for path, entry, remedy in files_of(folder, manifest):
         try:
             now = sha256_of(path)
         except OSError as error:

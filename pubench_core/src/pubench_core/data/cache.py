@@ -5,11 +5,13 @@ Sizes and times of files are compared on every open, SHA-256 only where those ch
 
 from __future__ import annotations
 
+import copy
 import errno
 import hashlib
 import json
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -157,38 +159,25 @@ def open_copy(folder: Path, manifest: Manifest) -> Prepared:
 # -------------------------------------------------------------------- comparing with what it was
 
 
+def files_of(folder: Path, manifest: Manifest) -> list[tuple[Path, FileEntry, str]]:
+    """Sources and arrays of a copy: file, what the manifest says of it, and what to do if it is not so."""
+    sources: list[tuple[Path, FileEntry, str]] = [(Path(e["path"]), e, SOURCE_REMEDY) for e in manifest["sources"]]
+    return sources + [(array_path(folder, name), e, ARRAY_REMEDY) for name, e in manifest["arrays"].items()]
+
+
 def check_copy(folder: Path, manifest: Manifest) -> None:
     """Compares sizes and times of sources and arrays, and the content of a file whose time alone changed.
 
     That time is noted in the manifest. Raises RequestError naming the first file that is gone or another.
     """
-    if _as_noted(folder, manifest):
-        return
-    key = manifest["key"]
-    sources: list[SourceEntry] = [
-        {**entry, "mtime_ns": _time_of_same(Path(entry["path"]), entry, SOURCE_REMEDY, key)}
-        for entry in manifest["sources"]
-    ]
-    arrays: dict[str, ArrayEntry] = {
-        name: {**entry, "mtime_ns": _time_of_same(array_path(folder, name), entry, ARRAY_REMEDY, key)}
-        for name, entry in manifest["arrays"].items()
-    }
-    noted: Manifest = {**manifest, "sources": sources, "arrays": arrays}
-    if noted != manifest:
-        try:
+    files = files_of(folder, manifest)
+    times = [_time_of_same(*file, manifest["key"]) for file in files]
+    if times != [entry["mtime_ns"] for _, entry, _ in files]:
+        noted = copy.deepcopy(manifest)
+        for (_, entry, _), now in zip(files_of(folder, noted), times, strict=True):
+            entry["mtime_ns"] = now
+        with suppress(OSError):  # a cache that cannot be written is opened all the same; the next run hashes again
             write_manifest(folder, noted)
-        except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
-            return
-
-
-def _as_noted(folder: Path, manifest: Manifest) -> bool:
-    """Whether every file has the size and the time that the manifest notes."""
-    try:
-        found: list[tuple[os.stat_result, FileEntry]] = [(os.stat(e["path"]), e) for e in manifest["sources"]]
-        found += [(array_path(folder, name).stat(), entry) for name, entry in manifest["arrays"].items()]
-    except OSError:
-        return False
-    return all(stat.st_size == entry["bytes"] and stat.st_mtime_ns == entry["mtime_ns"] for stat, entry in found)
 
 
 def _time_of_same(path: Path, entry: FileEntry, remedy: str, key: str) -> int:
