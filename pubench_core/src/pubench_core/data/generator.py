@@ -65,6 +65,10 @@ class Part:
         """Positions of U: every row in case-control (labeled positives stay in U), the unlabeled rows otherwise."""
         return np.arange(len(self.rows)) if scheme == "case-control" else np.flatnonzero(~self.labeled)
 
+    def parted(self, held: BoolArray) -> tuple[Part, Part]:
+        """The rows that are not ``held``, and those that are."""
+        return Part(self.rows[~held], self.labeled[~held]), Part(self.rows[held], self.labeled[held])
+
     def permuted(self, rng: np.random.Generator) -> Part:
         """The same rows and labels in a random order."""
         order = rng.permutation(len(self.rows))
@@ -299,7 +303,7 @@ def cut(
                     field="validation.folds",
                     value=folds,
                 )
-        return _of_fold(split, dealt == fold - 1)
+        return Split(*part.parted(dealt == fold - 1), split.test_rows)
     first, of_row = np.arange(len(dealt)), np.arange(len(dealt))
     if equal is not None:
         _, first, of_row = np.unique(equal, return_index=True, return_inverse=True)
@@ -316,15 +320,7 @@ def cut(
                 value=folds,
             )
         dealt[rng.permutation(positions)] = np.arange(len(positions)) % folds
-    return _of_fold(split, dealt[first][of_row] == fold - 1)
-
-
-def _of_fold(split: Split, held: BoolArray) -> Split:
-    """The training part, of which the rows that are ``held`` become the validation part."""
-    part = split.train
-    return Split(
-        Part(part.rows[~held], part.labeled[~held]), Part(part.rows[held], part.labeled[held]), split.test_rows
-    )
+    return Split(*part.parted(dealt[first][of_row] == fold - 1), split.test_rows)
 
 
 def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:

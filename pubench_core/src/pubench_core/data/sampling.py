@@ -91,7 +91,7 @@ def _carved(rows: IntArray, labeled: BoolArray, fraction: float, test: IntArray)
             )
     rank = np.where(labeled, np.cumsum(labeled), np.cumsum(~labeled))
     validation = rank <= np.where(labeled, held_out[True], held_out[False])
-    return Split(Part(rows[~validation], labeled[~validation]), Part(rows[validation], labeled[validation]), test)
+    return Split(*Part(rows, labeled).parted(validation), test)
 
 
 # -------------------------------------------------------------------- sizes
