@@ -25,7 +25,11 @@ from pubench_core.results import (
     Stored,
 )
 
-MODELS = [kind for name in results.__all__ if isinstance(kind := getattr(results, name), type)]
+MODELS = [
+    kind
+    for kind in vars(results).values()
+    if isinstance(kind, type) and kind.__module__ == results.__name__ and issubclass(kind, Stored) and kind.model_fields
+]
 FIELDS = [(kind, name, field) for kind in MODELS for name, field in kind.model_fields.items()]
 
 
