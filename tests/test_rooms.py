@@ -363,7 +363,7 @@ BUDGETS = {
     "benchmarks": 4_432,
     "docs": 1_066,
     "pubench_cli/src": 3_105,
-    "pubench_core/src": 13_227,
+    "pubench_core/src": 13_228,
     "plugins/datasets/tables/src": 1_930,
     "plugins/tools/evaluate/src": 4_652,
     "plugins/tools/report/src": 8_650,
