@@ -107,7 +107,7 @@ def _known_of(data: DataChoice, *, prior: bool) -> dict[str, frozenset[str]]:
 
 
 def _lacking(what: str, field: str, data: DataChoice, *, prior: bool = False) -> RequestError:
-    """The error for something that needs true labels, or the ``prior``, where there are none."""
+    """The error for something that needs true labels, or the ``prior``, if there are none."""
     if prior:
         return RequestError(f"{what} needs the class prior and none is known; prior=0.3 gives one", field=field)
     own = data.table is not None
