@@ -20,7 +20,6 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
 from pubench_cli.options import TABLE_FLAGS, Given
 from pubench_cli.out_file import form_of, refuse_unwritable
-from pubench_cli.own_table import is_table
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.layers import Layer
@@ -75,8 +74,11 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     if not data:
         raise RequestError("--data must name data sets, with commas between (--data digits,breast-cancer), got none")
     tables = [key for key in data if is_table_path(key)]
-    if not tables:
-        is_table(data[0], given)  # refuses columns of a table
+    if columns := [] if tables else [option for option, _ in given.values if option.flag in TABLE_FLAGS]:
+        raise RequestError(
+            f"{columns[0].flag} needs a table of your own (my.csv); {data[0]} is a data set",
+            field=columns[0].field.name,
+        )
     seeds = seeds_of(asked.seeds)
     with redirect_stdout(sys.stderr):
         runs = _runs(asked, data, seeds, given)
