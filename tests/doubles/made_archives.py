@@ -20,5 +20,5 @@ def tar(files: Iterable[tuple[str, bytes]], folder: str = "") -> bytes:
 
 
 def tar_gz(files: dict[str, bytes], folder: str = "") -> bytes:
-    """The same, packed."""
-    return gzip.compress(tar(files.items(), folder))
+    """The same, packed; the same bytes each time."""
+    return gzip.compress(tar(files.items(), folder), mtime=0)

@@ -145,13 +145,12 @@ class TestDamaged:
         monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
         assert "data_batch_1" in refused(tmp_path)
 
-    @pytest.mark.parametrize("content", [b"", PICKLED["data_batch_3"][:-1], PICKLED["data_batch_4"]])
-    def test_the_line_names_the_file_and_both_sums(self, tmp_path: Path, content: bytes) -> None:
-        write_folder(tmp_path / PY, PICKLED | {"data_batch_3": content})
-        line = refused(tmp_path)
-        assert line.startswith(f"{tmp_path / PY / 'data_batch_3'} is damaged (")
-        sums = [hashlib.md5(known).hexdigest() for known in (content, PICKLED["data_batch_3"])]
-        assert not content or f"its MD5 sum is {sums[0]}, that of the published pickle {sums[1]}" in line
+    def test_the_line_names_the_file_and_both_sums(self, tmp_path: Path) -> None:
+        write_folder(tmp_path / PY, PICKLED | {"data_batch_3": PICKLED["data_batch_4"]})
+        sums = [hashlib.md5(PICKLED[name]).hexdigest() for name in ("data_batch_4", "data_batch_3")]
+        assert refused(tmp_path).startswith(
+            f"{tmp_path / PY / 'data_batch_3'} has the md5 checksum {sums[0]}, the published file {sums[1]}; get it "
+        )
 
     def test_an_archive_that_lacks_a_batch(self, tmp_path: Path) -> None:
         contents = {name: PICKLED[name] for name in NAMES[:5]}

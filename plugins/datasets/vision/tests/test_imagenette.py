@@ -1,7 +1,8 @@
-"""Imagenette loads from folders and from its archive with the same arrays; a damaged image or archive is named."""
+"""Imagenette loads from folders and archive with the same arrays; a damaged image or another archive is named."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
 from refusals import read_files, refusal
+from torchvision import datasets
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
@@ -75,6 +77,18 @@ def refused(path: Path) -> str:
     return refusal(lambda: read(path))
 
 
+def publish(monkeypatch: pytest.MonkeyPatch, archive: bytes) -> None:
+    """The archive is the published one, of every size."""
+    md5 = hashlib.md5(archive).hexdigest()
+    known = {size: (url, md5) for size, (url, _) in datasets.Imagenette._ARCHIVES.items()}
+    monkeypatch.setattr(datasets.Imagenette, "_ARCHIVES", known)
+
+
+@pytest.fixture(autouse=True)
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(monkeypatch, packed())
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> ClassData:
     root = tmp_path_factory.mktemp("imagenette")
@@ -125,20 +139,21 @@ class TestForms:
         assert source_of(INFO).locate(DataRoot(tmp_path, "a test")) == (tmp_path / f"{FOLDER}.tgz",)
 
     def test_torchvision_finds_the_same_images_in_the_same_order(self, tmp_path: Path) -> None:
-        from torchvision.datasets import Imagenette
-
         write_tree(tmp_path / FOLDER)
         located = source_of(INFO).locate(DataRoot(tmp_path, "a test"))
-        theirs = [Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
+        theirs = [datasets.Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
         assert [str(path) for path in located] == [path for part in theirs for path, _ in part._samples]
         assert [names[0] for names in theirs[0].classes] == list(INFO.classes)
         assert theirs[0].wnids == list(WNIDS)
 
-    def test_hidden_files_are_no_images(self, tmp_path: Path, reference: ClassData) -> None:
+    def test_hidden_files_are_no_images(
+        self, tmp_path: Path, reference: ClassData, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hidden = {f"train/{WNIDS[0]}/._{WNIDS[0]}_0.JPEG": b"resource fork", "train/.DS_Store": b"", ".x/y": b""}
         write_tree(tmp_path / "a" / FOLDER, TREE | hidden)
         assert_same(read(tmp_path / "a"), reference)
         write_archive(tmp_path / "b" / f"{FOLDER}.tgz", packed(TREE | hidden))
+        publish(monkeypatch, packed(TREE | hidden))
         assert_same(read(tmp_path / "b"), reference)
 
 
@@ -148,21 +163,17 @@ class TestMissing:
         for words in (f"{FOLDER}.tgz", f"{FOLDER}/", str(tmp_path / "imagenette"), INFO.source):
             assert words in line
 
-    def test_one_part(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("gone", "said"),
+        [
+            ("val", "no val/ in {folder} "),
+            (f"train/{WNIDS[7]}", "{folder}/train has no .jpeg file of n03425413 (gas pump)"),
+        ],
+    )
+    def test_a_part_or_a_class(self, tmp_path: Path, gone: str, said: str) -> None:
         write_tree(tmp_path / FOLDER)
-        shutil.rmtree(tmp_path / FOLDER / "val")
-        assert f"no val/ in {tmp_path / FOLDER} " in refused(tmp_path)
-
-    def test_a_class(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        shutil.rmtree(tmp_path / FOLDER / "train" / WNIDS[7])
-        assert f"{tmp_path / FOLDER / 'train'} has no folder for n03425413 (gas pump)" in refused(tmp_path)
-
-    def test_the_images_of_a_class(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        for path in (tmp_path / FOLDER / "val" / WNIDS[7]).iterdir():
-            path.unlink()
-        assert f"{tmp_path / FOLDER / 'val' / WNIDS[7]} has no .jpeg file" in refused(tmp_path)
+        shutil.rmtree(tmp_path / FOLDER / gone)
+        assert said.format(folder=tmp_path / FOLDER) in refused(tmp_path)
 
     def test_a_file_in_the_place_of_a_part(self, tmp_path: Path) -> None:
         write_tree(tmp_path / FOLDER)
@@ -180,35 +191,22 @@ DAMAGE = {
 }
 
 
-class TestDamagedImages:
-    @pytest.mark.parametrize("form", ["folder", "archive"])
-    @pytest.mark.parametrize("damage", DAMAGE)
-    def test_the_image_is_named(self, tmp_path: Path, damage: str, form: str) -> None:
-        files = TREE | {BAD: DAMAGE[damage]}
-        if form == "folder":
-            write_tree(tmp_path / FOLDER, files)
-        else:
-            write_archive(tmp_path / f"{FOLDER}.tgz", packed(files))
-        line = refused(tmp_path)
-        assert BAD in line
-        assert str(tmp_path) in line
+@pytest.mark.parametrize("form", ["folder", "archive"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_image_is_named(tmp_path: Path, damage: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = TREE | {BAD: DAMAGE[damage]}
+    if form == "folder":
+        write_tree(tmp_path / FOLDER, files)
+    else:
+        write_archive(tmp_path / f"{FOLDER}.tgz", packed(files))
+        publish(monkeypatch, packed(files))
+    line = refused(tmp_path)
+    assert BAD in line
+    assert str(tmp_path) in line
 
 
-class TestDamagedArchives:
-    def refused(self, root: Path, content: bytes) -> str:
-        write_archive(root / f"{FOLDER}.tgz", content)
-        line = refused(root)
-        assert str(root / f"{FOLDER}.tgz") in line
-        return line
-
-    def test_without_an_image_or_the_end(self, tmp_path: Path) -> None:
-        assert "is damaged (it has no image" in self.refused(tmp_path, packed({}))
-        assert "is damaged (" in self.refused(tmp_path, packed()[:-4])
-
-    def test_without_a_class(self, tmp_path: Path) -> None:
-        files = {name: content for name, content in TREE.items() if not name.startswith(f"val/{WNIDS[9]}/")}
-        assert f"no image val/{WNIDS[9]}/*.JPEG" in self.refused(tmp_path, packed(files))
-
-    def test_an_image_that_is_there_twice(self, tmp_path: Path) -> None:
-        twice = {f"{folder}/{name}": content for folder in ("a", "b") for name, content in TREE.items()}
-        assert "an image of train/ is in it twice" in self.refused(tmp_path, packed(twice, ""))
+def test_an_archive_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
+    write_archive(tmp_path / f"{FOLDER}.tgz", packed()[:-4])
+    line = refused(tmp_path)
+    assert line.startswith(f"{tmp_path / f'{FOLDER}.tgz'} has the md5 checksum ")
+    assert line.endswith(f"get it again from {INFO.source}")

@@ -2,7 +2,7 @@
 
 Files in ``<root>/adni/``: ``train-*.parquet`` and ``test-*.parquet`` as on a public hub (there, or in ``data/``),
 else ``train/`` and ``test/`` with a folder of JPEG or PNG images per class. Classes go by name, never by the order of
-folders or by the number in a table: both differ from copy to copy.
+folders or by the number in a table: both differ from copy to copy. Copies differ in their bytes, too: no checksum.
 """
 
 from __future__ import annotations
@@ -12,27 +12,21 @@ import re
 from collections.abc import Iterator
 from os.path import isdir
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import damaged, reading
+from pubench_archives.archives import content, damaged, reading, shards
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .images import channel_statistics, decoded
-from .reading import compared, content, images_by_class, names_in
-
-if TYPE_CHECKING:
-    import pyarrow.parquet
+from .images import channel_statistics, compared, decoded, images_by_class, names_in
 
 PARTS = ("train", "test")
 SIZE = (128, 128)
 ENDINGS = (".jpg", ".jpeg", ".png")
 CLASS_OF = {"nondemented": 0, "verymilddemented": 1, "moderatedemented": 2, "milddemented": 3}
-_SHARD = re.compile(r"-(\d{5})-of-(\d{5})")
 
 
 def class_of(name: str) -> int | None:
@@ -53,25 +47,25 @@ class Adni(DataSource):
         """The tables of both parts, or every image of both in order; RequestError names what is absent."""
         folders = root.folders(self.info)
         for place in (p for folder in folders for p in (folder, folder / "data")):
-            shards = {part: _shards(place, part) for part in PARTS}
-            if any(shards.values()):
-                absent = [f"{part}-*.parquet" for part in PARTS if not shards[part]]
-                if absent:
+            tables = {part: shards(place, part) for part in PARTS}
+            if any(tables.values()):
+                if absent := [f"{part}-*.parquet" for part in PARTS if not tables[part]]:
                     raise root.missing(self.info, absent, [place])
-                return tuple(path for part in PARTS for path in shards[part])
+                return tuple(path for part in PARTS for path in tables[part])
         for folder in (f for f in folders if isdir(f)):
-            parts = {part: _part(folder, part) for part in PARTS}
+            names = names_in(folder)
+            parts = {part: [folder / name for name in names if name.lower() == part] for part in PARTS}
+            if two := next((paths for paths in parts.values() if len(paths) > 1), None):
+                raise RequestError(f"{folder} has {' and '.join(path.name for path in two)}; keep one")
             if any(parts.values()):
-                absent = [f"{part}/" for part in PARTS if parts[part] is None]
-                if absent:
+                if absent := [f"{part}/" for part in PARTS if not parts[part]]:
                     raise root.missing(self.info, absent, [folder])
                 return tuple(
                     image
-                    for path in parts.values()
-                    if path is not None
+                    for (path,) in parts.values()
                     for image in images_by_class(path, class_of, self.info.classes, ENDINGS)
                 )
-            if any(class_of(name) is not None for name in names_in(folder)):
+            if any(class_of(name) is not None for name in names):
                 raise RequestError(
                     f"{folder} has folders of classes, but not train/ and test/ above them: get the copy that is "
                     f"split into 5,120 and 1,280, or split it ({self.info.source})"
@@ -80,13 +74,12 @@ class Adni(DataSource):
         raise root.missing(self.info, [wanted], folders)
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        """See the class; RequestError names the table and row, or the image, that is damaged."""
-        contents = _rows(files) if files[0].suffix == ".parquet" else _images(files)
+        """See the class; RequestError names the table, its row, or the image that is damaged."""
         images: dict[str, list[npt.NDArray[np.uint8]]] = {part: [] for part in PARTS}
         classes: dict[str, list[int]] = {part: [] for part in PARTS}
         resized = 0
         with root.progress(f"reading {self.info.key}", 6_400) as advance:
-            for part, index, place, found in contents:
+            for part, index, place, found in _rows(files) if files[0].suffix == ".parquet" else _images(files):
                 image = decoded(found, place, "L")
                 if image.size != SIZE:
                     from PIL.Image import Resampling
@@ -115,17 +108,6 @@ class Adni(DataSource):
         )
 
 
-# -------------------------------------------------------------------- folders of images
-
-
-def _part(folder: Path, part: str) -> Path | None:
-    """``train`` or ``Train``; RequestError if there are both."""
-    found = [name for name in names_in(folder) if name.lower() == part]
-    if len(found) > 1:
-        raise RequestError(f"{folder} has {' and '.join(found)}; keep one")
-    return folder / found[0] if found else None
-
-
 def _images(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
     """(part, class, place, bytes) of every image."""
     for path in files:
@@ -134,66 +116,29 @@ def _images(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
         yield path.parent.parent.name.lower(), index, str(path), content(path)
 
 
-# -------------------------------------------------------------------- tables
-
-
-def _shards(place: Path, part: str) -> list[Path]:
-    """``<part>-*.parquet`` in order; RequestError if, by their own numbering, some are absent."""
-    found = sorted(place.glob(f"{part}-*.parquet"))
-    numbered = [match for path in found if (match := _SHARD.search(path.name))]
-    if numbered and {int(m[1]) for m in numbered} != set(range(int(numbered[0][2]))):
-        raise RequestError(
-            f"{place} has {len(found)} of the {int(numbered[0][2])} files {part}-*.parquet; get the others"
-        )
-    return found
-
-
 def _rows(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
-    """(part, class, place, bytes) of every row."""
+    """(part, class, place, bytes) of every row; a table's metadata name the classes that its labels mean."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     for path in files:
-        row = 0
-        with reading(path, pa.ArrowException), path.open("rb") as stream, pq.ParquetFile(stream) as table:
-            index_of = _classes(table, path)
-            for batch in table.iter_batches(batch_size=16, columns=["image", "label"]):
-                columns = (batch.column(name).to_pylist() for name in ("image", "label"))
-                for image, label in zip(*columns, strict=True):
-                    row += 1
-                    place = f"{path} (row {row})"
-                    if label is None or not 0 <= label < len(index_of):
-                        raise damaged(place, f"label {label} is not one of 0 to {len(index_of) - 1}")
-                    if image is None or not image["bytes"]:
-                        raise damaged(place, "it has no image bytes")
-                    yield path.name.split("-")[0], index_of[label], place, image["bytes"]
-
-
-def _classes(table: pyarrow.parquet.ParquetFile, path: Path) -> list[int]:
-    """Our class index of each label of a table, by the class names in its metadata."""
-    from pyarrow import types
-
-    schema = table.schema_arrow
-    fields = {name: schema.field(name).type for name in schema.names}
-    image, label = fields.get("image"), fields.get("label")
-    encoded = image is not None and types.is_struct(image) and image.get_field_index("bytes") >= 0
-    if not encoded or label is None or not types.is_integer(label):
-        raise RequestError(
-            f"{path} has no column 'image' of encoded images (a struct with 'bytes') next to one 'label' of integers; "
-            "get another copy"
-        )
-    try:
-        names = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]["label"]["names"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise RequestError(
-            f"{path} does not say which class a label means: the metadata 'huggingface' with the names of the classes "
-            "(info.features.label.names) is needed; get a copy that has it, or folders of images named by class"
-        ) from error
-    found = [class_of(name) if isinstance(name, str) else None for name in names] if isinstance(names, list) else []
-    indices = [index for index in found if index is not None]
-    if len(found) != len(CLASS_OF) or sorted(indices) != sorted(CLASS_OF.values()):
-        raise RequestError(
-            f"{path} has the classes {names!r}, expected Non_Demented, Very_Mild_Demented, Moderate_Demented and "
-            "Mild_Demented; get another copy"
-        )
-    return indices
+        with reading(path, pa.ArrowException, LookupError), path.open("rb") as stream:
+            table = pq.read_table(stream, columns=["image", "label"])
+            rows = zip(
+                table["image"].combine_chunks().field("bytes").to_pylist(), table["label"].to_pylist(), strict=True
+            )
+        try:
+            names = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]["label"]["names"]
+            index_of = [index for name in names if (index := class_of(name)) is not None]
+        except (LookupError, TypeError, ValueError):
+            names, index_of = None, []
+        if names is None or len(names) != len(CLASS_OF) or sorted(index_of) != sorted(CLASS_OF.values()):
+            raise RequestError(
+                f"{path} does not say which class a label means (it names {names!r}): its metadata 'huggingface' must "
+                "name Non_Demented, Very_Mild_Demented, Moderate_Demented and Mild_Demented "
+                "(info.features.label.names); get a copy that does, or folders of images named by class"
+            )
+        for row, (image, label) in enumerate(rows, start=1):
+            if image is None or label not in range(len(index_of)):
+                raise damaged(path, f"row {row} has label {label!r} and {'an' if image else 'no'} image")
+            yield path.name.split("-")[0], index_of[label], f"{path} (row {row})", image

@@ -6,27 +6,22 @@ torchvision's own layout (``<root>/MNIST/raw``).
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from pubench_archives.archives import damaged
+from pubench_archives.archives import check, complete, content
 from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
 
-from .reading import compared, content, present
-
-FILES = [
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-]
+FILES = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
 
 
 class Idx(DataSource):
@@ -35,34 +30,31 @@ class Idx(DataSource):
     torchvision_name: ClassVar[str]
     mean: ClassVar[float]
     std: ClassVar[float]
+    #: SHA-256 of the four files, unpacked.
+    published: ClassVar[tuple[str, str, str, str]]
 
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         """The four files, in the order of ``FILES``; RequestError names those that are absent."""
         folders = [*root.folders(self.info), root.path / self.torchvision_name / "raw"]
-        for folder in folders:
-            found = tuple(present(folder, name) for name in FILES)
-            if all(found):
-                return tuple(path for path in found if path is not None)
-        nearest = next((f for f in folders if any(present(f, name) for name in FILES)), folders[0])
-        absent = [f"{name}.gz" for name in FILES if present(nearest, name) is None]
-        raise root.missing(self.info, absent, [folders[0], folders[-1]])
+        return complete(self.info, root, [(folder, FILES) for folder in folders], FILES, [folders[0], folders[-1]])
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        """See the class; RequestError names a file that is damaged, or both files of a part that do not fit."""
-        folder = files[0].parent
-        train, train_labels, test, test_labels = (
-            _array(content(path), dimensions, path) for path, dimensions in zip(files, (3, 1, 3, 1), strict=True)
+        """See the class; RequestError names a file that is not the published one."""
+        parts = []
+        for path, published in zip(files, self.published, strict=True):
+            found = content(path)
+            check(path, found, published, self.info.source)
+            start = 4 + 4 * found[3]  # two zeros, the type, the number of dimensions; then each dimension
+            parts.append(np.frombuffer(found, dtype=np.uint8, offset=start))
+        x, y, x_test, y_test = parts
+        return ClassData(
+            x=x.reshape(-1, 1, 28, 28),
+            y=y.astype(np.int64),
+            x_test=x_test.reshape(-1, 1, 28, 28),
+            y_test=y_test.astype(np.int64),
+            mean=(self.mean,),
+            std=(self.std,),
         )
-        parts = [(train[:, None], train_labels.astype(np.int64)), (test[:, None], test_labels.astype(np.int64))]
-        for part, (images, labels) in zip(("train", "test"), parts, strict=True):
-            if images.shape != (len(labels), 1, 28, 28) or not len(labels) or labels.max() > 9:
-                raise RequestError(
-                    f"{self.info.key}: the {part} files in {folder} hold images of shape {images.shape[2:]} and "
-                    f"{len(labels)} labels; expected images of 28x28 with one label 0 to 9 each"
-                )
-        (x, y), (x_test, y_test) = parts
-        data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(self.mean,), std=(self.std,))
-        return compared(self.info, data, (60_000, 10_000), root)
 
     def fetch(self, root: DataRoot) -> None:
         """Downloads the four packed files into ``<root>/<key>/``."""
@@ -72,7 +64,7 @@ class Idx(DataSource):
 
         def download(scratch: Path) -> list[Path]:
             kind(scratch, download=True)
-            return [scratch / kind.__name__ / "raw" / f"{name}.gz" for name in FILES]
+            return [scratch / kind.__name__ / "raw" / name for name in FILES]
 
         fetch_into(root.path / self.info.key, self.info, root, download)
 
@@ -81,22 +73,21 @@ class Mnist(Idx):
     """Digits."""
 
     torchvision_name, mean, std = "MNIST", 0.1307, 0.3081
+    published = (
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    )
 
 
 class FashionMnist(Idx):
     """Garments."""
 
     torchvision_name, mean, std = "FashionMNIST", 0.2860, 0.3530
-
-
-def _array(found: bytes, dimensions: int, path: Path) -> npt.NDArray[np.uint8]:
-    """The array of an IDX file of bytes: 0, 0, 8 (unsigned bytes), the number of dimensions; each as 32 bits, the
-    highest first; the values. Raises RequestError for anything else.
-    """
-    start = 4 + 4 * dimensions
-    if found[:4] != bytes([0, 0, 8, dimensions]) or len(found) < start:
-        raise damaged(path, f"it does not begin as an IDX file of bytes in {dimensions} dimensions")
-    shape = np.frombuffer(found[4:start], dtype=">u4").tolist()
-    if len(found) - start != math.prod(shape):
-        raise damaged(path, f"{len(found) - start:,} values where its size {shape} says {math.prod(shape):,}")
-    return np.frombuffer(found, dtype=np.uint8, offset=start).reshape(shape)
+    published = (
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    )

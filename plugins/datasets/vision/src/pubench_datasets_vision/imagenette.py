@@ -13,14 +13,12 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
-from pubench_archives.archives import damaged, members
-from pubench_archives.downloads import fetch_into
+from pubench_archives.archives import check, content, members, reading
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 
-from .images import decoded
-from .reading import compared, content, images_by_class
+from .images import compared, decoded, fetch_known, images_by_class
 
 #: WordNet ids in the order of the classes.
 WNIDS = (
@@ -35,13 +33,10 @@ WNIDS = (
     "n03445777",
     "n03888257",
 )
-#: The smallest first: every one is reduced to 64 x 64.
-VERSIONS = ("imagenette2-160", "imagenette2-320", "imagenette2")
+#: Folder or archive -> torchvision's name of the size; the smallest first: every one is reduced to 64 x 64.
+VERSIONS = {"imagenette2-160": "160px", "imagenette2-320": "320px", "imagenette2": "full"}
 PARTS = ("train", "val")
 SIDE = 64
-
-#: Name (``<wnid>/<file>``), class, (3, 64, 64) image.
-Row = tuple[str, int, npt.NDArray[np.uint8]]
 
 
 class Imagenette(DataSource):
@@ -65,48 +60,47 @@ class Imagenette(DataSource):
                 if absent:
                     raise root.missing(self.info, absent, [folder])
                 return tuple(path for part in PARTS for path in self._images(folder / part))
-        raise root.missing(self.info, [f"{VERSIONS[0]}.tgz (or {VERSIONS[0]}/)"], places)
+        raise root.missing(self.info, ["imagenette2-160.tgz (or imagenette2-160/)"], places)
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        """See the class; RequestError names the image, or the archive, that is damaged."""
-        rows: dict[str, list[Row]] = {part: [] for part in PARTS}
+        """See the class; RequestError names the image that is damaged, or an archive that is not the published one."""
+        images: dict[tuple[str, str, str], npt.NDArray[np.uint8]] = {}
         with root.progress(f"reading {self.info.key}", 13_394) as advance:
-            for part, index, name, place, found in _contents(files):
-                rows[part].append((name, index, _small(found, place)))
+            for name, place, found in self._contents(files):
+                images[name] = _small(found, place)
                 advance(1)
-        (x, y), (x_test, y_test) = (_stacked(rows[part], part, files[0]) for part in PARTS)
+        # in the order of the names: an archive has an order of its own
+        names = {part: sorted(name for name in images if name[0] == part) for part in PARTS}
+        x, x_test = (np.stack([images[name] for name in names[part]]) for part in PARTS)
+        y, y_test = (np.array([WNIDS.index(wnid) for _, wnid, _ in names[part]]) for part in PARTS)
         data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
         return compared(self.info, data, (9_469, 3_925), root)
 
     def fetch(self, root: DataRoot) -> None:
         """Downloads the archive of the 160-pixel version, 99 MB, into ``<root>/imagenette/``; it stays packed."""
         from torchvision import datasets
-        from torchvision.datasets.utils import download_url
 
         url, md5 = datasets.Imagenette._ARCHIVES["160px"]
-
-        def download(scratch: Path) -> list[Path]:
-            download_url(url, scratch, f"{VERSIONS[0]}.tgz", md5)
-            return [scratch / f"{VERSIONS[0]}.tgz"]
-
-        fetch_into(root.path / self.info.key, self.info, root, download)
+        fetch_known(self.info, root, [(url, "imagenette2-160.tgz", md5)])
 
     def _images(self, part: Path) -> list[Path]:
         class_of = {wnid: index for index, wnid in enumerate(WNIDS)}
         names = tuple(f"{wnid} ({name})" for wnid, name in zip(WNIDS, self.info.classes, strict=True))
         return images_by_class(part, class_of.get, names, (".jpeg",))
 
+    def _contents(self, files: tuple[Path, ...]) -> Iterator[tuple[tuple[str, str, str], str, bytes]]:
+        """((part, WordNet id, file name), place, bytes) of every image."""
+        if files[0].suffix != ".tgz":
+            for path in files:
+                yield (path.parts[-3], path.parts[-2], path.name), str(path), content(path)
+            return
+        from torchvision import datasets
 
-def _contents(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, str, bytes]]:
-    """(part, class, sort key, place, bytes) of every image."""
-    if files[0].suffix == ".tgz":
+        _, md5 = datasets.Imagenette._ARCHIVES[VERSIONS[files[0].stem]]
+        with reading(files[0]), files[0].open("rb") as stream:
+            check(files[0], stream, md5, self.info.source)
         for member, place, found in members(files[0], _is_image):
-            part, wnid, name = member.parts[-3:]
-            yield part, WNIDS.index(wnid), f"{wnid}/{name}", place, found
-        return
-    for path in files:
-        part, wnid, name = path.parts[-3:]
-        yield part, WNIDS.index(wnid), f"{wnid}/{name}", str(path), content(path)
+            yield (member.parts[-3], member.parts[-2], member.name), place, found
 
 
 def _is_image(path: PurePosixPath) -> bool:
@@ -121,15 +115,3 @@ def _small(found: bytes, place: str) -> npt.NDArray[np.uint8]:
     image = decoded(found, place, "RGB")
     small = functional.center_crop(functional.resize(image, SIDE), SIDE)
     return np.asarray(small, dtype=np.uint8).transpose(2, 0, 1)
-
-
-def _stacked(rows: list[Row], part: str, place: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Images and classes of one part, in the order of the names: an archive has an order of its own."""
-    rows = sorted(rows, key=lambda row: row[0])
-    if len({name for name, _, _ in rows}) < len(rows):
-        raise damaged(place, f"an image of {part}/ is in it twice")
-    y = np.array([index for _, index, _ in rows], dtype=np.int64)
-    absent = [wnid for index, wnid in enumerate(WNIDS) if index not in y]
-    if absent:
-        raise damaged(place, f"it has no image {part}/{absent[0]}/*.JPEG")
-    return np.stack([image for _, _, image in rows]), y
