@@ -46,15 +46,12 @@ def read(root: DataRoot, source: Callable[[str], DataSource]) -> Callable[[str],
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``rows(key, 3, 2, last=1)``: makes the set's files valid with 3 and 2 rows; the last row is the test part."""
+    """``rows(key, 3, last=1)``: small files with 3 training rows are valid, and the last row is the test part."""
 
-    def shorten(key: str, *counts: int, last: int = 0) -> None:
+    def shorten(key: str, count: int, last: int = 0) -> None:
         layout = LAYOUTS[key]
-        n = len(layout.files)
-        files = [
-            replace(file, rows=count) for file, count in zip((*layout.files, *layout.test_files), counts, strict=True)
-        ]
-        short = replace(layout, files=tuple(files[:n]), test_files=tuple(files[n:]), last_rows_are_test=last)
+        openml = replace(layout.openml, rows=count) if layout.openml else None
+        short = replace(layout, rows=count, digest="", last_rows_are_test=last, openml=openml)
         monkeypatch.setitem(LAYOUTS, key, short)
 
     return shorten

@@ -187,56 +187,42 @@ class TestPlaces:
 
 class TestDamaged:
     def refused(self, path: Path, read: Read) -> str:
-        line = refusal(lambda: read("spambase"))
-        assert line.startswith(str(path))
-        assert line.endswith("; delete it and get it again")
-        return line[len(str(path)) :]
+        """What is said of a file that a command can fetch again."""
+        with pytest.raises(RequestError) as caught:
+            read("spambase")
+        line = str(caught.value)
+        assert line.startswith(f"{path} is damaged (")
+        assert line.endswith("); remove it and get it again")
+        assert "\n" not in line
+        assert caught.value.hint == Hint("fetch", "spambase")
+        return line
 
     @pytest.mark.parametrize(
         ("damage", "said"),
         [
-            (lambda text: "", " is not valid ARFF ("),
-            (lambda text: text[: len(text) // 4], " is not valid ARFF ("),
-            (lambda text: text[:-30], " is not valid ARFF (Bad @DATA instance format in line 64"),
-            (lambda text: text.replace("0.5,", "x,", 1), " is not valid ARFF (Invalid numerical value, at line 63"),
-            (lambda text: text.replace(",1\n", ",2\n"), " is not valid ARFF ("),
-            (lambda text: text[: text.index("@DATA") + 6], " has no rows"),
-            (lambda text: text.replace("0.5,", "?,", 1), ", row 1, column 1: None is not a finite number"),
-            (lambda text: text[: text.rindex("\n", 0, -1) + 1], " has 1 rows, expected 2"),
-            (lambda text: text.replace("0.5,", "5%'", 1), " is not valid ARFF ("),
-            (lambda text: text.replace("@ATTRIBUTE 'f3' NUMERIC", "@ATTRIBUTE"), " is not valid ARFF ("),
-            (lambda text: text.replace("'class'", "'target'"), " has 0 columns called 'class', expected one"),
+            (lambda text: "", ""),
+            (lambda text: text[: len(text) // 4], ""),
+            (lambda text: text[:-30], "Bad @DATA instance format in line 64"),
+            (lambda text: text.replace("0.5,", "x,", 1), "Invalid numerical value, at line 63"),
+            (lambda text: text[: text.index("@DATA") + 6], "0 rows"),
+            (lambda text: text.replace("0.5,", "?,", 1), "could not convert string to float: '?'"),
+            (lambda text: text[: text.rindex("\n", 0, -1) + 1], "1 rows, expected 2"),
+            (lambda text: text.replace("0.5,", "5%'", 1), ""),
+            (lambda text: text.replace("@ATTRIBUTE 'f3' NUMERIC", "@ATTRIBUTE"), ""),
+            (lambda text: text.replace("'class'", "'target'"), "2 rows of 58 columns, expected 58 and a class"),
+            (lambda text: text.replace("{0,1}", "{0,2}").replace(",1\n", ",2\n"), "value '2' is none of 0, 1"),
         ],
     )
     def test_arff(self, damage: Callable[[str], str], said: str, cache: Path, rows: Rows, read: Read) -> None:
         rows("spambase", 2)
         path = write_arff(cache, 44, SPAM)
         path.write_text(damage(path.read_text()))
-        assert self.refused(path, read).startswith(said)
-
-    def test_the_advice_is_one_that_a_command_can_carry_out(self, cache: Path, read: Read) -> None:
-        write_arff(cache, 44, SPAM)
-        with pytest.raises(RequestError) as caught:
-            read("spambase")
-        assert caught.value.hint == Hint("fetch", "spambase")
-
-    @pytest.mark.parametrize(
-        ("table", "said"),
-        [
-            ({**SPAM, "class": ["1", "2"]}, ", row 2, column 58: class '2' is none of 0, 1"),
-            ({"class": ["0", "1"], "f": [1.0, 2.0]}, " has 2 columns, expected 58"),
-        ],
-    )
-    def test_another_class_and_other_columns(
-        self, table: Table, said: str, cache: Path, rows: Rows, read: Read
-    ) -> None:
-        rows("spambase", 2)
-        assert self.refused(write_arff(cache, 44, table), read).startswith(said)
+        assert said in self.refused(path, read)
 
     def test_arff_that_is_not_text(self, cache: Path, read: Read) -> None:
         path = write_arff(cache, 44, SPAM)
         path.write_bytes(b"\xff\xfe")
-        assert self.refused(path, read).startswith(" is not text (byte 0)")
+        assert "'utf-8' codec" in self.refused(path, read)
 
     @pytest.mark.parametrize(
         "damage",
@@ -250,15 +236,14 @@ class TestDamaged:
     def test_parquet(self, damage: Callable[[bytes], bytes], cache: Path, read: Read) -> None:
         path = write_parquet(cache, 44, SPAM)
         path.write_bytes(damage(path.read_bytes()))
-        assert self.refused(path, read).startswith(" is not valid Parquet (")
+        self.refused(path, read)
 
     @pytest.mark.parametrize("name", ["dataset.arff", "dataset_44.pq"])
     def test_a_file_that_cannot_be_read(self, name: str, cache: Path, read: Read) -> None:
         (cache / "44" / name).mkdir(parents=True)
-        assert refusal(lambda: read("spambase")) == f"cannot read {cache / '44' / name}: Is a directory"
+        assert refusal(lambda: read("spambase")).startswith(f"cannot read {cache / '44' / name}: Is a directory;")
 
     def test_connect_4_whose_players_cannot_be_told_apart(self, cache: Path, rows: Rows, read: Read) -> None:
         rows("connect-4", 2)
-        path = write_arff(cache, 40668, {**{f"s{j}": ["1", "2"] for j in range(42)}, "class": ["0", "1"]})
-        line = refusal(lambda: read("connect-4"))
-        assert line.startswith(f"{path} does not show which of its codes 1 and 2 is the first player; ")
+        write_arff(cache, 40668, {**{f"s{j}": ["1", "2"] for j in range(42)}, "class": ["0", "1"]})
+        assert "(it does not show which of its codes 1 and 2 is the first player)" in refusal(lambda: read("connect-4"))

@@ -132,12 +132,12 @@ class TestWhatIsWrong:
 
     def test_a_file_of_another_checksum(self, put: Put, tmp_path: Path) -> None:
         put(md5="0" * 32)
-        with pytest.raises(RequestError, match=r"dataset.arff is damaged \(md5 .*, OpenML has 0{32}\); delete it"):
+        with pytest.raises(RequestError, match=r"dataset.arff is damaged \(md5 .*, OpenML has 0{32}\); remove it"):
             opened("openml:77", here(tmp_path))
 
     def test_a_damaged_description(self, put: Put) -> None:
         (put() / "description.xml").write_text("<a>", encoding="utf-8")
-        with pytest.raises(RequestError, match=r"description\.xml is not valid XML"):
+        with pytest.raises(RequestError, match=r"description\.xml is damaged \("):
             registry().find(DatasetInfo, "openml:77")
 
     def test_a_row_without_a_target(self, put: Put, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pubench_datasets_tabular import pubench_datasets
-from pubench_datasets_tabular.teisseyre import TABLES, Size, SuiteTable, positive_class
+from pubench_datasets_tabular.teisseyre import PUBLISHED, SuiteTable, positive_class
 from pubench_testkit.testing import Case, Vectors
 
 from pubench_core.data.dataset import DataRoot
@@ -35,7 +35,7 @@ def table(folder: Path, rows: str, name: str = "Haberman") -> tuple[SuiteTable, 
 def test_class_is_the_target_and_the_column_after_it_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(TABLES, "haberman", Size("Haberman", 4, 2))  # type: ignore[misc]
+    monkeypatch.setitem(PUBLISHED, "Haberman", "")
     source, root = table(tmp_path, "1,2,0,1\n3,4,2,0\n5,6,2,1\n7,8,1,1\n")
     data = source.read(source.locate(root), root)
     np.testing.assert_array_equal(data.x, [[1, 2], [3, 4], [5, 6], [7, 8]])
@@ -44,10 +44,12 @@ def test_class_is_the_target_and_the_column_after_it_is_dropped(
 
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
     source, root = table(tmp_path, "1,2,0,1\n")
-    with pytest.raises(RequestError, match="1 rows of 2 features, expected 306 of 3"):
+    with pytest.raises(
+        RequestError, match=r"has the sha256 checksum [0-9a-f]{16}, the published file ceb1048eee84daaa; get it"
+    ):
         source.read(source.locate(root), root)
     source, root = table(tmp_path, "1,x,0,1\n", "Isolet")
-    with pytest.raises(RequestError, match="no number"):
+    with pytest.raises(RequestError, match=r"is damaged \(could not convert string to float: 'x'"):
         source.read(source.locate(root), root)
     with pytest.raises(RequestError, match=r"Jm1\.csv"):
         SuiteTable(SuiteTable.task(INFO, "jm1")).locate(root)

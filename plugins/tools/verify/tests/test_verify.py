@@ -586,19 +586,19 @@ def test_the_share_told_of_u_is_what_the_prior_and_the_labels_leave_unless_u_is_
 def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pull request could bring data in which a feature is the label."""
     rng = np.random.default_rng(0)
-    labels, features = np.arange(4601) % 2, rng.random((4601, 57)).round(3)
+    labels, features = np.arange(506) % 2, rng.random((506, 13)).round(3)
     leaking = np.column_stack([labels, features[:, 1:]])
     for root, x in (("here", features), ("theirs", leaking)):
-        (tmp_path / root / "spambase").mkdir(parents=True)
-        np.savetxt(tmp_path / root / "spambase" / "spambase.data", np.column_stack([x, labels]), "%g", ",")
-    made = pubench.run(UPU, "spambase", results=tmp_path / "results", data_root=tmp_path / "theirs", **SHORT)
+        (tmp_path / root / "housing").mkdir(parents=True)
+        np.savetxt(tmp_path / root / "housing" / "housing.data", np.column_stack([x, labels]), "%g")
+    made = pubench.run(UPU, "housing", results=tmp_path / "results", data_root=tmp_path / "theirs", **SHORT)
     found = pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs")
     assert (found.ok, found.unchecked) == (True, {})
     found = pubench.verify(made.folder, rerun=1, data_root=tmp_path / "nowhere")
     assert (found.ok, found.without_scores, found.carried_out) == (True, 0, 0)
-    assert found.unchecked == {made.run_id: "data set spambase is not here"}
+    assert found.unchecked == {made.run_id: "data set housing is not here"}
     monkeypatch.setenv("PUBENCH_DATA", str(tmp_path / "here"))
-    assert said(made.folder) == ["it is of other code than is installed (changed: data spambase)"]
+    assert said(made.folder) == ["it is of other code than is installed (changed: data housing)"]
 
 
 # -------------------------------------------------------------------- files

@@ -1,24 +1,16 @@
-"""How the files of each set are read: one entry of :data:`LAYOUTS` per key. The next set goes at its end.
-
-Counts of rows are there because a text file that was cut at the end of a line is like a complete one.
-"""
+"""How the files of each set are read: one entry of :data:`LAYOUTS` per key. The next set goes at its end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .cells import Cells, token
-from .encoding import Feature, Numbers, OneHot
-from .text import Split, by_comma, by_semicolon, by_space, svmlight
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-
-@dataclass(frozen=True)
-class File:
-    """A text file as UCI names it and its number of rows."""
-
-    name: str
-    rows: int
+#: Of each column of features: None for a number, else its values, a feature for each in this order.
+Feature = tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -28,44 +20,45 @@ class OpenML:
     Pinned are 44, 40668, 6 and 24, and three that OpenML's own pages describe with these rows and classes: 30
     (page-blocks), 37 (diabetes) and 1476 (gas-drift). Sets with a test file of their own have none: a copy that joins
     both parts does not say where one ends.
-
-    ``codes``: how it writes the classes, where that is not how the text file does. ``recode``: rewrites its cells as
-    the text file has them. ``note``: what a user should know, said when it is read.
     """
 
     number: int
+    rows: int
     codes: Mapping[str, int] | None = None
-    recode: Callable[[Cells], Cells] | None = None
+    """How it writes the classes, if not as the text file does."""
+    recode: Callable[[DataFrame], DataFrame] | None = None
+    """Rewrites its cells as the text file has them."""
     note: str = ""
+    """What a user should know, said when it is read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """``files``/``test_files``: the training part and, where the set comes with one, the test part; rows are joined.
+    """How the text files of a set are read. A first line whose first number is none is a header."""
 
-    ``split``: cuts a line into cells. ``header``: the names in the first line; empty if there is none, None where a
-    first line whose first cell is no number is passed over. ``features``: all columns but the label, in order.
-    ``label``: the class's column. ``codes``: how the files write the classes, as indices into ``DatasetInfo.classes``;
-    None where the label is a number, and class 1 is what is above its mean. ``last_rows_are_test``: how many.
-    ``sort_rows``: rows are put in the order of their features; only for sets without equal rows, whose copies are in
-    different orders.
-    """
-
-    files: tuple[File, ...]
-    test_files: tuple[File, ...] = ()
-    split: Split = by_comma
-    header: tuple[str, ...] | None = ()
+    files: tuple[str, ...]
+    """Of the training part; rows are joined."""
+    test_files: tuple[str, ...] = ()
     features: tuple[Feature, ...]
+    """Of every column except the label, in order."""
     label: int = -1
+    """Column of the class."""
     codes: Mapping[str, int] | None
+    """How the files write the classes, as indices into ``DatasetInfo.classes``.
+
+    None if the label is a number; class 1 is then what is above its mean.
+    """
+    separator: str = ","
+    svmlight: bool = False
+    """Cells read ``index:value``, and the label may read ``class;concentration``."""
     last_rows_are_test: int = 0
     sort_rows: bool = False
+    """Rows are put in the order of their features; only for sets without equal rows, whose copies differ in order."""
+    rows: int | None = None
+    """Rows of the training part, if the set's digest is not known."""
+    digest: str = ""
+    """Checksum of the arrays (:func:`pubench_core.data.dataset.digest_of`), the same for every packing of the files."""
     openml: OpenML | None = None
-
-    @property
-    def width(self) -> int:
-        """Columns of a file, the label included."""
-        return 1 + sum(feature.columns for feature in self.features)
 
 
 def numbered(names: str) -> dict[str, int]:
@@ -73,30 +66,31 @@ def numbered(names: str) -> dict[str, int]:
     return {name: k for k, name in enumerate(names.split())}
 
 
-def one_hot(values: str, columns: int = 1) -> OneHot:
-    """An attribute with the values named in a text with spaces between them."""
-    return OneHot(tuple(values.split()), columns)
+def numbers(columns: int) -> tuple[Feature, ...]:
+    """Columns of numbers."""
+    return (None,) * columns
 
 
-def connect_4_words(cells: Cells) -> Cells:
+def one_hot(values: str, columns: int = 1) -> tuple[Feature, ...]:
+    """Columns with the values named in a text with spaces between them."""
+    return (tuple(values.split()),) * columns
+
+
+def connect_4_words(cells: DataFrame) -> DataFrame:
     """OpenML's Connect-4 with x, o and b for the codes of its squares, 0 for blank, 1 and 2 for the players.
 
     OpenML's description calls 1 the first player, x; an alphabetical coding, which its classes have, makes that 2. The
-    rows decide: x holds square b1 in 25,889 positions, o in 19,896.
+    rows decide: x holds square b1 in 25,889 positions, o in 19,896. Raises ValueError if they do not.
     """
-    square = cells.feature_columns[6]
-    held = [token(cell) for cell in cells.columns[square]]
+    squares = [name for name in cells if name != "class"]
+    held = cells[squares[6]].tolist()
     one, two = held.count("1"), held.count("2")
     if not one and not two:  # written with letters after all
         return cells
     if one == two:
-        raise cells.damaged("does not show which of its codes 1 and 2 is the first player")
+        raise ValueError("it does not show which of its codes 1 and 2 is the first player")
     words = {"0": "b", "1": "x" if one > two else "o", "2": "o" if one > two else "x"}
-    columns = [
-        column if j == cells.label else [words.get(token(cell), cell) for cell in column]
-        for j, column in enumerate(cells.columns)
-    ]
-    return Cells(cells.path, columns, cells.label, cells.remedy, cells.places)
+    return cells.replace(dict.fromkeys(squares, words))
 
 
 #: Values of the 22 attributes of Mushroom as its documentation lists them, seen or not: 126 in all. "?" is a value of
@@ -106,118 +100,125 @@ _MUSHROOM = (
     "b c e r u z ?|f k s y|f k s y|b c e g n o p w y|b c e g n o p w y|p u|n o w y|n o t|c e f l n p s z|"
     "b h k n o r u w y|a c n s v y|d g l m p u w"
 )
-_BANK_NAMES = (
-    "age job marital education default balance housing loan contact day month duration campaign pdays previous "
-    "poutcome y"
-)
-_WINE_NAMES = (
-    "fixed acidity|volatile acidity|citric acid|residual sugar|chlorides|free sulfur dioxide|total sulfur dioxide|"
-    "density|pH|sulphates|alcohol|quality"
-)
-_GAS_ROWS = (445, 1244, 1586, 161, 197, 2300, 3613, 294, 470, 3600)
-
 LAYOUTS: dict[str, Layout] = {
     "spambase": Layout(
-        files=(File("spambase.data", 4601),), features=(Numbers(57),), codes=numbered("0 1"), openml=OpenML(44)
+        files=("spambase.data",),
+        features=numbers(57),
+        codes=numbered("0 1"),
+        digest="bc0c53cc68afc78f",
+        openml=OpenML(44, 4_601),
     ),
     # 126 features: squares a1 to a6, b1 to g6, each as blank, o, x (alphabetical)
     "connect-4": Layout(
-        files=(File("connect-4.data", 67557),),
-        features=(one_hot("b o x", 42),),
+        digest="144bf1f0db7ccc28",
+        files=("connect-4.data",),
+        features=one_hot("b o x", 42),
         codes=numbered("loss win draw"),
         sort_rows=True,
-        openml=OpenML(40668, codes={"loss": 0, "win": 1, "draw": 2, "1": 0, "2": 1, "0": 2}, recode=connect_4_words),
+        openml=OpenML(
+            40668, 67_557, codes={"loss": 0, "win": 1, "draw": 2, "1": 0, "2": 1, "0": 2}, recode=connect_4_words
+        ),
     ),
     "letter": Layout(
-        files=(File("letter-recognition.data", 20000),),
-        features=(Numbers(16),),
+        digest="56e06f6693aca219",
+        files=("letter-recognition.data",),
+        features=numbers(16),
         label=0,
         codes=numbered("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"),
         last_rows_are_test=4000,
         openml=OpenML(
             6,
+            20_000,
             note="OpenML has the rows in another order than UCI; the test part is the last 4,000 of OpenML's, not the "
             "usual one",
         ),
     ),
     "bank": Layout(
-        files=(File("bank-full.csv", 45211),),
-        split=by_semicolon,
-        header=tuple(_BANK_NAMES.split()),
+        digest="a68f1b9517e8acc6",
+        files=("bank-full.csv",),
+        separator=";",
         features=(
-            Numbers(1),
-            one_hot(
+            *numbers(1),
+            *one_hot(
                 "admin. blue-collar entrepreneur housemaid management retired self-employed services student "
                 "technician unemployed unknown"
             ),
-            one_hot("divorced married single"),
-            one_hot("primary secondary tertiary unknown"),
-            one_hot("no yes"),
-            Numbers(1),
-            one_hot("no yes", 2),
-            one_hot("cellular telephone unknown"),
-            Numbers(1),
-            one_hot("jan feb mar apr may jun jul aug sep oct nov dec"),
-            Numbers(4),
-            one_hot("failure other success unknown"),
+            *one_hot("divorced married single"),
+            *one_hot("primary secondary tertiary unknown"),
+            *one_hot("no yes"),
+            *numbers(1),
+            *one_hot("no yes", 2),
+            *one_hot("cellular telephone unknown"),
+            *numbers(1),
+            *one_hot("jan feb mar apr may jun jul aug sep oct nov dec"),
+            *numbers(4),
+            *one_hot("failure other success unknown"),
         ),
         codes=numbered("no yes"),
     ),
-    "concrete": Layout(files=(File("Concrete_Data.csv", 1030),), header=None, features=(Numbers(8),), codes=None),
+    "concrete": Layout(files=("Concrete_Data.csv",), features=numbers(8), codes=None, rows=1_030),
     "gas": Layout(
-        files=tuple(File(f"batch{k}.dat", rows) for k, rows in enumerate(_GAS_ROWS, start=1)),
-        split=svmlight,
-        features=(Numbers(128),),
+        files=tuple(f"batch{k}.dat" for k in range(1, 11)),
+        rows=13_910,
+        separator=r"\s+",
+        svmlight=True,
+        features=numbers(128),
         label=0,
         codes=numbered("1 2 3 4 5 6"),
-        openml=OpenML(1476),
+        openml=OpenML(1476, 13_910),
     ),
-    "housing": Layout(files=(File("housing.data", 506),), split=by_space, features=(Numbers(13),), codes=None),
+    "housing": Layout(files=("housing.data",), separator=r"\s+", features=numbers(13), codes=None, rows=506),
     "landsat": Layout(
-        files=(File("sat.trn", 4435),),
-        test_files=(File("sat.tst", 2000),),
-        split=by_space,
-        features=(Numbers(36),),
+        digest="ce2341db22205ddc",
+        files=("sat.trn",),
+        test_files=("sat.tst",),
+        separator=r"\s+",
+        features=numbers(36),
         codes=numbered("1 2 3 4 5 7"),  # 6, a mixture, has no rows
     ),
     "mushroom": Layout(
-        files=(File("agaricus-lepiota.data", 8124),),
-        features=tuple(one_hot(values) for values in _MUSHROOM.split("|")),
+        digest="8bf4d2ede9ab395f",
+        files=("agaricus-lepiota.data",),
+        features=tuple(tuple(values.split()) for values in _MUSHROOM.split("|")),
         label=0,
         codes=numbered("e p"),
-        openml=OpenML(24),
+        openml=OpenML(24, 8_124),
     ),
     "pageblock": Layout(
-        files=(File("page-blocks.data", 5473),),
-        split=by_space,
-        features=(Numbers(10),),
+        digest="45ae7b2564cbc4d2",
+        files=("page-blocks.data",),
+        separator=r"\s+",
+        features=numbers(10),
         codes=numbered("1 2 3 4 5"),
-        openml=OpenML(30),
+        openml=OpenML(30, 5_473),
     ),
     "pendigit": Layout(
-        files=(File("pendigits.tra", 7494),),
-        test_files=(File("pendigits.tes", 3498),),
-        features=(Numbers(16),),
+        digest="faed2614880cc89a",
+        files=("pendigits.tra",),
+        test_files=("pendigits.tes",),
+        features=numbers(16),
         codes=numbered("0 1 2 3 4 5 6 7 8 9"),
     ),
     "pima": Layout(
-        files=(File("pima-indians-diabetes.data", 768),),
-        features=(Numbers(8),),
+        digest="a63d791375000421",
+        files=("pima-indians-diabetes.data",),
+        features=numbers(8),
         codes=numbered("0 1"),
-        openml=OpenML(37, codes=numbered("tested_negative tested_positive")),
+        openml=OpenML(37, 768, codes=numbered("tested_negative tested_positive")),
     ),
     "shuttle": Layout(
-        files=(File("shuttle.trn", 43500),),
-        test_files=(File("shuttle.tst", 14500),),
-        split=by_space,
-        features=(Numbers(9),),
+        digest="9738314d6f3ba062",
+        files=("shuttle.trn",),
+        test_files=("shuttle.tst",),
+        separator=r"\s+",
+        features=numbers(9),
         codes=numbered("1 2 3 4 5 6 7"),
     ),
     "wine": Layout(
-        files=(File("winequality-red.csv", 1599), File("winequality-white.csv", 4898)),
-        split=by_semicolon,
-        header=tuple(_WINE_NAMES.split("|")),
-        features=(Numbers(11),),
+        digest="cc0bdc2a1d364d52",
+        files=("winequality-red.csv", "winequality-white.csv"),
+        separator=";",
+        features=numbers(11),
         codes=numbered("3 4 5 6 7 8 9"),
     ),
 }

@@ -7,15 +7,22 @@ a file runs whatever it says.
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.parsers.expat import ExpatError
+
+from pubench_archives.archives import one_line, reading
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.errors import RequestError
+from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.info import DatasetInfo
 
-from .cells import Cells, Remedy
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: The servers of OpenML proper, as its cache names them; ids of its test server mean other sets.
 _SERVERS = ("org/openml/www", "org/openml/api")
@@ -39,53 +46,6 @@ def downloaded(root: DataRoot) -> list[Path]:
     return sorted(found, key=lambda path: (len(path.parent.name), path.parent.name))
 
 
-def is_openml(path: Path) -> bool:
-    """Whether a file is one that :func:`cached` found."""
-    return path.suffix in (".arff", ".pq")
-
-
-def read_openml(path: Path, *, width: int, remedy: Remedy) -> Cells:
-    """The cells of a file with ``width`` columns, of which the one called "class" is the label.
-
-    Raises RequestError if it cannot be read, is damaged, or has other columns.
-    """
-    if path.suffix == ".pq":
-        names, columns = _read_parquet(path, remedy)
-    else:
-        attributes, columns = read_arff(path, remedy)
-        names = [name for name, _ in attributes]
-    if len(names) != width:
-        raise remedy.error(f"{path} has {len(names)} columns, expected {width}")
-    labels = [j for j, name in enumerate(names) if name.lower() == "class"]
-    if len(labels) != 1:
-        raise remedy.error(f"{path} has {len(labels)} columns called 'class', expected one")
-    if not columns[0]:
-        raise remedy.error(f"{path} has no rows")
-    return Cells(path=path, columns=list(columns), label=labels[0], remedy=remedy)
-
-
-def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
-    """Has ``openml`` download a data set into ``<cache>/openml``.
-
-    As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the network or the
-    server fails.
-    """
-    place = root.cache / "openml" if info.tasks else root.path / info.key
-    elsewhere = f"get it from {info.source} and put it into {place}"
-    root.say(f"{info.address}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
-    try:
-        _download(number, root.cache / "openml")
-    except OSError as error:  # of requests too: all its errors are OSErrors
-        raise RequestError(
-            f"{info.address} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}"
-        ) from error
-    if cached(root, number) is None:
-        raise RequestError(f"{info.address}: OpenML sent no file for its data set {number}; {elsewhere}")
-
-
-# -------------------------------------------------------------------- where
-
-
 def _caches_of_user() -> Iterator[Path]:
     """Where the ``openml`` package keeps its files by default; importing it would take seconds and make folders."""
     if given := os.environ.get("OPENML_CACHE_DIR"):
@@ -102,71 +62,87 @@ def _caches_of_user() -> Iterator[Path]:
 # -------------------------------------------------------------------- reading
 
 
-def read_arff(
-    path: Path, remedy: Remedy, *, rows: bool = True
-) -> tuple[list[tuple[str, str | list[str]]], list[tuple[object, ...]]]:
-    """(name, type or values) of every column, and the columns. Raises RequestError if it cannot be read.
+def is_openml(path: Path) -> bool:
+    """Whether a file is one that :func:`cached` found."""
+    return path.suffix in (".arff", ".pq")
 
-    Without ``rows``, only the header is read.
+
+def reading_download(path: Path, address: str) -> AbstractContextManager[None]:
+    """A block that reads a download: RequestError names the file, and the address to fetch again if it is damaged."""
+    import arff
+
+    # liac-arff lets what goes wrong inside it out as it is for some malformed headers and lines; XML's is a SyntaxError
+    damages = (arff.ArffException, csv.Error, SyntaxError, TypeError, LookupError)
+    return reading(path, *damages, hint=Hint("fetch", address))
+
+
+def read_arff(path: Path, *, rows: bool = True) -> tuple[list[tuple[str, str | list[str]]], list[tuple[object, ...]]]:
+    """(name, type or values) of every column, and the columns; only the header without ``rows``.
+
+    Raises what :func:`reading_download` knows.
     """
     import arff
 
-    try:
-        with path.open(encoding="utf-8") as stream:
-            found = arff.load(stream, return_type=arff.DENSE if rows else arff.DENSE_GEN)
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise remedy.error(f"{path} is not text (byte {error.start})") from error
-    # liac-arff lets what goes wrong inside it out as it is for some malformed headers and lines
-    except (arff.ArffException, csv.Error, ValueError, TypeError, LookupError) as error:
-        raise remedy.error(f"{path} is not valid ARFF ({_one_line(error)})") from error
+    with path.open(encoding="utf-8") as stream:
+        found = arff.load(stream, return_type=arff.DENSE if rows else arff.DENSE_GEN)
     attributes = found["attributes"]
     return attributes, (list(zip(*found["data"], strict=True)) or [()] * len(attributes)) if rows else []
 
 
-def _read_parquet(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
-    import pyarrow
+def read_cells(path: Path) -> DataFrame:
+    """A table as text: a missing value is ``?``, a whole number has no decimal point; names in lower case.
+
+    Raises what :func:`reading_download` knows.
+    """
+    import pandas as pd
     from pyarrow import parquet
 
-    try:
-        with path.open("rb") as stream, parquet.ParquetFile(stream) as file:
-            table = file.read()
-        return list(table.column_names), [tuple(column.to_pylist()) for column in table.columns]
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-        # pyarrow reports damage inside a file as an OSError too, without a number of the system's
-        raise remedy.error(f"{path} is not valid Parquet ({_one_line(error)})") from error
+    if path.suffix == ".pq":
+        with path.open("rb") as stream:
+            table = parquet.read_table(stream)
+        named = dict(zip(table.column_names, (column.to_pylist() for column in table.columns), strict=True))
+    else:
+        attributes, columns = read_arff(path)
+        named = {name: list(column) for (name, _), column in zip(attributes, columns, strict=True)}
+    return pd.DataFrame(
+        {name.lower(): [_word(cell) for cell in column] for name, column in named.items()}, dtype=object
+    )
+
+
+def _word(cell: object) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "?"
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 # -------------------------------------------------------------------- downloading
 
 
-def _download(number: int, cache: Path) -> None:
-    """Raises OSError for everything that the network, the server or the disk did."""
-    from xml.parsers.expat import ExpatError
+def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
+    """Has ``openml`` download a data set into ``<cache>/openml``.
 
+    As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the network or the
+    server fails.
+    """
     import openml
     from openml.exceptions import PyOpenMLError
 
+    cache, place = root.cache / "openml", root.cache / "openml" if info.tasks else root.path / info.key
+    elsewhere = f"get it from {info.source} and put it into {place}"
+    root.say(f"{info.address}: downloading data set {number} of OpenML to {cache}")
     before, parquet = openml.config.get_config_as_dict()["cachedir"], os.environ.get(_SKIP_PARQUET)
     openml.config.set_root_cache_directory(cache)
     os.environ[_SKIP_PARQUET] = "true"
     try:
         openml.datasets.get_dataset(number, download_data=True)
-    except (PyOpenMLError, ExpatError) as error:
-        raise OSError(f"OpenML: {error}") from error
+    except (PyOpenMLError, ExpatError, OSError) as error:  # all errors of requests are OSErrors
+        raise RequestError(
+            f"{info.address} could not be downloaded ({one_line(error)}); try again, or {elsewhere}"
+        ) from error
     finally:
         openml.config.set_root_cache_directory(before)
         os.environ.pop(_SKIP_PARQUET)
         if parquet is not None:
             os.environ[_SKIP_PARQUET] = parquet
-
-
-def _one_line(error: Exception) -> str:
-    try:
-        text = " ".join(str(error).split()) or type(error).__name__
-    except TypeError:  # liac-arff cannot word its own error where the line in question has a percent sign
-        text = type(error).__name__
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    if cached(root, number) is None:
+        raise RequestError(f"{info.address}: OpenML sent no file for its data set {number}; {elsewhere}")

@@ -23,8 +23,7 @@ from pubench_core.data.source import DataSource, Task
 from pubench_core.errors import Hint, RequestError, unknown
 from pubench_core.plugins.info import DatasetInfo
 
-from .cells import Remedy
-from .openml_files import cached, download, downloaded, read_arff
+from .openml_files import cached, download, downloaded, read_arff, reading_download
 
 Attribute = tuple[str, str | list[str]]
 
@@ -58,8 +57,7 @@ class OpenMLTable(DataSource):
             raise RequestError(
                 f"{info.key}:{name} is not on this machine", field="data.key", hint=Hint("fetch", f"{info.key}:{name}")
             )
-        remedy = _remedy(number)
-        found, attributes = _header(path, path.stat().st_mtime_ns, remedy)
+        found, attributes = _header(path, path.stat().st_mtime_ns)
         target = target or found.target
         classes = _classes_of(f"{info.key}:{number}", target, attributes)
         return replace(
@@ -77,10 +75,7 @@ class OpenMLTable(DataSource):
 
     def tasks(self, root: DataRoot) -> tuple[Task, ...]:
         """The tables that are here, with their default targets."""
-        found = [
-            (path.parent.name, _header(path, path.stat().st_mtime_ns, _remedy(path.parent.name))[0])
-            for path in downloaded(root)
-        ]
+        found = [(path.parent.name, _header(path, path.stat().st_mtime_ns)[0]) for path in downloaded(root)]
         return tuple(Task(number, {"name": table.name, "target": table.target}) for number, table in found)
 
     def parts(self, root: DataRoot) -> tuple[DataSource, ...]:
@@ -113,11 +108,11 @@ class OpenMLTable(DataSource):
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         number, target = parse(self.info, self.info.task)
-        remedy = _remedy(number)
-        description = read_description(files[1], remedy)
-        if (found := hashlib.md5(files[0].read_bytes(), usedforsecurity=False).hexdigest()) != description.md5:
-            raise remedy.error(f"{files[0]} is damaged (md5 {found}, OpenML has {description.md5})")
-        attributes, columns = read_arff(files[0], remedy)
+        with reading_download(files[0], f"openml:{number}"):
+            description, content = read_description(files[1]), files[0].read_bytes()
+            if (found := hashlib.md5(content, usedforsecurity=False).hexdigest()) != description.md5:
+                raise ValueError(f"md5 {found}, OpenML has {description.md5}")
+            attributes, columns = read_arff(files[0])
         names = [name for name, _ in attributes]
         if target not in names:
             raise unknown(f"column of {self.info.address}", target, names, field="data.key")
@@ -169,14 +164,10 @@ def features(
     return np.stack(parts, axis=1).astype(np.float32)
 
 
-def read_description(path: Path, remedy: Remedy) -> Description:
+def read_description(path: Path) -> Description:
     """Reads ``description.xml``. Raises RequestError if it is absent or damaged."""
-    try:
+    with reading_download(path, f"openml:{path.parent.name}"):
         root = ElementTree.fromstring(path.read_bytes())
-    except OSError as error:
-        raise remedy.error(f"cannot read {path}: {error.strerror or error}") from error
-    except ElementTree.ParseError as error:
-        raise remedy.error(f"{path} is not valid XML ({error})") from error
     found: dict[str, list[str]] = {}
     for element in root:
         found.setdefault(element.tag.rpartition("}")[2], []).append((element.text or "").strip())
@@ -196,9 +187,10 @@ def read_description(path: Path, remedy: Remedy) -> Description:
 
 
 @lru_cache(maxsize=256)
-def _header(path: Path, changed: int, remedy: Remedy) -> tuple[Description, Mapping[str, str | list[str]]]:
+def _header(path: Path, changed: int) -> tuple[Description, Mapping[str, str | list[str]]]:
     """Description and columns of a table. ``changed``: time of the file, which a cached answer belongs to."""
-    return read_description(path.with_name("description.xml"), remedy), dict(read_arff(path, remedy, rows=False)[0])
+    with reading_download(path, f"openml:{path.parent.name}"):
+        return read_description(path.with_name("description.xml")), dict(read_arff(path, rows=False)[0])
 
 
 def _classes_of(address: str, target: str, attributes: Mapping[str, str | list[str]]) -> list[str]:
@@ -213,7 +205,3 @@ def _classes_of(address: str, target: str, attributes: Mapping[str, str | list[s
     )
     named = ", ".join(list(nominal)[:8]) or "there is none"
     raise RequestError(f"{address}: {wrong}; name a target with {address}/TARGET: {named}", field="data.key")
-
-
-def _remedy(number: int | str) -> Remedy:
-    return Remedy("delete it and get it again", Hint("fetch", f"openml:{number}"))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+from pubench_archives.archives import complete, content, reading
 
-from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.dataset import ClassData, DataRoot, digest_of
 from pubench_core.data.source import DataSource
-from pubench_core.errors import Hint, RequestError
+from pubench_core.errors import RequestError
 
-from .cells import Cells, Remedy
-from .encoding import FloatArray, IntArray, above_mean, encode_classes, encode_features
-from .layouts import LAYOUTS, File, Layout
-from .openml_files import cached, download, is_openml, read_openml
-from .text import read_cells
+from .layouts import LAYOUTS, Feature, Layout
+from .openml_files import cached, download, is_openml, read_cells, reading_download
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
 
 
 class Table(DataSource):
@@ -25,7 +32,7 @@ class Table(DataSource):
     not complete, OpenML's file of the pinned data set in its cache is taken. Rows are in the file's order except for
     Connect-4, whose copies differ in it: its rows are in the order of their squares.
 
-    ``read`` raises RequestError where a file is unreadable, damaged, cut short, or of another format.
+    ``read`` raises RequestError if a file is unreadable or damaged, or the values are not the published ones.
     """
 
     @property
@@ -39,74 +46,67 @@ class Table(DataSource):
         return self.layout.openml is not None
 
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
-        names = [file.name for file in (*self.layout.files, *self.layout.test_files)]
+        names = [*self.layout.files, *self.layout.test_files]
         folders = [*root.folders(self.info), root.path / "uci"]
-        for folder in folders:
-            found = [_present(folder, name) for name in names]
-            if all(found):
-                return tuple(path for path in found if path is not None)
-        if self.layout.openml is not None:
-            copy = cached(root, self.layout.openml.number)
-            if copy is not None:
-                return (copy,)
-        nearest = max(folders, key=lambda folder: sum(_present(folder, name) is not None for name in names))
-        absent = [name for name in names if _present(nearest, name) is None]
-        raise root.missing(self.info, absent, [folders[0], folders[-1]])
+        try:
+            return complete(self.info, root, [(folder, names) for folder in folders], names, folders)
+        except RequestError:
+            copy = cached(root, self.layout.openml.number) if self.layout.openml else None
+            if copy is None:
+                raise
+            return (copy,)
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         if is_openml(files[0]):
-            x, y = self._openml(files[0], root)
-            return self._parted(x, y)
+            return self._openml(files[0], root)
+        parts = []
+        for path in files:
+            with reading(path):
+                cells = _text(path, self.layout)
+                parts.append(encoded(cells, cells.columns[self.layout.label], self.layout.features, self.layout.codes))
         n = len(self.layout.files)
-        x, y = self._texts(files[:n], self.layout.files)
-        if not self.layout.test_files:
-            return self._parted(x, y)
-        x_test, y_test = self._texts(files[n:], self.layout.test_files)
-        return ClassData(x=x, y=y, x_test=x_test, y_test=y_test)
+        x, y = _joined(parts[:n])
+        data = self._parted(x, y)
+        if self.layout.test_files:
+            x_test, y_test = _joined(parts[n:])
+            data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test)
+        names = ", ".join(path.name for path in files)
+        again = f"get {names} again from {self.info.source}"
+        if self.layout.digest and (found := digest_of(data)) != self.layout.digest:
+            raise RequestError(
+                f"{self.info.key}: the values in {files[0].parent} have the checksum {found}, those of the published "
+                f"files {self.layout.digest}; {again}"
+            )
+        if self.layout.rows not in (None, len(x)):
+            raise RequestError(
+                f"{self.info.key}: the files in {files[0].parent} have {len(x):,} rows, the published ones "
+                f"{self.layout.rows:,}; {again}"
+            )
+        return data
 
     def fetch(self, root: DataRoot) -> None:
         if self.layout.openml is None:
             raise RequestError(
                 f"{self.info.key} cannot be downloaded by pubench: get "
-                f"{', '.join(file.name for file in (*self.layout.files, *self.layout.test_files))} from "
+                f"{', '.join((*self.layout.files, *self.layout.test_files))} from "
                 f"{self.info.source} and put that into {root.path / self.info.key}"
             )
         download(self.info, root, self.layout.openml.number)
 
-    def _texts(self, paths: tuple[Path, ...], files: tuple[File, ...]) -> tuple[FloatArray, IntArray]:
-        parts = []
-        for path, file in zip(paths, files, strict=True):
-            cells = read_cells(
-                path,
-                split=self.layout.split,
-                width=self.layout.width,
-                label=self.layout.label,
-                header=self.layout.header,
-                remedy=Remedy(f"get it again from {self.info.source}"),
-            )
-            parts.append(self._encoded(cells, file.rows, self.layout.codes))
-        return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
-
-    def _openml(self, path: Path, root: DataRoot) -> tuple[FloatArray, IntArray]:
+    def _openml(self, path: Path, root: DataRoot) -> ClassData:
         pinned = self.layout.openml
         assert pinned is not None
-        remedy = Remedy("delete it and get it again", Hint("fetch", self.info.key))
-        cells = read_openml(path, width=self.layout.width, remedy=remedy)
-        if pinned.recode is not None:
-            cells = pinned.recode(cells)
         if pinned.note:
             root.say(f"{self.info.key}: {pinned.note}")
-        rows = sum(file.rows for file in self.layout.files)
-        return self._encoded(cells, rows, self.layout.codes if pinned.codes is None else pinned.codes)
-
-    def _encoded(self, cells: Cells, rows: int, codes: Mapping[str, int] | None) -> tuple[FloatArray, IntArray]:
-        x = encode_features(cells, self.layout.features)
-        y = above_mean(cells) if codes is None else encode_classes(cells, codes)
-        if cells.rows != rows:
-            raise cells.damaged(
-                f"has {cells.rows:,} rows, expected {rows:,}: it was cut short, joined, or is another version"
-            )
-        return x, y
+        with reading_download(path, self.info.key):
+            cells = read_cells(path)
+            if pinned.recode is not None:
+                cells = pinned.recode(cells)
+            codes = self.layout.codes if pinned.codes is None else pinned.codes
+            x, y = encoded(cells, "class", self.layout.features, codes)
+            if len(x) != pinned.rows:
+                raise ValueError(f"{len(x):,} rows, expected {pinned.rows:,}")
+        return self._parted(x, y)
 
     def _parted(self, x: FloatArray, y: IntArray) -> ClassData:
         if self.layout.sort_rows:
@@ -118,5 +118,50 @@ class Table(DataSource):
         return ClassData(x=x[:n], y=y[:n], x_test=x[n:], y_test=y[n:])
 
 
-def _present(folder: Path, name: str) -> Path | None:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), None)
+def _text(path: Path, layout: Layout) -> DataFrame:
+    """The cells of a file, as text. Raises ValueError if it is no table."""
+    import pandas as pd
+
+    cells = pd.read_csv(io.BytesIO(content(path)), sep=layout.separator, header=None, dtype=str, na_filter=False)
+    if layout.svmlight:
+        label, *features = (column for _, column in cells.items())
+        cells = pd.concat([label.str.partition(";")[0], *(column.str.partition(":")[2] for column in features)], axis=1)
+        cells.columns = range(cells.shape[1])
+    is_number = pd.to_numeric(cells[0].iloc[:1], errors="coerce").notna().all()
+    return cells if is_number or layout.label == 0 or layout.features[0] is not None else cells[1:]
+
+
+def encoded(
+    cells: DataFrame, label: object, features: tuple[Feature, ...], codes: Mapping[str, int] | None
+) -> tuple[FloatArray, IntArray]:
+    """(n, d) features and (n,) class indices of a table of text.
+
+    Raises ValueError if it has other columns, or a cell that is no finite number, no declared value or no class.
+    """
+    if cells.shape[1] != 1 + len(features) or label not in cells or cells.empty:
+        raise ValueError(f"{len(cells)} rows of {cells.shape[1]} columns, expected {1 + len(features)} and a class")
+    columns = cells.drop(columns=label)
+    with np.errstate(over="ignore"):
+        parts = [_feature(columns.iloc[:, j], values) for j, values in enumerate(features)]
+        x = np.column_stack(parts).astype(np.float32)
+    if not np.isfinite(x).all():
+        raise ValueError("a number is missing or not finite")
+    if codes is None:
+        values = cells[label].astype(np.float64).to_numpy()
+        return x, np.asarray(values > values.mean(), dtype=np.int64)
+    return x, _feature(cells[label], tuple(codes)).dot(list(codes.values())).astype(np.int64)
+
+
+def _feature(column: Series[str], values: Feature) -> npt.NDArray[np.float64]:
+    """A column of numbers, or one of 0 and 1 for each of ``values``."""
+    if values is None:
+        return np.array([float(cell) for cell in column])
+    cells = column.to_numpy(object)
+    hot: npt.NDArray[np.bool_] = cells[:, None] == np.array(values, dtype=object)
+    if len(unknown := cells[~hot.any(axis=1)]):
+        raise ValueError(f"value {unknown[0]!r} is none of {', '.join(values)}")
+    return hot.astype(np.float64)
+
+
+def _joined(parts: list[tuple[FloatArray, IntArray]]) -> tuple[FloatArray, IntArray]:
+    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])

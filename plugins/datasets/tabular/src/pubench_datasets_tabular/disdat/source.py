@@ -80,12 +80,10 @@ class Species(DataSource):
         return f"{self.info.key} {self.group.region} {self.group.name}"
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> PUTasks:
-        po, background, env, pa = frames = [_frame(path) for path in files]
+        env = _frame(files[2])
         features = [name for name in env.columns if name not in NO_FEATURES]
-        needed = (features, features, features, self.group.species)
-        for path, frame, columns in zip(files, frames, needed, strict=True):
-            _check_columns(path, frame, columns)
-        _check_columns(files[0], po, ("spid",))
+        po, background = _frame(files[0], ["spid", *features]), _frame(files[1], features)
+        pa = _frame(files[3], self.group.species)
         if len(env) != len(pa):
             raise damaged(files[3], f"{len(pa)} sites, and {files[2].name} has {len(env)}")
         presences = po[po["spid"].isin(self.group.species)]
@@ -96,7 +94,7 @@ class Species(DataSource):
         for path, values in zip(files, split, strict=False):
             if not np.isfinite(values).all():
                 raise damaged(path, "a variable has a value that is not a finite number")
-        truth = pa[list(self.group.species)].to_numpy()
+        truth = pa.to_numpy()
         if not np.isin(truth, (0, 1)).all():
             raise damaged(files[3], "a species has a value other than 0 and 1")
         number = {species: k for k, species in enumerate(self.group.species)}
@@ -143,17 +141,13 @@ def _facts(part: DataSource, root: DataRoot) -> list[Task]:
     ]
 
 
-def _frame(path: Path) -> DataFrame:
+def _frame(path: Path, columns: Sequence[str] | None = None) -> DataFrame:
+    """A stored data frame, or these columns of it. Raises RequestError if it cannot be read or lacks one."""
     import pyreadr
 
     with reading(path, pyreadr.LibrdataError, pyreadr.PyreadrError, KeyError):
         found: DataFrame = pyreadr.read_r(str(path))[None]
-    return found
-
-
-def _check_columns(path: Path, frame: DataFrame, wanted: Sequence[str]) -> None:
-    if absent := [name for name in wanted if name not in frame]:
-        raise damaged(path, f"no column {', '.join(absent[:4])}; it has {', '.join(map(str, frame.columns[:8]))}")
+        return found if columns is None else found[list(columns)]
 
 
 def _encoded(
