@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from huggingface_hub import constants
-from pubench_datasets_text import encoder, model, pubench_datasets, stored
+from pubench_datasets_text import encoder, model, pubench_datasets
 from refusals import refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
@@ -85,7 +85,6 @@ def encoded(put_in_hub_cache: Callable[[], Path], monkeypatch: pytest.MonkeyPatc
         yield run
 
     monkeypatch.setattr(encoder, "loaded", loaded)
-    monkeypatch.setattr(stored, "loaded", loaded)
     return given
 
 

@@ -15,33 +15,31 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import numpy as np
-from pubench_archives.archives import members, one_line, opened, reading
+from pubench_archives.archives import members, opened, reading, shards
 from pubench_archives.downloads import fetch_into
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .corpus import Corpus, content_of, documents, folders
 from .model import hub
-from .source import TextSource
+from .source import Corpus, TextSource, contents, documents, folders
 
 JSONL = ("imdb.jsonl", "imdb.jsonl.xz", "imdb.jsonl.gz")
 FOLDER, ARCHIVE = "aclImdb", "aclImdb_v1.tar.gz"
 HUB = "stanfordnlp/imdb"
 PARTS = ("train", "test")
 UNLABELED = "unsup"
-
-
 _SENTIMENT = {"neg": 0, "negative": 0, "pos": 1, "positive": 1}
-_SHARDS = re.compile(r"-of-(\d+)\.parquet$")
+#: The labels that are reviews; the hub writes -1 for those without one.
+_LABELS = {0: 0, 1: 1}
+_BREAK = re.compile("<br />")
 
 
 class Review(NamedTuple):
-    """``part``: index into PARTS. ``name``: as in the folder, ``train/pos/0_9.txt``, or empty."""
+    """``part``: index into PARTS. Its text has spaces instead of breaks."""
 
     part: int
     label: int
-    name: str
     text: str
 
 
@@ -62,15 +60,8 @@ class Imdb(TextSource):
         if (folder / ARCHIVE).exists():
             return (folder / ARCHIVE,)
         for place in (folder, folder / "plain_text", folder / "data"):
-            train, test = (tuple(sorted(place.glob(f"{part}-*.parquet"))) for part in PARTS)
+            train, test = (shards(place, part) for part in PARTS)
             if train and test:
-                for first, *others in (train, test):
-                    said = _SHARDS.search(first.name)  # of how many
-                    if said and int(said[1]) != 1 + len(others):
-                        raise RequestError(
-                            f"imdb: {place} has {1 + len(others)} of the {int(said[1])} files "
-                            f"{first.name.split('-')[0]}-*.parquet; get the others too"
-                        )
                 return train + test
         return ()
 
@@ -83,7 +74,7 @@ class Imdb(TextSource):
         if first.name == ARCHIVE:
             found = ((name, content) for name, _, content in members(first, _is_review))
             return _corpus(_ordered(found, first), first)
-        return _corpus(_ordered(((path, content_of(path)) for path in files), first.parents[2]), first.parents[2])
+        return _corpus(_ordered(contents(files), first.parents[2]), first.parents[2])
 
     def class_of(self, name: str) -> int:
         return _SENTIMENT[name]
@@ -117,10 +108,9 @@ class Imdb(TextSource):
 def _corpus(reviews: Iterable[Review], where: Path) -> Corpus:
     found = list(reviews)
     return Corpus(
-        texts=[review.text.replace("<br />", " ") for review in found],
+        texts=[review.text for review in found],
         labels=np.array([review.label for review in found], dtype=np.int64),
         test=np.array([review.part == 1 for review in found], dtype=bool),
-        names=[review.name for review in found] if all(review.name for review in found) else None,
         where=where,
     )
 
@@ -142,18 +132,17 @@ def _number(name: str) -> tuple[int, str]:
 
 def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Review]:
     reviews: dict[tuple[int, int, tuple[int, str]], Review] = {}
-    for place, content in found:
-        part, side, file_name = place.parts[-3:]
-        name = f"{part}/{side}/{file_name}"
+    for place, text in found:
+        part, side, name = place.parts[-3:]
         if side not in ("neg", "pos"):
             raise RequestError(
-                f"{where} has '{name}'; reviews lie in neg and pos (and {UNLABELED}, left out); get it again"
+                f"{where} has '{part}/{side}/{name}'; reviews lie in neg and pos (and {UNLABELED}, left out); get it "
+                "again"
             )
-        with reading(where / name):
-            text = content.decode("utf-8")
-        label = _SENTIMENT[side]
-        key = PARTS.index(part), label, _number(file_name)
-        reviews[key] = Review(key[0], label, name, text)  # a member that is there again replaces the first
+        with reading(where / part / side / name):
+            key = PARTS.index(part), _SENTIMENT[side], _number(name)
+            # a member that is there again replaces the first
+            reviews[key] = Review(key[0], key[1], _BREAK.sub(" ", text.decode("utf-8")))
     return [reviews[key] for key in sorted(reviews)]
 
 
@@ -161,49 +150,17 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
 
 
 def _json_lines(path: Path) -> Iterator[Review]:
-    with reading(path), opened(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise RequestError(f"{path}: line {number} is not JSON ({one_line(error)}); get it again") from error
-            if wrong := _wrong_row(row):
-                raise RequestError(
-                    f"{path}: line {number} has {wrong}; expected an object with split (train, test), label (0 "
-                    "negative, 1 positive) and text"
-                )
-            yield Review(PARTS.index(row["split"]), row["label"], str(row.get("id", "")), row["text"])
-
-
-def _wrong_row(row: object) -> str:
-    if not isinstance(row, dict):
-        return "no object"
-    for field in ("split", "label", "text"):
-        if field not in row:
-            return f"no '{field}'"
-    if row["split"] not in PARTS:
-        return f"split {row['split']!r}"
-    if type(row["label"]) is not int or row["label"] not in (0, 1):
-        return f"label {row['label']!r}"
-    return "" if isinstance(row["text"], str) else "a text that is no string"
+    with reading(path, LookupError, TypeError, RecursionError), opened(path) as stream:
+        for row in (json.loads(line) for line in stream if line.strip()):
+            yield Review(PARTS.index(row["split"]), _LABELS[row["label"]], _BREAK.sub(" ", row["text"]))
 
 
 def _parquet(path: Path) -> Iterator[Review]:
     import pyarrow
     from pyarrow import parquet
 
-    columns = ["text", "label"]
-    with reading(path, pyarrow.ArrowException), path.open("rb") as stream, parquet.ParquetFile(stream) as file:
-        if absent := [name for name in columns if name not in file.schema_arrow.names]:
-            raise RequestError(f"{path} has no column {' and '.join(absent)}; expected text and label")
-        table = file.read(columns)
     part = PARTS.index(path.name.partition("-")[0])
-    for number, (text, label) in enumerate(zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)):
-        if not isinstance(text, str) or label not in (0, 1):
-            said = f"label {label!r}" if isinstance(text, str) else "no text"
-            raise RequestError(
-                f"{path}: row {number} has {said}; expected a text and label 0 (negative) or 1 (positive)"
-            )
-        yield Review(part, int(label), "", text)
+    with reading(path, pyarrow.ArrowException, LookupError, TypeError), path.open("rb") as stream:
+        table = parquet.read_table(stream, columns=["text", "label"])
+        for text, label in zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True):
+            yield Review(part, _LABELS[label], _BREAK.sub(" ", text))

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from pubench_archives.archives import one_line
 
+from pubench_core.data.checksum_cache import keep, kept
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
@@ -108,9 +109,8 @@ def fingerprint(model: SentenceModel, cache: Path) -> str:
         stat = path.stat()
         seen.update(f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
     memory = cache / "embeddings" / "models" / seen.hexdigest()[:16]
-    known = _remembered(memory)
-    if known:
-        return known
+    if known := kept(memory):
+        return known.decode()
     digest = hashlib.sha256()
     for path in files:
         try:
@@ -120,7 +120,7 @@ def fingerprint(model: SentenceModel, cache: Path) -> str:
             raise RequestError(f"cannot read {path} of the sentence encoder: {error.strerror or error}") from error
         digest.update(f"{path.relative_to(model.folder)}\0{content}\0".encode())
     found = digest.hexdigest()[:16]
-    _remember(memory, found)
+    keep(memory, found.encode())
     return found
 
 
@@ -132,17 +132,16 @@ def fingerprint_in_use(root: DataRoot) -> str:
     """
     model = find_local(root)
     if model is None:
-        last = _remembered(_last(root))
-        if last:
-            return last
+        if last := kept(_last(root)):
+            return last.decode()
         model = find(root)
     return fingerprint(model, root.cache)
 
 
 def remember_as_last(root: DataRoot, mark: str) -> None:
     """Keeps the fingerprint of the default encoder, for when it is gone; one that the user named is not the default."""
-    if root.encoder is None and _remembered(_last(root)) != mark:
-        _remember(_last(root), mark)
+    if root.encoder is None and kept(_last(root)) != mark.encode():
+        keep(_last(root), mark.encode())
 
 
 @contextlib.contextmanager
@@ -201,19 +200,3 @@ def _deciding(folder: Path) -> list[Path]:
 
 def _last(root: DataRoot) -> Path:
     return root.cache / "embeddings" / "models" / "last"
-
-
-def _remembered(memory: Path) -> str:
-    try:
-        return memory.read_text(encoding="utf-8").strip()
-    except OSError:  # nothing is remembered
-        return ""
-
-
-def _remember(memory: Path, mark: str) -> None:
-    aside = memory.with_name(f"{memory.name}.{os.getpid()}")
-    # a cache that cannot be written costs the time of computing it again, nothing else
-    with contextlib.suppress(OSError):
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(mark, encoding="utf-8")
-        aside.replace(memory)

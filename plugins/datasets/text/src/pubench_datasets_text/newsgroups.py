@@ -6,7 +6,7 @@ Files in ``<root>/20news/`` (or ``20newsgroups/``): ``20news-bydate.tar.gz`` as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from urllib.request import urlopen
 
@@ -18,8 +18,7 @@ from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .corpus import Corpus, content_of, documents, folders
-from .source import TextSource
+from .source import Corpus, TextSource, contents, documents, folders
 
 ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
 PARTS = ("20news-bydate-train", "20news-bydate-test")
@@ -54,10 +53,10 @@ class Newsgroups(TextSource):
             archive = files[0]
             found = members(archive, lambda name: _part(name) is not None)
             return self._ordered(((name, content) for name, _, content in found), archive)
-        return self._ordered(((path, content_of(path)) for path in files), files[0].parents[2])
+        return self._ordered(contents(files), files[0].parents[2])
 
     def class_of(self, name: str) -> int:
-        return {word: index for index, word in enumerate(self.info.classes)}[name.partition(".")[0]]
+        return self.info.classes.index(name.partition(".")[0])
 
     def fetch(self, root: DataRoot) -> None:
         """Downloads the archive that scikit-learn knows; 14 MB."""
@@ -80,23 +79,21 @@ class Newsgroups(TextSource):
 
     def _ordered(self, posts: Iterable[tuple[PurePath, bytes]], where: Path) -> Corpus:
         rows: dict[tuple[int, str, str], bytes] = {}
-        labels: dict[str, int] = {}
-        for (part, group, name), content in _placed(posts, where):
-            if group not in labels:
-                try:
-                    labels[group] = self.class_of(group)
-                except KeyError:
-                    raise RequestError(
-                        f"{where} has a group '{group}', which is none of 20 Newsgroups (their first words are "
-                        f"{', '.join(self.info.classes)}); get it again from {self.info.source}"
-                    ) from None
-            rows[part, group, name] = content  # a member that is there again replaces the first, as on unpacking
+        for place, text in posts:
+            part, group, name = ("", "", *place.parts)[-3:]
+            if part not in PARTS or group.partition(".")[0] not in self.info.classes:
+                raise RequestError(
+                    f"{where} has '{place}', which is no post of 20 Newsgroups: posts lie in {PARTS[0]}/GROUP/ID and "
+                    f"{PARTS[1]}/GROUP/ID, and groups begin with {', '.join(self.info.classes)}; get it again from "
+                    f"{self.info.source}"
+                )
+            # a member that is there again replaces the first, as on unpacking
+            rows[PARTS.index(part), group, name] = text
         order = sorted(rows)
         return Corpus(
             texts=[rows[key].decode("latin-1") for key in order],
-            labels=np.array([labels[group] for _, group, _ in order], dtype=np.int64),
+            labels=np.array([self.class_of(group) for _, group, _ in order], dtype=np.int64),
             test=np.array([part == 1 for part, _, _ in order], dtype=bool),
-            names=[name for _, _, name in order],
             where=where,
         )
 
@@ -106,10 +103,3 @@ def _part(place: PurePath) -> int | None:
     if any(part.startswith(".") for part in place.parts):
         return None
     return next((PARTS.index(part) for part in place.parts[:-1] if part in PARTS), None)
-
-
-def _placed(posts: Iterable[tuple[PurePath, bytes]], where: Path) -> Iterator[tuple[tuple[int, str, str], bytes]]:
-    for place, content in posts:
-        if len(place.parts) < 3 or place.parts[-3] not in PARTS:
-            raise RequestError(f"{where} has '{place}'; posts lie in {PARTS[0]}/GROUP/ID and {PARTS[1]}/GROUP/ID")
-        yield (PARTS.index(place.parts[-3]), place.parts[-2], place.parts[-1]), content
