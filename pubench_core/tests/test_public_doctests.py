@@ -48,4 +48,4 @@ def test_the_examples_of_a_module_run(
 def test_public_functions_have_examples_if_their_tools_are_installed() -> None:
     assert {"pubench", "pubench.running"} <= set(MODULES)
     if "pubench_report" in PACKAGES:
-        assert {"pubench_report.comparing", "pubench_report.results.loading"} <= set(MODULES)
+        assert {"pubench_report.comparing", "pubench_report.results"} <= set(MODULES)

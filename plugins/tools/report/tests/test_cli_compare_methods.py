@@ -40,16 +40,19 @@ def done(command: Run) -> subprocess.CompletedProcess[str]:
 
 def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds, selected by pa; ")
-    assert lines[1].split() == ["method", "digits", "breast-cancer"]
-    assert [line.split()[0] for line in lines[2:4]] == ["vpu", "nnpu"]
-    (head,) = [
-        line for line in lines if line.startswith("accuracy, selected by pa: difference to vpu over seeds, points; ")
+    lines = done.stdout.strip().splitlines()
+    assert lines[:2] == [
+        "Results",
+        "Accuracy, %, on test rows, mean ± sample standard deviation over seeds; epochs selected by pa.",
     ]
-    assert "paired t-test" in head
+    table = lines.index("method  digits (2 seeds)  breast-cancer (2 seeds)")
+    assert [line.split()[0] for line in lines[table + 1 : table + 3]] == ["vpu", "nnpu"]
+    (head,) = [line.split() for line in lines if "difference to vpu" in line]
+    assert head == ["data", "method", "pairs", "difference", "to", "vpu", "p", "adjusted", "p", "decision"]
     assert len([line for line in lines if line.startswith(("digits ", "breast-cancer "))]) == 2
-    assert len(lines) == len(set(lines) - {""}) + lines.count("")  # no note is said twice
+    assert "Two-sided paired t-test" in done.stdout
+    notes = [line for line in lines if line.startswith("note: ")]
+    assert len(notes) == len({*notes})  # no note is said twice
     assert "[8/8] nnpu on breast-cancer, seed 25: accuracy" in done.stderr
     assert "to_frame" not in done.stdout
 
@@ -59,21 +62,22 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
 ) -> None:
     again = command(
         *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
-        *("--baseline", "nnpu", "--paired-test", "wilcoxon", "--measure", "auc", "--format", "json"),
+        *("--baseline", "nnpu", "--measure", "auc", "--format", "json"),
     )
     assert again.returncode == 0, again.stderr
     found = json.loads(again.stdout)
     assert all(run["reused"] for run in found["runs"])
     assert len(found["runs"]) == 8
     results = pubench.load_results(home / "results")
-    tests = results.significance("auc", reference="nnpu", test="wilcoxon").to_frame().set_index("data")
-    for pair in found["tests"]["pairs"]:
-        assert (pair["reference"], pair["method"], pair["decision"]) == ("nnpu", "vpu", "too few pairs")
-        assert pair["difference"] == pytest.approx(tests.loc[pair["data"], "difference"])
-    assert found["no_ranks"] == "2 methods are ranked, and 3 are needed"
+    tests = results.significance("auc", reference="nnpu").to_frame().set_index("data")
     means = results.table("auc").to_frame().set_index(["method", "data"])["mean"]
     for cell in found["cells"]:
         assert cell["mean"] == pytest.approx(means[cell["method"], cell["data"]])
+        if cell["method"] == "vpu":
+            assert cell["baseline"] == "nnpu"
+            assert cell["difference"] == pytest.approx(tests.loc[cell["data"], "difference"])
+    assert len(found["cells"]) == 4
+    assert [one["why"] for one in found["ranks"]] == ["2 methods are ranked, and 3 are needed"]
 
 
 @pytest.mark.parametrize(
@@ -126,17 +130,17 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
 ) -> None:
     done = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    titles = [line.partition(", mean")[0] for line in lines if "mean ± std over seeds" in line]
-    assert titles == ["pa (validation)", "pauc (validation)"]
+    lines = done.stdout.strip().splitlines()
+    titles = [line.partition(", mean")[0] for line in lines if "mean ± sample" in line]
+    assert titles == ["PA, on validation rows", "PAUC, on validation rows"]
     assert len([line for line in lines if line.startswith(("vpu ", "nnpu "))]) == 4
     assert lines.count("note: every method has its preset quick") == 2
     assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
     assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
     found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
     assert all(run["reused"] for run in found["runs"])
-    assert [one["measure"] for one in (found, *found["more"])] == ["pa", "pauc"]
-    assert {one["part"] for one in (found, *found["more"])} == {"validation"}
+    assert [cell["measure"] for cell in found["cells"]] == ["pa", "pa", "pauc", "pauc"]
+    assert {cell["part"] for cell in found["cells"]} == {"validation"}
     table = pubench.load_results(home / "results").where(data="own.csv").table("pa", part="validation")
     assert found["cells"][0]["mean"] == pytest.approx(table.cells["vpu", "own.csv"].mean)
 
@@ -160,9 +164,10 @@ def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_an
     words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex", "--figures", "figures")
     done = command("compare-methods", "vpu", "nnpu", *words)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds")
-    assert "true.csv [scheme=one-sample, mechanism=given]" in lines[1]
+    lines = done.stdout.strip().splitlines()
+    assert lines[1].startswith("Accuracy, %, on test rows, mean ±")
+    heads = dict.fromkeys(line.split()[1] for line in lines if line.startswith("method ") and "seeds" in line)
+    assert [*heads] == ["true.csv", "digits"]  # each has a table by both decisions
     assert "written: report.tex" in done.stderr
     assert "\\begin{tabular}" in (home / "report.tex").read_text()
     assert list((home / "figures").glob("*.svg"))
@@ -186,7 +191,7 @@ def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
     both = pubench.Results([*finished, failed])
     monkeypatch.setattr(compare_methods, "results_of", lambda *runs: both)
     monkeypatch.setattr(machine, "_printed", False)
-    asked = compare_methods.CompareMethodsOptions(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None, "t")
+    asked = compare_methods.CompareMethodsOptions(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None)
     assert not compare_methods.compare_methods(asked, Given(), as_json=True)
     found = json.loads(capsys.readouterr().out)
     (line,) = found["failures"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pubench_report.ranking import Complete, average_ranks, complete_part, counted_in
+from pubench_report.ranking import average_ranks, counted_in, ranking_of
 from scipy.stats import rankdata
 
 
@@ -22,39 +22,57 @@ def ranks_of(scores: np.ndarray, *, higher_is_better: bool = True) -> list[tuple
 
 
 def test_a_comparison_without_gaps_is_complete() -> None:
-    part = complete_part(values_of(np.ones((2, 3, 2))), ["m0", "m1", "m2"])
-    assert part == Complete(("m0", "m1", "m2"), ("d0", "d1"), ())
+    part = counted_in(values_of(np.ones((2, 3, 2))), ["m0", "m1", "m2"])
+    assert (part.methods, part.columns, part.dropped) == (("m0", "m1", "m2"), ("d0", "d1"), ())
 
 
 def test_what_lacks_most_is_left_out_and_named() -> None:
     values = values_of(np.ones((3, 4, 2)))
     for method in ("m1", "m2", "m3"):
         del values["d2"][method]
-    part = complete_part(values, ["m0", "m1", "m2", "m3"])
-    assert (part.methods, part.data) == (("m0", "m1", "m2", "m3"), ("d0", "d1"))
+    part = counted_in(values, ["m0", "m1", "m2", "m3"])
+    assert (part.methods, part.columns) == (("m0", "m1", "m2", "m3"), ("d0", "d1"))
     assert part.dropped == ("d2 (75 % of its cells lack values)",)
     for data in ("d0", "d1"):
         del values[data]["m3"]
-    part = complete_part(values, ["m0", "m1", "m2", "m3"])
-    assert (part.methods, part.data) == (("m0", "m1", "m2"), ("d0", "d1"))
+    part = counted_in(values, ["m0", "m1", "m2", "m3"])
+    assert (part.methods, part.columns) == (("m0", "m1", "m2"), ("d0", "d1"))
 
 
-def test_a_data_set_without_a_common_seed_is_left_out() -> None:
-    values = {"a": {"x": {1: 0.5}, "y": {2: 0.5}}, "b": {"x": {1: 0.5}, "y": {1: 0.6}}}
-    counts = counted_in(values, ["x", "y"], least=1)
-    assert (counts.columns, counts.seeds["b"]) == (("b",), (1,))
-    assert counts.part.dropped == ("a (50 % of its cells lack values)",)
+@pytest.mark.parametrize("gone", [[1], [1, 2], [1, 2, 3], [0, 1, 2, 4]])
+def test_a_missing_seed_of_one_method_never_removes_another(gone: list[int]) -> None:
+    """m0 lacks seeds of the first data set. All stay in the ranks; points leave m0 out at most, if it has one seed."""
+    methods = ["m0", "m1", "m2", "m3"]
+    values = values_of(np.random.default_rng(0).normal(size=(3, 4, 5)))
+    values["d0"]["m0"] = {seed: value for seed, value in values["d0"]["m0"].items() if seed not in gone}
+    found = average_ranks(values, methods, higher_is_better=True)
+    assert (found.part.methods, found.part.columns) == (tuple(methods), ("d0", "d1", "d2"))
+    few = len(gone) > 2
+    counts = counted_in(values, methods)
+    assert {*methods[1:]} <= {*counts.methods}
+    assert counts.seeds["d0"] == ((0, 1, 2, 3, 4) if few else tuple(seed for seed in range(5) if seed not in gone))
+    ranking = ranking_of(values, methods, counts, {data: data for data in values})
+    assert {place.row for place in ranking.places} == {*counts.methods}
+
+
+def test_methods_without_a_common_seed_are_compared_by_their_own() -> None:
+    values = {"a": {"x": {1: 0.5}, "y": {2: 0.6}, "z": {3: 0.4}}, "b": {"x": {1: 0.5}, "y": {1: 0.6}, "z": {1: 0.4}}}
+    found = average_ranks(values, ["x", "y", "z"], higher_is_better=True)
+    assert found.part.columns == ("a", "b")
+    assert found.ranks == [("y", 1.0), ("x", 2.0), ("z", 3.0)]
 
 
 def test_a_method_with_few_seeds_does_not_take_them_from_the_others() -> None:
-    """Ranks and points are of the same cells: m3 has one seed of five, and three methods are ranked over all five."""
+    """m3 has one seed of five and is best with it; the others are compared over all five."""
     values = values_of(np.random.default_rng(0).normal(size=(3, 4, 5)))
     for data in values.values():
-        data["m3"] = {0: data["m3"][0]}
+        data["m3"] = {0: 9.0}
     found = average_ranks(values, ["m0", "m1", "m2", "m3"], higher_is_better=True)
-    assert found.part.methods == ("m0", "m1", "m2")
-    assert found.part.dropped == ("m3 (100 % of its cells lack values)",)
-    assert set(counted_in(values, ["m0", "m1", "m2", "m3"]).seeds.values()) == {(0, 1, 2, 3, 4)}
+    assert (found.part.dropped, found.ranks[0]) == ((), ("m3", 1.0))
+    alone = average_ranks(values, ["m0", "m1", "m2"], higher_is_better=True)
+    assert [method for method, _ in found.ranks[1:]] == [method for method, _ in alone.ranks]
+    assert [rank - 1 for _, rank in found.ranks[1:]] == pytest.approx([rank for _, rank in alone.ranks])
+    assert set(found.part.seeds.values()) == {(0, 1, 2, 3, 4)}
 
 
 def test_the_same_values_on_other_seeds_share_a_rank() -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas
 import pytest
+from pubench_report.report.gather import gather
 from pubench_report.results import load_results
 from pubench_report.rows import BOARD, COLUMNS, FILE, as_file, file_rows, read_rows, types
 from pubench_report.rows.parquet import write_parquet
-from pubench_report.rows.runs import read_runs
+from pubench_report.rows.runs import each_run
 
 import pubench
 from pubench_core.errors import RequestError
@@ -77,7 +78,7 @@ def test_a_file_of_rows_gives_the_same_rows(frame: pandas.DataFrame, tmp_path: P
             assert found[name].isna().equals(frame[name].isna())
         elif name != "memory_bytes":
             assert found[name].tolist() == frame[name].tolist(), name
-    assert [run.run_id for run in read_runs(path).runs] == [*dict.fromkeys(frame["run_id"])]
+    assert [run.run_id for run, _ in each_run(path, [])] == [*dict.fromkeys(frame["run_id"])]
 
 
 def test_what_is_written_as_a_file_is_read_as_it_was() -> None:
@@ -131,6 +132,9 @@ def test_results_of_a_file_of_rows_are_those_of_its_records(
     one, other = (results.table().to_frame().set_index(["method", "data"]) for results in (found, stored))
     assert one["mean"].to_dict() == pytest.approx(other["mean"].to_dict(), abs=1e-6)  # rows have four decimals
     assert {run.run_id for run in found} == {run.run_id for run in stored}
+    reported = [gather(str(place), tmp_path, None) for place in (path, records)]
+    assert [sorted(run.run_id for run in of.done) for of in reported] == [sorted(run.run_id for run in stored)] * 2
+    assert reported[0].grid.rows == reported[1].grid.rows
     with pytest.raises(pubench.InvalidRequest, match="unknown study 'quick'"):
         load_results(path, study="quick")
 

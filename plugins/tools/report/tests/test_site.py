@@ -25,10 +25,9 @@ from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
 from pubench_report.pages.view import View
-from pubench_report.report.gather import gather
+from pubench_report.report.gather import StoredRuns, gather
 from pubench_report.report.model import model_of
 from pubench_report.rows import has_rows
-from pubench_report.rows.runs import read_runs
 from pubench_report.site import write
 from pubench_report.site.sources import SiteRequest
 from pubench_study.plan import write_plan
@@ -375,22 +374,22 @@ def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None
     row = next(row for row in rows_of(ROWS.with_name("study-wang-case2.csv")) if row["criterion"] == "pa")
     rates = ("0.3", "0.2")
     written = [row | {"positive_rate": rate, "run_id": f"{k:016x}", "at_once": ""} for k, rate in enumerate(rates)]
-    read = read_runs(rows_in(tmp_path / "rows.csv", written))
-    assert [run.result.spec.mechanism.positive_rate for run in read.runs] == [0.3, 0.2]
-    assert {run.result.spec.mechanism.c for run in read.runs} == {None}
-    assert {run.result.at_once for run in read.runs} == {None}  # which is not known
+    read = StoredRuns(rows_in(tmp_path / "rows.csv", written)).stored()
+    assert [run.result.spec.mechanism.positive_rate for run in read.done] == [0.3, 0.2]
+    assert {run.result.spec.mechanism.c for run in read.done} == {None}
+    assert {run.result.at_once for run in read.done} == {None}  # which is not known
 
 
 def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
     row = next(row for row in rows_of(ROWS) if row["criterion"] == "f1")
     revisions = (str(ENGINE_REVISION), "1", "")  # empty: of an uncommitted tree
     written = [row | {"revision": revision, "run_id": f"{k:016x}"} for k, revision in enumerate(revisions)]
-    read = read_runs(rows_in(tmp_path / "rows.csv", written))
+    read = StoredRuns(rows_in(tmp_path / "rows.csv", written)).stored()
     said = f"rows.csv: 2 of 3 runs are of another engine revision than {ENGINE_REVISION}, or of an unknown one"
     assert said in read.notes
-    engines = [run.result.code.parts.get("engine") for run in read.runs]
+    engines = [run.result.code.parts.get("engine") for run in read.done]
     assert engines == [f"revision {ENGINE_REVISION}", "revision 1", None]
-    of_now = read_runs(rows_in(tmp_path / "new.csv", written[:1]))
+    of_now = StoredRuns(rows_in(tmp_path / "new.csv", written[:1])).stored()
     assert not [note for note in of_now.notes if "engine revision" in note]
 
 
@@ -410,7 +409,7 @@ def test_impossible_numbers_of_rows_are_refused(tmp_path: Path, column: str, val
     rows = [*rows_of(ROWS)[:3]]
     rows[1][column] = value
     with pytest.raises(RequestError, match=re.escape(f"rows.csv, line 3: {words}")):
-        read_runs(rows_in(tmp_path / "rows.csv", rows))
+        StoredRuns(rows_in(tmp_path / "rows.csv", rows)).stored()
 
 
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:

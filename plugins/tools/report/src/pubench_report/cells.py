@@ -15,6 +15,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .grouping import Grid, RunGroup
+from .ranking import LEAST_SEEDS
 from .rendering import Mark
 
 
@@ -163,33 +164,28 @@ def printed(value: float, *, percent: bool) -> str:
     return f"{100 * value:.2f}" if percent else f"{value:.4f}"
 
 
-def complete_rows(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> list[str]:
-    """Rows of a column with a value for every seed that any row has that is no reference."""
-    needed = {seed for row, cell in cells.items() if row not in apart for seed in cell.values}
-    return [row for row, cell in cells.items() if needed and needed <= cell.values.keys()]
+def competing_rows(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> list[str]:
+    """Rows of a column that are compared: those of several seeds that are no references."""
+    return [row for row, cell in cells.items() if row not in apart and len(cell.values) >= LEAST_SEEDS]
 
 
 def grid_cells(
-    grid: Grid,
-    measure: ShownMeasure,
-    criterion: str | None,
-    part: str = "test",
-    ids: Mapping[tuple[str, str], str] | None = None,
+    grid: Grid, measure: ShownMeasure, criterion: str | None, part: str = "test"
 ) -> dict[tuple[str, str], MeasuredCell]:
     """Every cell of a grid, with best and second of each column marked; values that are printed alike share a mark.
 
-    A row that lacks a seed is not compared, nor is a reference. One seed does not tell methods apart, and a run that
-    decides every row alike is not to be imitated.
+    A reference is not compared, nor a row of one seed, which has no spread. A run that decides every row alike is not
+    to be imitated.
     """
     found = {
-        (row, column): cell_of(grid.cell(row, column), measure.key, criterion, part, (ids or {}).get((row, column), ""))
+        (row, column): cell_of(grid.cell(row, column), measure.key, criterion, part, grid.ids.get((row, column), ""))
         for column in grid.columns
         for row in grid.rows
     }
     for column in grid.columns if measure.higher_is_better is not None else ():
         cells = {row: found[row, column] for row in grid.rows}
-        there = {row for row in complete_rows(cells, grid.apart) if row not in grid.apart and not cells[row].alike}
-        if len(there) < 2 or any(len(cells[row].values) < 2 for row in there):
+        there = [row for row in competing_rows(cells, grid.apart) if not cells[row].alike]
+        if len(there) < 2:
             continue
         means = {row: float(measure.text(cells[row].mean or 0.0)) for row in there}
         order = sorted(set(means.values()), reverse=bool(measure.higher_is_better))[:2]
@@ -197,10 +193,3 @@ def grid_cells(
             if mean in order:
                 found[row, column] = replace(cells[row], mark="best" if mean == order[0] else "second")
     return found
-
-
-def not_compared(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> str:
-    """A note on rows of a column that seeds are missing of; empty if there are none."""
-    there = [row for row, cell in cells.items() if row not in apart and cell.values]
-    out = [row for row in there if row not in complete_rows(cells, apart)]
-    return f"not compared for best and second, as seeds are missing: {', '.join(out)}" if out and len(there) > 1 else ""

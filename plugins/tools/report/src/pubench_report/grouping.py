@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pubench.running import RunResult
@@ -53,6 +54,10 @@ class FailedRun:
 
     def __str__(self) -> str:
         return f"{self.name} on {self.spec.data.key}, seed {self.spec.seed}: {self.cause}: {self.reason}"
+
+
+#: A run with the name of its row.
+NamedRun = tuple[str, RunResult | FailedRun]
 
 
 def spec_of(run: RunResult | FailedRun) -> RunSpec:
@@ -100,6 +105,39 @@ class Grid:
         """The runs of a cell, which may be none."""
         return self.cells.get((row, column), RunGroup({}))
 
+    def marked(self, row: str) -> str:
+        """The name of a row, with what it is if it is a reference: ``naive (baseline)``."""
+        return f"{row} (oracle)" if row in self.oracles else f"{row} (baseline)" if row in self.baselines else row
+
+    @cached_property
+    def ids(self) -> dict[tuple[str, str], str]:
+        """(row, column) -> identifier in a page, of cells that have runs."""
+        there = (place for place, cell in self.cells.items() if cell.runs)
+        return {place: f"c{number}" for number, place in enumerate(there, 1)}
+
+    @cached_property
+    def specs(self) -> dict[tuple[str, str], list[RunSpec]]:
+        """(row, column) -> specs of its runs, failed ones included."""
+        return {
+            place: [*(run.result.spec for run in cell.runs.values()), *(failure.spec for failure in cell.failures)]
+            for place, cell in self.cells.items()
+        }
+
+    @cached_property
+    def seeds(self) -> dict[str, frozenset[int]]:
+        """Column -> seeds of all its runs."""
+        found: dict[str, set[int]] = {column: set() for column in self.columns}
+        for (_, column), specs in self.specs.items():
+            found[column].update(spec.seed for spec in specs)
+        return {column: frozenset(seeds) for column, seeds in found.items()}
+
+    @property
+    def reference(self) -> str:
+        """The row that others are tested against by default: the first that competes, a baseline if only one does."""
+        competing = [row for row in self.rows if row not in self.apart]
+        first = [row for row in self.rows if row in self.baselines] if len(competing) == 1 else []
+        return next(iter(first or competing or self.rows), "")
+
 
 #: Digits that a name has of a number, where they tell the names apart.
 _DIGITS = 4
@@ -132,7 +170,7 @@ class _Place:
         return self.data, _as_json(self.problem)
 
 
-def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Container[str] = ()) -> Grid:
+def grid_of(named: Sequence[NamedRun], *, drawn: Container[str] = ()) -> Grid:
     """The grid of named runs. ``drawn``: ids of runs whose hyper-parameters were chosen for each by itself, so that
     those that differ in nothing else are one row.
 
@@ -166,15 +204,6 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
     )
     _refuse_changed_data(grid)
     return grid
-
-
-def marked(row: str, oracles: Container[str], baselines: Container[str]) -> str:
-    """The name of a row, with what it is if it is a reference.
-
-    >>> marked("naive", oracles=(), baselines=("naive",))
-    'naive (baseline)'
-    """
-    return f"{row} (oracle)" if row in oracles else f"{row} (baseline)" if row in baselines else row
 
 
 def problem_of(spec: RunSpec) -> dict[str, str]:

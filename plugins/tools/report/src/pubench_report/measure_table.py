@@ -4,130 +4,66 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import counted
 
-from .cells import MeasuredCell, ShownMeasure, grid_cells, not_compared, printed, signed
-from .grouping import Grid, marked
-from .ranking import AverageRanks, Complete, average_ranks
+from .cells import MeasuredCell, ShownMeasure, competing_rows, signed
+from .grouping import Grid
+from .ranking import AverageRanks, Counted, average_ranks
 from .rendering import Printed, RenderedTable, TableEntry
-from .significance import ALPHA, Friedman, Pair, Test, Values, p_text, pairs_of
+from .significance import ALPHA, Friedman, Pair, Values, p_text, pairs_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
-class MeasureTable(Printed):
-    """A table of methods by data sets. Prints as text; in a notebook as a table.
-
-    A cell says ``mean ± sample standard deviation (n)`` over the n seeds that have a value, ``(n of N)`` where fewer
-    than were tried have one, and ``-`` where none has; ``!n`` where n of its runs decide every row alike. ``*`` (bold
-    in a notebook) marks the best mean of a column, several where they are printed alike: not of oracle methods or
-    baselines, and not of methods that lack a seed which others have.
-    """
-
-    metric: str
-    part: str
-    criterion: str
-    percent: bool
-    common: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    oracles: frozenset[str]
-    cells: Mapping[tuple[str, str], MeasuredCell]
-    notes: tuple[str, ...]
-    baselines: frozenset[str] = frozenset()
-
-    @property
-    def apart(self) -> dict[str, list[str]]:
-        """Kind of reference -> its rows, which are never best or ranked; kinds without any are left out."""
-        kinds = {"oracle methods": self.oracles, "baselines": self.baselines}
-        found = {kind: [row for row in self.rows if row in rows] for kind, rows in kinds.items()}
-        return {kind: rows for kind, rows in found.items() if rows}
-
-    def to_frame(self) -> DataFrame:
-        """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
-        import pandas
-
-        rows = [
-            {
-                "method": row,
-                "data": column,
-                "oracle": row in self.oracles,
-                "mean": cell.mean,
-                "std": cell.std,
-                "n": len(cell.values),
-                "seeds": cell.seeds,
-                "alike": cell.alike,
-                "best": cell.best,
-            }
-            for row, column in product(self.rows, self.columns)
-            for cell in [self.cells[row, column]]
-        ]
-        return pandas.DataFrame(rows).astype({"mean": float, "std": float})
-
-    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
-        rows = [
-            (
-                marked(row, self.oracles, self.baselines),
-                *(_entry(self.cells[row, c], self.percent) for c in self.columns),
-            )
-            for row in self.rows
-        ]
-        below = []
-        if any(cell.best for cell in self.cells.values()):
-            below.append("* best of its column" + (f", {' and '.join(self.apart)} apart" if self.apart else ""))
-        if any(cell.alike for cell in self.cells.values()):
-            below.append("!n: n of its runs decide every row alike")
-        unit, setting = ", percent" if self.percent else "", f"; {self.common}" if self.common else ""
-        title = f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
-        table = RenderedTable.of(("method", *self.columns), rows)
-        return [title], table, [*below, *(f"note: {note}" for note in self.notes)]
+NO_CELL, NO_VALUE = "·", "-"
 
 
-def _entry(cell: MeasuredCell, percent: bool) -> TableEntry:
-    n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
+def entry(cell: MeasuredCell, measure: ShownMeasure, planned: int = 0) -> TableEntry:
+    """``82.15 ± 3.32 (3 of 10)``: the count is there if a seed has no value that is planned, or that others have."""
+    if not cell.seeds:
+        return TableEntry(NO_CELL, why="not run")
+    if not cell.tracked:
+        return TableEntry("not tracked", link=cell.id, why="; ".join(cell.why))
+    n, of = len(cell.values), max(cell.seeds, planned)
+    count = "" if n == of else f" ({n} of {of})"
+    why = "; ".join(cell.why)
     if cell.mean is None:
-        return TableEntry(f"- {n}", alike=cell.alike)
-    numbers = [printed(value, percent=percent) for value in (cell.mean, cell.std) if value is not None]
-    return TableEntry(f"{' ± '.join(numbers)} {n}", "best" if cell.best else "", cell.alike)
+        return TableEntry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
+    spread = "" if cell.std is None else f" ± {measure.text(cell.std)}"
+    return TableEntry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
 
 
-def measure_table(
-    grid: Grid, measure: ShownMeasure, part: str, criterion: str, notes: Iterable[str] = ()
-) -> MeasureTable:
-    """Table of a grid. ``notes``: follow those of its cells."""
-    cells = grid_cells(grid, measure, criterion, part)
-    runs = [run.result for cell in grid.cells.values() for run in cell.runs.values()]
-    oracle = any(run.criteria[criterion].oracle for run in runs if criterion in run.criteria)
-    found = list(grid.notes)
-    for (row, column), cell in cells.items():
-        for reason in dict.fromkeys(cell.missing.values()):
-            seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
-            found.append(f"{row} on {column}, seed {seeds}: no {measure.key}: {reason}")
-        found += [f"{failure}" for failure in grid.cell(row, column).failures]
-    if measure.higher_is_better is None:
-        found.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
-    for column in grid.columns if measure.higher_is_better is not None else ():
-        out = not_compared({row: cells[row, column] for row in grid.rows}, grid.apart)
-        found += [f"{column}: {out}"] if out else []
-    return MeasureTable(
-        metric=measure.key,
-        part=part,
-        criterion=f"{criterion} (oracle)" if oracle else criterion,
-        percent=measure.percent,
-        common=grid.common,
-        rows=grid.rows,
-        columns=grid.columns,
-        oracles=grid.oracles,
-        baselines=grid.baselines,
-        cells=cells,
-        notes=(*found, *notes),
-    )
+def methods_by_data(
+    grid: Grid,
+    cells: Mapping[tuple[str, str], MeasuredCell],
+    measure: ShownMeasure,
+    rows: Iterable[str],
+    columns: Mapping[str, str],
+    **more: Any,
+) -> RenderedTable:
+    """The table of a measure. ``columns``: label -> name."""
+    planned = {label: len(grid.seeds[label]) for label in columns}
+    head = ["method", *(f"{name} ({counted(planned[label], 'seed')})" for label, name in columns.items())]
+    body = [(grid.marked(row), *(entry(cells[row, c], measure, planned[c]) for c in columns)) for row in rows]
+    return RenderedTable.of(head, body, **more)
+
+
+def uncompared(
+    grid: Grid, cells: Mapping[tuple[str, str], MeasuredCell], measure: ShownMeasure, columns: Mapping[str, str]
+) -> list[str]:
+    """Notes on rows of one seed among others of several. ``columns``: label -> name."""
+    found = []
+    for label, name in columns.items() if measure.higher_is_better is not None else ():
+        of = {row: cells[row, label] for row in grid.rows}
+        competing = competing_rows(of, grid.apart)
+        out = [row for row, cell in of.items() if row not in grid.apart and cell.values and row not in competing]
+        if out and competing:
+            found.append(f"{name}: not compared for best and second, as it is of one seed: {', '.join(out)}")
+    return found
 
 
 # -------------------------------------------------------------------- tests
@@ -140,8 +76,6 @@ class Significance(Printed):
     metric: str
     criterion: str
     reference: str
-    test: Test
-    alpha: float
     pairs: tuple[Pair, ...]
     """per data set and method, against the reference"""
     no_pairs: str
@@ -178,35 +112,32 @@ class Significance(Printed):
             "differences from chance"
         )
 
-    def table(self, ids: Mapping[tuple[str, str], str] | None = None) -> RenderedTable:
-        """The pairs. ``ids``: (data, method) -> identifier of the cell's runs."""
+    def table(self, ids: Mapping[tuple[str, str], str] | None = None, **more: Any) -> RenderedTable:
+        """The pairs, and notes on them. ``ids``: (data, method) -> identifier of the cell's runs."""
         rows, measure = [], ShownMeasure.of(self.metric)
         for pair in self.pairs:
             text = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
             difference = TableEntry(text, link=(ids or {}).get((pair.data, pair.method), ""))
-            decision: str = pair.decision
-            if decision == "too few pairs" and not math.isnan(pair.smallest_p):
-                decision += f" (an exact test has no adjusted p below {p_text(pair.smallest_p)})"
-            rows.append(
-                (pair.data, pair.method, str(pair.n), difference, p_text(pair.p), p_text(pair.adjusted), decision)
-            )
+            p = (p_text(pair.p), p_text(pair.adjusted))
+            rows.append((pair.data, pair.method, str(pair.n), difference, *p, pair.decision))
         head = ("data", "method", "pairs", f"difference to {self.reference}", "p", "adjusted p", "decision")
-        return RenderedTable.of(head, rows, left=2, texts=(6,))
+        notes = (f"no tests: {self.no_pairs}" if self.no_pairs else "", self.advice)
+        return RenderedTable.of(head, rows, left=2, texts=(6,), notes=tuple(filter(None, notes)), **more)
 
     def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
-        below = [] if self.pairs else [f"no pairs to test: {self.no_pairs}"]
-        below += [*([self.advice] if self.advice else []), ""]
         listed = ", ".join(f"{method} {rank:.2f}" for method, rank in self.average.ranks)
-        below += [f"average ranks (1 is best): {listed}"] if listed else []
-        below += self.average.lines()
-        below += [f"note: {note}" for note in self.notes]
-        kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
+        table = self.table()
+        below = [*table.notes, "", *([f"average ranks (1 is best): {listed}"] if listed else [])]
         unit = ", points" if ShownMeasure.of(self.metric).percent else ""
         title = (
-            f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; {kind}, "
-            f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
+            f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; paired "
+            f"t-test, two-sided, Holm's adjustment per data set, level {ALPHA:g}"
         )
-        return [title], self.table(), below
+        return (
+            [title],
+            replace(table, notes=()),
+            [*below, *self.average.lines(), *(f"note: {note}" for note in self.notes)],
+        )
 
 
 def significance_of(
@@ -215,24 +146,17 @@ def significance_of(
     reference: str,
     measure: ShownMeasure,
     criterion: str,
-    *,
-    test: Test = "t",
-    alpha: float = ALPHA,
     notes: Iterable[str] = (),
 ) -> Significance:
     """Tests of a comparison: pairs against the reference on every data set, and ranks of the competing methods.
 
     ``values``: of all methods; ``reference``: a method that may compete or not, empty if there is none.
     """
-    mine = {*competing, reference}
+    mine, higher = {*competing, reference}, measure.higher_is_better
     there = {
         data: {row: by_seed for row, by_seed in of.items() if row in mine and by_seed} for data, of in values.items()
     }
-    without, no_pairs, higher = (
-        [data for data, of in there.items() if reference not in of],
-        "",
-        measure.higher_is_better,
-    )
+    without, no_pairs = [data for data, of in there.items() if reference not in of], ""
     if not any(there.values()):
         no_pairs = "no method has a value here"
     elif len(without) == len(there):
@@ -241,18 +165,9 @@ def significance_of(
     elif higher is None:
         no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
     said = [f"no tests on {data}: {reference} has no value there" for data in without] if not no_pairs else []
-    pairs = [] if no_pairs else pairs_of(there, reference, test=test, alpha=alpha, higher_is_better=bool(higher))
-    average = AverageRanks(Complete((), (), ()), why=no_pairs)
+    pairs = [] if no_pairs else pairs_of(there, reference, higher_is_better=bool(higher))
+    average = AverageRanks(Counted((), (), (), {}), why=no_pairs)
     if higher is not None:
-        average = average_ranks(there, competing, higher_is_better=higher, alpha=alpha)
-    return Significance(
-        metric=measure.key,
-        criterion=criterion,
-        reference=reference,
-        test=test,
-        alpha=alpha,
-        pairs=tuple(pairs),
-        no_pairs=no_pairs or "no other method has a value here" * (not pairs),
-        average=average,
-        notes=(*notes, *said),
-    )
+        average = average_ranks(there, competing, higher_is_better=higher)
+    no_pairs = no_pairs or "no other method has a value here" * (not pairs)
+    return Significance(measure.key, criterion, reference, tuple(pairs), no_pairs, average, (*notes, *said))

@@ -1,7 +1,7 @@
 """Ranking of methods: points below the best of each data set, how sure the order is, and what cannot be told apart.
 
 Data sets are the sample: a resample draws them with replacement, grouped by their source, then their seeds, the same
-for all methods. Average ranks are of the same cells. Pages, reports and scripts show what is computed here.
+for all methods. Average ranks take methods that lack seeds as well. Pages and reports show what is computed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,7 @@ import numpy.typing as npt
 from pubench_core.errors import counted
 
 from .numbers import EQUAL, percent, points
-from .significance import ALPHA, Friedman, Values, friedman, paired_t
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from .significance import Friedman, Values, friedman, paired_t
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
@@ -35,18 +31,6 @@ ENOUGH_SEEDS = 3
 FEW_DATA_SETS = 5
 #: Park and Miller's generator: the same numbers in every version of numpy.
 _FACTOR, _MODULUS, _START = 16807, 2**31 - 1, 7
-
-
-def values_of(rows: DataFrame, measure: str, criterion: str, name: str = "name") -> Values:
-    """Data set -> method -> seed -> value, of a frame of rows (:func:`pubench_report.rows.read_rows`).
-
-    ``measure``: a column (``test_accuracy``); ``name``: the column that tells methods apart.
-    """
-    mine = rows[rows["criterion"] == criterion].dropna(subset=[measure])
-    found: dict[str, dict[str, dict[int, float]]] = {}
-    for data, method, seed, value in mine[["data", name, "seed", measure]].itertuples(index=False):
-        found.setdefault(data, {}).setdefault(method, {})[int(seed)] = float(value)
-    return found
 
 
 @dataclass(frozen=True)
@@ -168,56 +152,45 @@ def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Complete:
-    """Methods and data sets of which every cell has values; ``dropped``: what was left out, in words."""
-
-    methods: tuple[str, ...]
-    data: tuple[str, ...]
-    dropped: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Counted:
     """Cells that methods are ranked by: the largest part of a comparison that has no gap."""
 
-    part: Complete
+    methods: tuple[str, ...]
+    columns: tuple[str, ...]
+    """data sets that count"""
+    dropped: tuple[str, ...]
+    """what was left out, in words"""
     seeds: Mapping[str, tuple[int, ...]]
-    """label -> shared seeds of every column"""
+    """seeds by which methods are compared on every data set, those that do not count included"""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Labels of data sets that count by default."""
-        return self.part.data
-
-
-def counted_in(values: Values, rows: Sequence[str], least: int = LEAST_SEEDS) -> Counted:
-    """Cells that methods are ranked by. ``rows``: those that compete; ``least``: seeds that a data set needs."""
-    seeds = {c: compared_seeds([{*of[row]} for row in rows if of.get(row)]) for c, of in values.items()}
-    complete = {
-        c: {row: of[row] for row in rows if row in of and {*of[row]} >= {*seeds[c]}}
-        for c, of in values.items()
-        if len(seeds[c]) >= least
-    }
-    return Counted(complete_part(complete, rows), seeds)
+    def has(self, column: str, values: Collection[int]) -> bool:
+        """Whether a method with values of these seeds has all by which a data set is compared."""
+        return bool(self.seeds[column]) and {*self.seeds[column]} <= {*values}
 
 
-def complete_part(values: Values, methods: Sequence[str]) -> Complete:
+def counted_in(values: Values, methods: Sequence[str], least: int = LEAST_SEEDS, *, any_seed: bool = False) -> Counted:
     """The largest part of a comparison that has no gap, found greedily.
 
-    ``values``: data set -> method -> seed -> value. Whatever lacks the largest share of its cells is left out first, a
-    data set before a method where the shares are equal.
+    ``values``: data set -> method -> seed -> value; ``methods``: those that compete; ``least``: seeds that a data set
+    needs; ``any_seed``: a method has no gap where it has a value, else where it has every seed that counts. Whatever
+    lacks the largest share of its cells is left out first, a data set before a method where the shares are equal.
 
-    >>> complete_part({"a": {"x": {2: 1.0}, "y": {2: 2.0}}, "b": {"x": {2: 1.0}}}, ["x", "y"]).data
+    >>> counted_in({"a": {"x": {2: 1.0}, "y": {2: 2.0}}, "b": {"x": {2: 1.0}}}, ["x", "y"], least=1).columns
     ('a',)
     """
-    rows, columns = list(methods), list(values)
+    seeds = {c: compared_seeds([{*of[row]} for row in methods if of.get(row)]) for c, of in values.items()}
+    rows, columns = list(methods), [c for c in values if len(seeds[c]) >= least]
+    there = {
+        c: {row for row in methods if of.get(row) and (any_seed or {*of[row]} >= {*seeds[c]})}
+        for c, of in values.items()
+    }
     dropped: list[str] = []
     while True:
-        gaps = [(sum(not values[column].get(row) for row in rows) / len(rows), 1, column) for column in columns if rows]
-        gaps += [(sum(not values[c].get(row) for c in columns) / len(columns), 0, row) for row in rows if columns]
+        gaps = [(sum(row not in there[column] for row in rows) / len(rows), 1, column) for column in columns if rows]
+        gaps += [(sum(row not in there[c] for c in columns) / len(columns), 0, row) for row in rows if columns]
         worst = max(gaps, default=(0.0, 0, ""), key=lambda gap: gap[:2])
         if not worst[0]:
-            return Complete(tuple(rows), tuple(columns), tuple(dropped))
+            return Counted(tuple(rows), tuple(columns), tuple(dropped), seeds)
         (columns if worst[1] else rows).remove(worst[2])
         dropped.append(f"{worst[2]} ({100 * worst[0]:.0f} % of its cells lack values)")
 
@@ -241,7 +214,7 @@ def ranking_of(
     """
     columns = counts.columns
     groups = tuple(sources[c] for c in columns)
-    complete = [row for row in rows if all({*values[c].get(row, ())} >= {*counts.seeds[c]} for c in columns)]
+    complete = [row for row in rows if all(counts.has(c, values[c].get(row, ())) for c in columns)]
     ranked = [row for row in complete if row not in references]
     if why := unranked or _why_none([row for row in rows if row not in references], counts, ranked):
         return Ranking(columns, groups, (), np.zeros((0, 0)), why=why)
@@ -342,7 +315,7 @@ def resampling(groups: tuple[str, ...], seeds: tuple[int, ...]) -> npt.NDArray[n
 class AverageRanks:
     """Average ranks over data sets with Friedman's test, of the cells that methods are ranked by."""
 
-    part: Complete
+    part: Counted
     friedman: Friedman | None = None
     why: str = ""
     """why there is none"""
@@ -372,7 +345,7 @@ class AverageRanks:
         """Data sets of the ranks, and outcome of the tests."""
         if self.friedman is None:
             return [f"no ranks over data sets: {self.why}"]
-        found = [f"over {counted(len(self.part.data), 'data set')}: {', '.join(self.part.data)}", *self.tasks]
+        found = [f"over {counted(len(self.part.columns), 'data set')}: {', '.join(self.part.columns)}", *self.tasks]
         if self.part.dropped:
             found.append(f"left out, so that every cell has values: {', '.join(self.part.dropped)}")
         return [*found, *self.friedman.lines(), *(f"not told apart: {', '.join(group)}" for group in self.groups)]
@@ -392,12 +365,13 @@ def sources_of(data: Sequence[str]) -> dict[str, str]:
     return names if len(set(sources.values())) == 1 else sources
 
 
-def average_ranks(
-    values: Values, methods: Sequence[str], *, higher_is_better: bool, alpha: float = ALPHA
-) -> AverageRanks:
-    """Average ranks of methods by their means over the seeds that count; every source counts once."""
-    counts = counted_in(values, methods, least=1)
-    part, sources = counts.part, sources_of(counts.columns)
+def average_ranks(values: Values, methods: Sequence[str], *, higher_is_better: bool) -> AverageRanks:
+    """Average ranks of methods by their means over the seeds that count; every source counts once.
+
+    No method is left out for a seed that it lacks, and none for a seed that another one lacks.
+    """
+    part = counted_in(values, methods, least=1, any_seed=True)
+    sources = sources_of(part.columns)
     several = Counter(sources.values())
     if not any(values.values()):
         return AverageRanks(part, why="no method has a value here")
@@ -408,13 +382,17 @@ def average_ranks(
         there = f"there are values of all methods on {counted(len(several), 'data set')}"
         return AverageRanks(part, why=f"{there}, and 2 data sets are needed")
 
+    def by_seeds(method: str, column: str) -> float:
+        """Mean over the shared seeds that it has, or over its own if it has none of them."""
+        mine = values[column][method]
+        return fmean([mine[seed] for seed in part.seeds[column] if seed in mine] or mine.values())
+
     def mean(method: str, source: str) -> float:  # fmean adds exactly: ties stay ties
-        of = [column for column in part.data if sources[column] == source]
-        return fmean(fmean(values[column][method][seed] for seed in counts.seeds[column]) for column in of)
+        return fmean(by_seeds(method, column) for column in part.columns if sources[column] == source)
 
     table = {method: {source: mean(method, source) for source in several} for method in part.methods}
     tasks = (f"{n} tasks of {name} count as one data set, by their mean" for name, n in several.items() if n > 1)
-    return AverageRanks(part, friedman(table, higher_is_better=higher_is_better, alpha=alpha), "", tuple(tasks))
+    return AverageRanks(part, friedman(table, higher_is_better=higher_is_better), "", tuple(tasks))
 
 
 # -------------------------------------------------------------------- in words

@@ -1,8 +1,7 @@
 """Whether differences between methods are more than chance: paired tests over seeds, ranks over data sets.
 
-Sources: Holm (1979) for many comparisons at once; Wilcoxon (1945); Friedman (1937), Iman and Davenport (1980) and
-Nemenyi (1963) as Demsar (2006) uses them for classifiers. scipy computes what it has; Holm's correction and the
-F statistic are here.
+Sources: Holm (1979) for many comparisons at once; Friedman (1937) and Nemenyi (1963) as Demsar (2006) uses them for
+classifiers. scipy computes what it has; Holm's correction is here.
 
 Seeds split, label and train the same rows again. A small p over seeds says that the difference is more than the chance
 of these draws, not that it would show on other data; that is what the ranks over data sets are for.
@@ -11,25 +10,21 @@ of these draws, not that it would show on other data; that is what the ranks ove
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Test = Literal["t", "wilcoxon"]
 Decision = Literal["better", "worse", "not decided", "too few pairs"]
 
-#: Level of tests, if none is named.
+#: Level of tests.
 ALPHA = 0.05
 
 #: Differences below this share of the largest value count as zero: they are rounding.
 ROUNDING = 1e-12
-#: Pairs up to which Wilcoxon's null distribution is counted out, if there are no ties and no zeros.
-EXACT = 50
 
 
 # -------------------------------------------------------------------- tests, as functions of numbers
@@ -44,7 +39,8 @@ def paired_t(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     >>> paired_t([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
     (0.0, 1.0)
     """
-    d, smallest = _differences(x, y)
+    left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    d, smallest = left - right, ROUNDING * float(np.abs([left, right]).max(initial=0.0))
     if len(d) < 2:
         raise ValueError(f"a paired t-test needs 2 pairs at least, given {len(d)}")
     mean = float(d.mean())
@@ -54,38 +50,6 @@ def paired_t(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
     found = stats.ttest_1samp(d, 0.0)
     return float(found.statistic), float(found.pvalue)
-
-
-def wilcoxon(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """(W, p) of Wilcoxon's signed-rank test, two-sided; W is the smaller of the two sums of ranks.
-
-    x, y: (n,) values of two methods with the same seeds. Zero differences are left out, ties have mid-ranks. The null
-    distribution is counted out without ties and zeros up to n = 50; else it is the normal one, its variance corrected
-    for ties, without correction for continuity. Only zeros: p = 1.
-
-    >>> wilcoxon([1.0, 2.0, 4.0], [0.5, 1.0, 2.5])
-    (0.0, 0.25)
-    """
-    d, smallest = _differences(x, y)
-    kept = d[np.abs(d) > smallest]
-    if not len(kept):
-        return 0.0, 1.0
-    from scipy import stats
-
-    if smallest:
-        kept = np.round(kept / smallest)  # equal differences of other values differ in their last bits, and are ties
-    sizes = np.abs(kept)
-    exact = len(kept) == len(d) <= EXACT and len(np.unique(sizes)) == len(sizes)
-    if exact:
-        found = stats.wilcoxon(kept, correction=False, method="exact")
-        return float(found.statistic), float(found.pvalue)
-    # scipy renamed the option for the normal distribution between two of the releases that core accepts
-    ranks = stats.rankdata(sizes)
-    w = float(min(ranks[kept > 0].sum(), ranks[kept < 0].sum()))
-    n, counts = len(kept), np.unique(sizes, return_counts=True)[1].astype(np.float64)
-    variance = n * (n + 1) * (2 * n + 1) / 24 - float((counts**3 - counts).sum()) / 48
-    z = (w - n * (n + 1) / 4) / math.sqrt(variance)
-    return w, float(min(1.0, 2 * stats.norm.cdf(z)))
 
 
 def without_rounding(values: Floats) -> Floats:
@@ -114,19 +78,12 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _differences(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, float]:
-    """x - y, and the size below which a difference is rounding."""
-    left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    return left - right, ROUNDING * float(np.abs([left, right]).max(initial=0.0))
-
-
 @dataclass(frozen=True)
 class Friedman:
     """Methods ranked on every data set; rank 1 is best, equal values share the mean of their ranks.
 
-    ``chi2``, ``p``: Friedman's test, corrected for ties, K - 1 degrees of freedom. ``f``, ``f_p``: Iman and
-    Davenport's F of the uncorrected statistic, (K - 1, (K - 1)(D - 1)) degrees of freedom. ``critical_difference``:
-    Nemenyi's; two methods differ where their average ranks are at least that far apart.
+    ``chi2``, ``p``: Friedman's test, corrected for ties, K - 1 degrees of freedom. ``critical_difference``: Nemenyi's;
+    two methods differ where their average ranks are at least that far apart.
     """
 
     methods: tuple[str, ...]
@@ -134,15 +91,7 @@ class Friedman:
     average_ranks: tuple[float, ...]
     chi2: float
     p: float
-    f: float
-    f_p: float
     critical_difference: float
-    alpha: float
-
-    def differ(self, one: str, other: str) -> bool:
-        """Whether Nemenyi's test tells two methods apart."""
-        ranks = dict(zip(self.methods, self.average_ranks, strict=True))
-        return abs(ranks[one] - ranks[other]) >= self.critical_difference
 
     @property
     def can_decide(self) -> bool:
@@ -152,8 +101,8 @@ class Friedman:
     def lines(self) -> list[str]:
         """The tests in words."""
         found = [
-            f"Friedman chi2 = {self.chi2:.3f}, p = {p_text(self.p)}; Iman-Davenport F = {self.f:.3f}, "
-            f"p = {p_text(self.f_p)}; Nemenyi's critical difference {self.critical_difference:.2f}"
+            f"Friedman chi2 = {self.chi2:.3f}, p = {p_text(self.p)}; Nemenyi's critical difference "
+            f"{self.critical_difference:.2f}"
         ]
         if not self.can_decide:
             found.append(
@@ -175,10 +124,8 @@ def critical_difference(methods: int, data: int, alpha: float = ALPHA) -> float:
     return q * math.sqrt(methods * (methods + 1) / (6 * data))
 
 
-def friedman(
-    values: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, alpha: float = ALPHA
-) -> Friedman:
-    """Friedman's, Iman and Davenport's and Nemenyi's tests.
+def friedman(values: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True) -> Friedman:
+    """Friedman's and Nemenyi's tests.
 
     ``values``: method -> data set -> value; every method has the same D >= 2 data sets, and there are K >= 3 methods.
     """
@@ -190,25 +137,12 @@ def friedman(
         raise ValueError(f"Friedman's test needs 3 methods and 2 data sets at least, given {k} and {d}")
     table = without_rounding(np.array([[values[method][name] for method in methods] for name in data], np.float64))
     ranks = stats.rankdata(-table if higher_is_better else table, axis=1)
-    average = ranks.mean(axis=0)
-    plain = 12 * d / (k * (k + 1)) * (float((average**2).sum()) - k * (k + 1) ** 2 / 4)
     if all(len(set(row)) == 1 for row in table.tolist()):  # every rank is shared by all
         chi2, p = 0.0, 1.0
     else:
         chi2, p = (float(number) for number in stats.friedmanchisquare(*table.T))
-    left = d * (k - 1) - plain
-    f = math.inf if left <= ROUNDING * d * k else (d - 1) * plain / left
-    return Friedman(
-        methods=methods,
-        data=data,
-        average_ranks=tuple(float(rank) for rank in average),
-        chi2=chi2,
-        p=p,
-        f=f,
-        f_p=float(stats.f.sf(f, k - 1, (k - 1) * (d - 1))),
-        critical_difference=critical_difference(k, d, alpha),
-        alpha=alpha,
-    )
+    average = tuple(float(rank) for rank in ranks.mean(axis=0))
+    return Friedman(methods, data, average, chi2, p, critical_difference(k, d))
 
 
 # -------------------------------------------------------------------- what a comparison says
@@ -216,38 +150,21 @@ def friedman(
 
 @dataclass(frozen=True)
 class Pair:
-    """One method against the reference on one data set.
-
-    ``difference``: mean of method - reference over the ``n`` seeds that both ran, in the metric's own unit.
-    ``statistic``, ``p``: NaN where there are too few pairs. ``adjusted``: Holm's, over the methods compared on this
-    data set. ``smallest_p``: the smallest adjusted p that an exact test of so
-    many pairs can give.
-    """
+    """One method against the reference on one data set, by a paired t-test over the seeds that both ran."""
 
     data: str
     method: str
     reference: str
     n: int
+    """seeds that both ran"""
     difference: float
+    """mean of method - reference over these, in the metric's own unit"""
     statistic: float
     p: float
+    """NaN if there are too few pairs, as is ``statistic``"""
     adjusted: float
-    smallest_p: float
+    """Holm's, over the methods compared on this data set"""
     decision: Decision
-
-    def interval(self, alpha: float) -> tuple[float, float]:
-        """Interval of the difference at level 1 - alpha, by a paired t-test; NaN if it gives none."""
-        if self.n < 2 or math.isnan(self.statistic) or (self.statistic == 0 and self.difference == 0):
-            return math.nan, math.nan
-        half = 0.0 if math.isinf(self.statistic) else abs(self.difference / self.statistic) * _t_quantile(alpha, self.n)
-        return self.difference - half, self.difference + half
-
-
-@cache
-def _t_quantile(alpha: float, n: int) -> float:
-    from scipy import stats
-
-    return float(stats.t.ppf(1 - alpha / 2, n - 1))
 
 
 def p_text(value: float) -> str:
@@ -255,37 +172,24 @@ def p_text(value: float) -> str:
     return "-" if math.isnan(value) else format(value, ".2g") if value < 0.001 else format(value, ".3f")
 
 
-# -------------------------------------------------------------------- from values to pairs
-
-
 #: data set -> method -> seed -> value
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
-def pairs_of(values: Values, reference: str, *, test: Test, alpha: float, higher_is_better: bool) -> list[Pair]:
+def pairs_of(values: Values, reference: str, *, higher_is_better: bool) -> list[Pair]:
     """Every method against the reference on every data set that has both, each data set a family of tests."""
-    apply: Callable[[Sequence[float], Sequence[float]], tuple[float, float]] = paired_t if test == "t" else wilcoxon
-    needed = 2 if test == "t" else 1
     found: list[Pair] = []
     for data, methods in values.items():
-        if reference not in methods:
-            continue
         tested: list[tuple[str, int, float, float, float]] = []
-        for method in methods:
+        for method in methods if reference in methods else ():
             if method != reference:
                 seeds = [seed for seed in methods[method] if seed in methods[reference]]
                 x, y = ([methods[one][seed] for seed in seeds] for one in (method, reference))
-                statistic, p = apply(x, y) if len(seeds) >= needed else (math.nan, math.nan)
-                difference = float(np.mean(np.subtract(x, y))) if x else math.nan
-                tested.append((method, len(seeds), difference, statistic, p))
-        adjusted = holm([p for *_, p in tested])
-        family = sum(not math.isnan(p) for *_, p in tested)
-        for (method, n, difference, statistic, p), of_family in zip(tested, adjusted, strict=True):
-            smallest = math.nan if math.isnan(p) else 0.0 if test == "t" else min(1.0, family * 2 / 2**n)
-            decision: Decision = "not decided"
-            if math.isnan(p) or smallest > alpha:
-                decision = "too few pairs"
-            elif of_family <= alpha and difference != 0:
+                statistic, p = paired_t(x, y) if len(seeds) > 1 else (math.nan, math.nan)
+                tested.append((method, len(seeds), float(np.mean(np.subtract(x, y))) if x else math.nan, statistic, p))
+        for (method, n, difference, statistic, p), adjusted in zip(tested, holm([p for *_, p in tested]), strict=True):
+            decision: Decision = "too few pairs" if math.isnan(p) else "not decided"
+            if adjusted <= ALPHA:
                 decision = "better" if (difference > 0) == higher_is_better else "worse"
-            found.append(Pair(data, method, reference, n, difference, statistic, p, of_family, smallest, decision))
+            found.append(Pair(data, method, reference, n, difference, statistic, p, adjusted, decision))
     return found

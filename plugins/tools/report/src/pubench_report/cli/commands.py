@@ -14,7 +14,6 @@ from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 
 ReportFormat = Literal["table", "md", "csv", "latex", "html"]
-PairedTest = Literal["t", "wilcoxon"]
 CompareFormat = Literal["table", "md", "csv", "json"]
 StudyOfFolder = Annotated[
     str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
@@ -78,7 +77,6 @@ def compare_methods(
         str | None,
         typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),
     ] = None,
-    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = "t",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
@@ -102,9 +100,7 @@ def compare_methods(
     from pubench_report.cli.compare_methods import CompareMethodsOptions
     from pubench_report.cli.compare_methods import compare_methods as run_all
 
-    asked = CompareMethodsOptions(
-        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test, out, figures
-    )
+    asked = CompareMethodsOptions(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, out, figures)
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)
 
@@ -114,7 +110,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Folder of records, or the name of a study in --results. (default: --results)",
+            help="Folder of records, file of rows, or the name of a study in --results. (default: --results)",
             autocompletion=studies,
         ),
     ] = None,
@@ -155,11 +151,17 @@ def report(
     from pubench_cli.visible import rows_out
 
     from ..rendering import print_sections
-    from ..report.gather import gather
-    from ..report.gathered import collection_off
+    from ..report.gather import collection_off, gather
     from ..report.tables import sections
-    from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
-    from .report import print_summary
+    from ..report.write import (
+        BY_SUFFIX,
+        compared,
+        print_summary,
+        report_text,
+        title_lines,
+        write_figures_of,
+        write_text,
+    )
 
     form = form_of(out, format, BY_SUFFIX)
     gathered = gather(folder, results, study, criterion, only or ())

@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os.path import isfile
 from pathlib import Path
 
 from rich.console import Console
@@ -82,8 +81,6 @@ def _warnings_printed() -> Iterator[None]:
 
 def _loaded(given: str | None, results: Path, study: str | None) -> Results:
     """Finished runs of a source. Raises RequestError if there are none."""
-    if given is not None and isfile(given):
-        return load_results(given, study=study)
     folder, named = folder_and_study(given, results, study)
     found = load_results(folder, study=named or None)
     if not len(found):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pubench_study.lines import Lines
 from pubench_study.measure_names import shown_first
@@ -30,7 +29,10 @@ from pubench_core.results import Result
 
 from ..cells import metric_info
 from ..comparing import results_of, runs_of
-from ..measure_table import MeasureTable, Significance
+from ..measure_table import Significance
+from ..rendering import print_sections
+from ..report.model import Model, check_baseline, comparisons_of
+from ..report.tables import cell_rows, compared_sections
 from ..report.write import BY_SUFFIX
 from ..results import Results
 from ..rows import RowSource, rows_of
@@ -60,7 +62,6 @@ class CompareMethodsOptions:
     sets: tuple[str, ...]
     baseline: str | None
     measure: str | None
-    test: Literal["t", "wilcoxon"]
     out: Path | None = None
     figures: Path | None = None
 
@@ -93,36 +94,33 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
         raise RunFailed(f"no run has a result, so nothing can be compared; the first failure: {results.failures[0]}")
-    preset = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
-    compared = list(_compared(results, asked, baseline, preset))
+    notes = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
+    models = list(_models(results, asked, notes))
+    shown = [(one, comparisons_of(one, check_baseline(one, baseline, one.grid.reference))) for one in models]
     if as_json:
-        first, *more = [_plain(table, tests) for table, tests in compared] or [{}]
         carried = [
             {**row, "record": str(run.folder), "reused": run.reused}
             for run in results
             for row in rows_of(RowSource(run.result), _OF_A_RUN, [run.result.selected])
         ]
-        print_json({**first, "more": more, "runs": carried, "failures": [str(failure) for failure in results.failures]})
+        print_json({**_plain(shown), "runs": carried, "failures": [str(failure) for failure in results.failures]})
     else:
-        for k, (table, tests) in enumerate(compared):
-            shown = replace(tests, notes=tuple(note for note in tests.notes if note not in table.notes))
-            for text in [*([""] if k else []), str(table), "", str(shown)]:
-                out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
+        for model, tests in shown:
+            print_sections(out(), (), compared_sections(model, tests))
+            for note in model.gathered.notes:
+                out().print(f"note: {note}", markup=False, soft_wrap=True)
         if few := few_in_all([run.result for run in results]):
             err().print(f"warning: {few}", markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
-        against = compared[0][1].reference
-        measure = asked.measure or _MEASURE
+        against, measure = shown[0][1][0].reference, asked.measure or _MEASURE
         for file in results.report(asked.out, measure=measure, baseline=against, figures=asked.figures):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
 
-def _compared(
-    results: Results, asked: CompareMethodsOptions, baseline: str | None, notes: tuple[str, ...]
-) -> Iterator[tuple[MeasureTable, Significance]]:
+def _models(results: Results, asked: CompareMethodsOptions, notes: tuple[str, ...]) -> Iterator[Model]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
@@ -133,30 +131,27 @@ def _compared(
     for data, measures in wanted:
         on = results.where(data=data)
         for measure in measures if len(on) else []:
-            part: Literal["test", "validation"] = "test" if measure in on.metrics("test") else "validation"
+            part = "test" if measure in on.metrics("test") else "validation"
             if asked.measure is None and all(run.result.decision == "prior" for run in on):
                 measure = shown_first(measure, on.metrics(part), "prior")
-            table, tests = (
-                on.table(measure, part=part),
-                on.significance(measure, reference=baseline, test=asked.test, part=part),
-            )
-            yield replace(table, notes=(*notes, *table.notes, *([_assumed(measure)] if data is untrue else []))), tests
+            model = on.model(measure, None, part)
+            warned = [note.replace(_IN_PYTHON, "their records have them") for note in model.gathered.notes]
+            said = (*notes, *model.grid.notes, *warned, *([_assumed(measure)] if data is untrue else []))
+            model.gathered = replace(model.gathered, notes=said)
+            yield model
 
 
-def _plain(table: MeasureTable, tests: Significance) -> dict[str, Any]:
+def _plain(shown: Sequence[tuple[Model, Sequence[Significance]]]) -> dict[str, Any]:
     """What is printed, as plain data; what JSON cannot hold is null."""
-    frames = [one.to_frame().replace([math.inf, -math.inf], math.nan).astype("object") for one in (table, tests)]
-    cells, pairs = (frame.where(frame.notna(), None).to_dict("records") for frame in frames)
-    return {
-        "measure": table.metric,
-        "part": table.part,
-        "criterion": table.criterion,
-        "cells": cells,
-        "tests": {"against": tests.reference, "test": tests.test, "level": tests.alpha, "pairs": pairs},
-        "ranks": dict(tests.average.ranks) or None,
-        "no_ranks": tests.no_ranks,
-        "notes": list(tests.notes),
-    }
+    cells, ranks, notes = [], [], dict[str, None]()
+    for model, tests in shown:
+        for row in cell_rows(model, tests, [model.criterion]):
+            cells.append({"part": model.part, **{name: None if v != v else v for name, v in row.items()}})
+        for setting, test in zip(model.settings, tests, strict=True):
+            of = {"measure": model.measure.key, "setting": setting.words}
+            ranks.append({**of, "ranks": dict(test.average.ranks), "why": test.no_ranks})
+        notes |= dict.fromkeys(model.gathered.notes)
+    return {"cells": cells, "ranks": ranks, "notes": list(notes)}
 
 
 def _assumed(measure: str) -> str:

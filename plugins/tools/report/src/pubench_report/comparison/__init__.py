@@ -1,7 +1,7 @@
 """Our results next to those of others: a published table, a board, or other records. Only what was run alike is
 compared.
 
-``beside`` compares, ``protocol`` says whether a run is of a publication's protocol, ``result`` is what comes out of it.
+``beside`` compares, ``result`` is what comes out of it.
 """
 
 from __future__ import annotations

@@ -23,10 +23,11 @@ from pubench_core.plugins.info import MethodInfo
 from ..cells import ShownMeasure
 from ..gains import gain_sentences, gains_over, mean_gain
 from ..grouping import RunGroup
+from ..measure_table import entry
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..rendering import TableEntry
 from ..report.model import Model, ProblemColumn, Setting
-from ..report.tables import entry, standing_table
+from ..report.tables import standing_table
 from ..rows.runs import share_of_positives
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
@@ -173,7 +174,7 @@ class View:
 
     def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
         """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
-        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, column)
+        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, len(column.seeds))
         place = self.placed(criterion, column).get(row) if measure == self.measure else None
         why = f"rank {place.rank} of {place.among}" if place and place.rank else ""
         return replace(cell, link=f"{self.page}#{cell.link}" if cell.link else "", why=cell.why or why)
@@ -257,15 +258,15 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     cells: list[list[Any] | int] = []
     best: dict[int, float] = {}
     for r, c, *_ in setting["cells"]:
-        cell, seeds = of[rows[r], labels[c]], view.counts.seeds[labels[c]]
+        cell = of[rows[r], labels[c]]
         if cell.mean is None:
             cells.append(0)
             continue
-        mean, full = _points(measure, cell.mean), bool(seeds) and cell.values.keys() >= set(seeds)
+        mean, full = _points(measure, cell.mean), view.counts.has(labels[c], cell.values)
         spread = [] if cell.std is None else [_points(measure, cell.std)]
         cells.append([mean, len(cell.values), int(full), cell.alike, *spread])
         ranked = not (measure.unranked or cell.alike or rows[r] in view.model.apart)
-        if full and ranked and len(seeds) >= LEAST_SEEDS:
+        if full and ranked and len(view.counts.seeds[labels[c]]) >= LEAST_SEEDS:
             best[c] = max(mean, best.get(c, mean))
     return {
         "cells": cells,

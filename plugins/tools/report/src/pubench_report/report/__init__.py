@@ -2,6 +2,6 @@
 
 Nothing is trained.
 
-``gather`` reads records, ``model`` makes cells of them, ``statistics`` tests them, ``tables`` shows them, ``figures``
-draws them, ``write`` makes files.
+``gather`` reads runs, ``model`` makes cells of them and tests them, ``tables`` shows them, ``figures`` draws them,
+``write`` makes files.
 """

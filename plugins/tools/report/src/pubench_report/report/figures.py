@@ -10,6 +10,7 @@ from ..drawing import critical_difference, dots, plain_style
 from ..grouping import in_short, problem_of, telling
 from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
+from ..significance import ALPHA
 from .model import Model, ProblemColumn, Setting
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[
     average = test.average
     if average.friedman is not None and len(average.friedman.data) >= FEW_DATA_SETS:
         distance = average.friedman.critical_difference
-        yield f"difference-{setting.key}", critical_difference(average.ranks, distance, average.groups, test.alpha)
+        yield f"difference-{setting.key}", critical_difference(average.ranks, distance, average.groups, ALPHA)
 
 
 def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:

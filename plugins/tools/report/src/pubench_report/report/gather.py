@@ -3,31 +3,83 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
-import warnings
-from collections.abc import Sequence
-from os.path import isdir
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os.path import isdir, isfile
 from pathlib import Path
+from typing import Literal
 
-from pubench_study.study_file import STUDIES, StudyFolder, studies_in
+from pubench_study.plan import read_plan, shown_row
+from pubench_study.study_file import STUDIES, StudyFolder, folder_of, studies_in
 
-from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.errors import RecordError, RequestError, counted, shortened, unknown
 from pubench_core.records.files import FAILED, FAILURE
+from pubench_core.records.record import read_failure
+from pubench_core.records.store import RecordStore, failures_in
 
-from ..draws import NamedRun, best_of_draws, left_out
-from ..grouping import FailedRun, grid_of, spec_of
-from ..results import load_results
-from ..results.frames import known_of
-from ..results.loading import study_runs
+from ..cells import metric_info
+from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_seed, grid_of, spec_of
 from ..rows import FRAME, names
+from ..rows.files import FACTS
+from ..rows.frames import known_of
+from ..rows.runs import Row, each_run
 from ..suspicion import lines_on
-from .gathered import Gathered, collection_off
 
 #: What ``--only`` is about, hyper-parameters apart.
 _CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "seed", "preset", "epochs")
+#: What a note on chosen draws begins with.
+DRAWS = "hyper-parameters: the best of"
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Runs of a source, with the names of their rows, in order."""
+
+    results: Path
+    """where they are from"""
+    study: str
+    """empty for all runs of the source"""
+    runs: Sequence[NamedRun]
+    """a run without a result is a FailedRun, whose cause is ``missing`` if it was never carried out"""
+    notes: tuple[str, ...] = ()
+    drawn: frozenset[str] = frozenset()
+    """ids of runs whose hyper-parameters are draws"""
+    unchosen: Sequence[RunResult] = ()
+    """finished draws that were not chosen"""
+    by_name: bool = False
+    """whether methods are in the order of their names instead of their appearance"""
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Runs by row and column. Raises RequestError if a seed is there twice, or data files changed in between."""
+        grid = grid_of(self.runs, drawn=self.drawn)
+        return replace(grid, rows=tuple(sorted(grid.rows))) if self.by_name else grid
+
+    @property
+    def title(self) -> str:
+        """The study's name, or the folder's."""
+        return self.study or self.results.resolve().name
+
+    @property
+    def done(self) -> list[RunResult]:
+        """Runs that have a result."""
+        return [run for _, run in self.runs if isinstance(run, RunResult)]
+
+    @property
+    def missing(self) -> int:
+        """Planned runs that were never carried out."""
+        return sum(isinstance(run, FailedRun) and run.cause == MISSING for _, run in self.runs)
+
+    @property
+    def failed(self) -> list[FailedRun]:
+        """Runs that failed or were refused."""
+        return [run for _, run in self.runs if isinstance(run, FailedRun) and run.cause != MISSING]
 
 
 def gather(
@@ -36,39 +88,149 @@ def gather(
     """The runs that a command names. Of a study's hyper-parameter draws, on each split the one that ``criterion``
     prefers (None means the one that names the results).
 
-    ``given``: a folder of records, a study's own folder in it, or the name of a study in ``results``; None means the
-    folder ``results``. ``study``: one of a folder's studies. ``only``: conditions, as :func:`fitting` takes them.
+    ``given``: a folder of records, a study's own folder in it, a file of rows, a board's folder, or the name of a study
+    in ``results``; None means the folder ``results``. ``study``: one that is there. ``only``: conditions, as
+    :func:`fitting` takes them.
 
     Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
     """
-    folder, named = folder_and_study(given, results, study)
-    with warnings.catch_warnings(record=True) as heard, collection_off():
-        warnings.simplefilter("always")
-        every, drawn = study_runs(folder, named) if named else (load_results(folder).named, False)
-        misnamed = {run.run_id: why for _, run in every if isinstance(run, RunResult) and (why := why_misnamed(run))}
-        runs = [(name, run) for name, run in every if run.run_id not in misnamed]
+    path, named = folder_and_study(given, results, study)
+    with collection_off():
+        found = StoredRuns(path).chosen(named, criterion, only)
         if not named:  # in an order that does not depend on when they were carried out
-            runs.sort(key=lambda one: place_of(one[1]))
-        runs, note = fitting(runs, only), ""
-        unchosen: tuple[RunResult, ...] = ()
-        if drawn:  # the runs of a study share the criterion that names their results
-            drawn_from, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
-            unchosen = left_out(drawn_from, runs)
-        grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
-        done = [run.result for _, run in every if isinstance(run, RunResult) and run.run_id not in misnamed]
+            found = replace(found, runs=sorted(found.runs, key=lambda one: place_of(one[1])))
+        suspect = lines_on(run.result for run in (*found.done, *found.unchosen))
+        found = replace(found, notes=(*found.notes, *found.grid.notes, *suspect))
         gc.freeze()  # thousands of records are millions of objects that stay: no later collection looks at them
-    notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    notes += [*misnamed.values(), *grid.notes, *([note] if note else []), *lines_on(done)]
-    found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
-    if not found.done:
-        what = f"study {named}" if named else shortened(str(folder))
-        why = (
-            f"{len(found.failed)} failed, {found.missing} are to be run"
-            if named
-            else "; ".join(misnamed.values()) or why_none(folder)
-        )
-        raise RequestError(f"{what} has no finished run to report: {why}")
     return found
+
+
+# -------------------------------------------------------------------- what is stored
+
+
+@dataclass(frozen=True)
+class StoredRuns:
+    """A folder of records, a file of rows, or the folder of a dated board."""
+
+    path: Path
+
+    @property
+    def kind(self) -> Literal["records", "rows", "board"]:
+        """What it is."""
+        return "rows" if isfile(self.path) else "board" if isfile(self.path / FACTS) else "records"
+
+    @cached_property
+    def _rows(self) -> tuple[list[tuple[RunResult, list[Row]]], list[str]]:
+        notes: list[str] = []
+        return list(each_run(self.path, notes)), notes
+
+    @cached_property
+    def studies(self) -> list[str]:
+        """Names of its studies."""
+        if self.kind == "records":
+            return [one.name for one in studies_in(self.path)]
+        return sorted({row["study"] for _, rows in self._rows[0] for row in rows if row["study"]})
+
+    def stored(self, study: str = "", *, any_name: bool = False) -> Gathered:
+        """All runs, or those of a study; of records oldest first or in the plan's order, without those of single folds.
+
+        A failed run of a folder is there if another seed of the same settings has a result. One of a study without a
+        record is its latest failure, or ``missing``. The notes say what is left out. ``any_name``: whether a record
+        whose folder is not called as its run is there, if no other is.
+
+        Raises RequestError for another study, and for a file that cannot be read.
+        """
+        if self.kind == "records":
+            return _of_study(self.path, study) if study else _of_records(self.path, any_name=any_name)
+        if study and study not in self.studies:
+            raise unknown("study", study, self.studies)
+        mine = [(run, rows) for run, rows in self._rows[0] if not study or any(row["study"] == study for row in rows)]
+        drawn = [run.run_id for run, _ in mine] if study and any(rows[0].get("draw") for _, rows in mine) else []
+        named = [(run.result.spec.method.key, run) for run, _ in mine]
+        return Gathered(self.path, study, named, tuple(self._rows[1]), frozenset(drawn))
+
+    def chosen(self, study: str, criterion: str | None, only: Sequence[str] = ()) -> Gathered:
+        """:meth:`stored`, of draws on each split the one that the criterion prefers. Raises RequestError if no run is
+        finished.
+        """
+        found = self.stored(study)
+        if not found.done:
+            what = f"study {study}" if study else shortened(str(self.path))
+            why = f"{len(found.failed)} failed, {found.missing} are to be run"
+            why = why if study else "; ".join(found.notes) or why_none(self.path)
+            raise RequestError(f"{what} has no finished run to report: {why}")
+        runs = fitting(found.runs, only)
+        if not found.drawn:
+            return replace(found, runs=runs)
+        chosen, note = best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
+        notes = (*found.notes, *([note] if note else []))
+        return replace(found, runs=chosen, notes=notes, unchosen=left_out(runs, chosen))
+
+
+def _of_records(folder: Path, *, any_name: bool) -> Gathered:
+    records = RecordStore(folder).all()
+    ids = {record.folder.name for record in records.readable}
+    notes = [f"left out: {error}" for error in records.unreadable]
+    named: list[NamedRun] = []
+    for record in records.readable:
+        run = RunResult(record.result, record.folder, reused=True)
+        why = why_misnamed(run)
+        if why and run.run_id in ids and run.run_id != run.folder.name:
+            notes.append(f"left out: {shortened(str(run.folder))} is a copy of the record {run.run_id}")
+        elif why and not any_name:
+            notes.append(why)
+        elif run.result.spec.validation.fold is None:
+            named.append((run.result.spec.method.key, run))
+    finished, settings = {run.run_id for _, run in named}, {but_for_seed(spec_of(run)) for _, run in named}
+    alone: list[str] = []
+    for run_id, paths in failures_in(folder).items():
+        one = None if run_id in finished else read_failure(paths[-1])
+        if one is None or one.spec.validation.fold is not None:
+            continue
+        if but_for_seed(one.spec) in settings:
+            key = one.spec.method.key
+            named.append((key, FailedRun(key, one.run_id, one.spec, one.cause, one.reason)))
+        else:
+            alone.append(f"{one.spec.method.key} on {one.spec.data.key} ({one.cause})")
+    if alone:
+        kinds = list(dict.fromkeys(alone))
+        more = f" and {len(kinds) - 3} more" if len(kinds) > 3 else ""
+        notes.append(
+            f"left out: {counted(len(alone), 'failed run')} of settings that no seed has a result of: "
+            f"{', '.join(kinds[:3])}{more}; {shortened(str(folder / FAILED))} says why"
+        )
+    return Gathered(folder, "", named, tuple(notes))
+
+
+def _of_study(folder: Path, study: str) -> Gathered:
+    plan = read_plan(folder_of(folder, study))
+    assert plan is not None  # folder_of names studies that have one
+    store, failures = RecordStore(folder), failures_in(folder)
+    named: list[NamedRun] = []
+    notes: list[str] = []
+    for planned in plan.runs:
+        spec, record = planned.spec, None
+        try:
+            record = None if planned.is_fold else store.find(planned.run_id)
+        except RecordError as error:
+            notes.append(f"left out: {error}")
+        if planned.is_fold:
+            continue
+        run: RunResult | FailedRun
+        if record is not None:  # by the study's criterion, whatever the run that is stored was asked for
+            view = record.result.viewed(spec.selection.criterion, spec.decision.rule)
+            run = RunResult(view, record.folder, reused=True)
+            if misnamed := why_misnamed(run):
+                notes.append(misnamed)
+                continue
+        else:
+            failed = [one for path in failures.get(planned.run_id, ()) if (one := read_failure(path)) is not None]
+            why = (failed[-1].cause, failed[-1].reason) if failed else (MISSING, "it was not carried out yet")
+            run = FailedRun(planned.row, planned.run_id, spec, *why)
+        named.append((shown_row(planned.row, spec_of(run)), run))
+    return Gathered(
+        folder, study, named, tuple(notes), frozenset(one.run_id for one in plan.runs if one.draw is not None)
+    )
 
 
 def fitting(runs: Sequence[NamedRun], only: Sequence[str]) -> list[NamedRun]:
@@ -96,6 +258,50 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+# -------------------------------------------------------------------- draws of hyper-parameters
+
+
+def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[NamedRun], str]:
+    """Best run, by its criterion, among those that differ in hyper-parameters alone; and a note.
+
+    The first of equal ones. Where no run of a group has a value - every one failed, or the criterion has none, as
+    ``last`` - the group's first run stands for it.
+    """
+    groups: dict[tuple[str, str], list[NamedRun]] = {}
+    for name, run in named:
+        groups.setdefault((name, but_for_config(run)), []).append((name, run))
+    info = metric_info(criterion)
+    sign = 1.0 if info is None or info.higher_is_better else -1.0
+
+    def value(one: NamedRun) -> float:
+        found = None if isinstance(one[1], FailedRun) else one[1].result.criteria.get(criterion)
+        return -float("inf") if found is None or found.value is None else sign * found.value
+
+    finished = [sum(isinstance(run, RunResult) for _, run in group) for group in groups.values()]
+    counts, note = sorted({count for count in finished if count}), ""
+    if counts and counts[-1] > 1:
+        number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        note = f"{DRAWS} {number} finished draws by {criterion}, on each split"
+    return [max(group, key=value) for group in groups.values()], note
+
+
+def left_out(named: Iterable[NamedRun], chosen: Iterable[NamedRun]) -> tuple[RunResult, ...]:
+    """Finished runs of which another draw was chosen."""
+    ids = {run.run_id for _, run in chosen}
+    return tuple(run for _, run in named if isinstance(run, RunResult) and run.run_id not in ids)
+
+
+def but_for_config(run: RunResult | FailedRun) -> str:
+    """Equal for runs that differ in hyper-parameters alone."""
+    spec = spec_of(run)
+    identity = spec.identity()
+    identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
+    return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)
+
+
+# -------------------------------------------------------------------- what a command names
+
+
 def why_misnamed(run: RunResult) -> str:
     """Why a record is left out of reports and sites; empty where its folder is called as its run is."""
     if not _RUN_ID.fullmatch(run.run_id):
@@ -112,12 +318,14 @@ def why_none(folder: Path) -> str:
 
 
 def folder_and_study(given: str | None, results: Path, study: str | None) -> tuple[Path, str]:
-    """(folder of records, name of a study or nothing) that a command names as :func:`gather` has it.
+    """(path, name of a study or nothing) that a command names as :func:`gather` has it.
 
     Raises RequestError if there is neither.
     """
     if given is None:
         return results, study or ""
+    if isfile(given) and not given.endswith(".parquet"):  # which does not say what was set
+        return Path(given), study or ""
     if isdir(given):
         path = Path(given).resolve()
         if path.parent.name == STUDIES and StudyFolder(path.parent.parent, path.name).plan.exists():
@@ -136,3 +344,15 @@ def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str
     spec = spec_of(run)
     _, amount = spec.mechanism.amount or ("", 0.0)
     return spec.data.key, spec.mechanism.key, amount, spec.method.key, spec.seed, run.run_id
+
+
+@contextmanager
+def collection_off() -> Iterator[None]:
+    """No search for garbage in cycles, of which a report leaves little: it doubles the time of reading records."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

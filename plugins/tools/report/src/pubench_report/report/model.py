@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,12 +11,12 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import MeasuredCell, ShownMeasure, complete_rows, grid_cells
-from ..grouping import RunGroup, marked
+from ..cells import MeasuredCell, ShownMeasure, competing_rows, grid_cells
+from ..grouping import Grid
 from ..measure_table import Significance, significance_of
 from ..ranking import Counted, Ranking, counted_in, ranking_of
-from ..results.frames import compared_by, criteria_of, metrics_of
-from .gathered import Gathered
+from ..rows.frames import compared_by, criteria_of, metrics_of
+from .gather import Gathered
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Model:
     oracle_criteria: frozenset[str]
     measures: tuple[ShownMeasure, ...]
     settings: tuple[Setting, ...]
-    _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    part: str = "test"
     _cells: dict[tuple[str, str], dict[tuple[str, str], MeasuredCell]] = field(default_factory=dict)
     _counts: dict[str, Counted] = field(default_factory=dict)
     _rankings: dict[tuple[str, str, str], Ranking] = field(default_factory=dict)
@@ -70,14 +70,19 @@ class Model:
         return tuple(found if first != {"prior"} else reversed(found))
 
     @property
+    def grid(self) -> Grid:
+        """Runs by row and column."""
+        return self.gathered.grid
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """Methods, set up in one way each."""
-        return self.gathered.grid.rows
+        return self.grid.rows
 
     @property
     def oracles(self) -> frozenset[str]:
         """Rows of methods that were granted true labels."""
-        return self.gathered.grid.oracles
+        return self.grid.oracles
 
     @property
     def columns(self) -> list[ProblemColumn]:
@@ -87,11 +92,11 @@ class Model:
     @property
     def apart(self) -> frozenset[str]:
         """Rows of oracles and of baselines, which are never best or ranked."""
-        return self.gathered.grid.apart
+        return self.grid.apart
 
     def row_name(self, row: str) -> str:
         """Name, with a mark if it is an oracle or a baseline."""
-        return marked(row, self.oracles, self.gathered.grid.baselines)
+        return self.grid.marked(row)
 
     def criterion_name(self, criterion: str) -> str:
         """Name, with a mark if it is an oracle."""
@@ -99,24 +104,24 @@ class Model:
 
     def ids(self) -> Mapping[tuple[str, str], str]:
         """(row, column) -> identifier, of cells that have runs."""
-        return self._ids
+        return self.grid.ids
 
     def rows_of(self, setting: Setting) -> list[str]:
         """Rows that are planned or were run in a setting."""
         labels = {column.label for column in setting.columns}
-        there = {row for (row, label), cell in self.gathered.grid.cells.items() if label in labels and cell.seeds}
+        there = {row for (row, label), cell in self.grid.cells.items() if label in labels and cell.seeds}
         return [row for row in self.rows if row in there]
 
     @cached_property
     def method_of(self) -> Mapping[str, str]:
         """Row -> key of its method."""
-        return {row: spec.method.key for (row, _), cell in self.gathered.grid.cells.items() for spec in _specs(cell)}
+        return {row: specs[0].method.key for (row, _), specs in self.grid.specs.items()}
 
     def cells(self, measure: ShownMeasure, criterion: str) -> dict[tuple[str, str], MeasuredCell]:
         """(row, column) -> cell, with best and second of each column marked."""
         key = (measure.key, criterion)
         if key not in self._cells:
-            self._cells[key] = grid_cells(self.gathered.grid, measure, criterion, ids=self._ids)
+            self._cells[key] = grid_cells(self.grid, measure, criterion, self.part)
         return self._cells[key]
 
     def counts(self, setting: Setting) -> Counted:
@@ -144,84 +149,63 @@ class Model:
                 self.counts(setting),
                 {c.label: c.spec.data.key for c in setting.columns},
                 references=self.apart,
-                baselines=self.gathered.grid.baselines,
+                baselines=self.grid.baselines,
                 alike=[(row, c.label) for row in rows for c in setting.columns if cells[row, c.label].alike],
                 unranked=measure.unranked,
             )
         return self._rankings[key]
 
     def competing(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
-        """Rows that can be best of a column: complete ones that are no references."""
-        return [row for row in self.complete(cells, column) if row not in self.apart]
-
-    def complete(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
-        """Rows with a value for every seed that any method has on a column."""
-        return complete_rows({row: cells[row, column.label] for row in self.rows}, self.apart)
+        """Rows that can be best of a column."""
+        return competing_rows({row: cells[row, column.label] for row in self.rows}, self.apart)
 
 
 # -------------------------------------------------------------------- from runs to a model
 
 
-def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
+def model_of(gathered: Gathered, measure: str, criterion: str | None, part: str = "test") -> Model:
     """Raises RequestError as :func:`compared_by` does."""
-    criterion, note = compared_by(gathered.done, measure, criterion, "test")
+    criterion, note = compared_by(gathered.done, measure, criterion, part)
     gathered = replace(gathered, notes=(*gathered.notes, *([note] if note else [])))
-    measured, criteria = metrics_of(gathered.done, "test"), criteria_of(gathered.done)
+    measured, grid = metrics_of(gathered.done, part), gathered.grid
     first = [name for key in registry().headline() for name in (key, at_prior_name(key)) if name in measured]
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]
-    shown = [one for one in all_measures if one.percent or one.key == measure]
-    places = [place for place, cell in gathered.grid.cells.items() if cell.runs]
+    of_runs = [found for run in gathered.done for found in run.result.criteria.items()]
     return Model(
         gathered=gathered,
         criterion=criterion,
         measure=ShownMeasure.of(measure),
-        criteria=criteria,
-        oracle_criteria=frozenset(
-            name for run in gathered.done for name, found in run.result.criteria.items() if found.oracle
-        ),
-        measures=tuple(shown),
-        settings=tuple(_settings(gathered)),
-        _ids={place: f"c{number}" for number, place in enumerate(places, 1)},
+        criteria=criteria_of(gathered.done),
+        oracle_criteria=frozenset(name for name, found in of_runs if found.oracle),
+        measures=tuple(one for one in all_measures if one.percent or one.key == measure),
+        settings=tuple(_settings(grid)),
+        part=part,
     )
 
 
-def _specs(cell: RunGroup) -> Iterable[RunSpec]:
-    return [*(run.result.spec for run in cell.runs.values()), *(failure.spec for failure in cell.failures)]
-
-
-def _settings(gathered: Gathered) -> Iterable[Setting]:
+def _settings(grid: Grid) -> Iterable[Setting]:
     """Columns of the grid by what else the problem is, in order of appearance."""
-    specs: dict[str, RunSpec] = {}
-    seeds: dict[str, set[int]] = {}
-    for (_, label), cell in gathered.grid.cells.items():
-        for spec in _specs(cell):
-            specs.setdefault(label, spec)
-            seeds.setdefault(label, set()).add(spec.seed)
+    of = {label: specs[0] for (_, label), specs in reversed(grid.specs.items())}
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for label in gathered.grid.columns:
-        groups.setdefault(setting_of(specs[label]), []).append(label)
+    for label in grid.columns:
+        groups.setdefault(setting_of(of[label]), []).append(label)
 
     def called(spec: MechanismSpec) -> str:
         return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
 
+    def column(label: str, alone: bool) -> ProblemColumn:
+        spec = of[label]
+        name = spec.data.key if alone else label
+        return ProblemColumn(label, name, grid.seeds[label], spec.mechanism.amount, called(spec.mechanism), spec)
+
     differing = {name for facts in groups for name, value in facts if any((name, value) not in o for o in groups)}
     for number, (facts, labels) in enumerate(groups.items(), 1):
-        keys = [specs[label].data.key for label in labels]
+        keys = [of[label].data.key for label in labels]
         yield Setting(
             key=f"s{number}",
             words=", ".join(f"{name} {value}" for name, value in facts),
             varying=", ".join(f"{name} {value}" for name, value in facts if name in differing),
-            columns=tuple(
-                ProblemColumn(
-                    label=label,
-                    name=key if keys.count(key) == 1 else label,
-                    seeds=frozenset(seeds[label]),
-                    amount=specs[label].mechanism.amount,
-                    mechanism=called(specs[label].mechanism),
-                    spec=specs[label],
-                )
-                for label, key in zip(labels, keys, strict=True)
-            ),
+            columns=tuple(column(label, keys.count(of[label].data.key) == 1) for label in labels),
         )
 
 
@@ -259,16 +243,23 @@ def row_called(model: Model, name: str) -> str:
     if name in model.rows:
         return name
     rows = [row for row in model.rows if row.startswith(f"{name} [")]
-    runs = model.gathered.grid.cell
-    return max(rows, key=lambda row: sum(bool(runs(row, c.label).runs) for c in model.columns), default="")
+    return max(rows, key=lambda row: sum(bool(model.grid.cell(row, c).runs) for c in model.grid.columns), default="")
 
 
 def comparisons_of(model: Model, baseline: str) -> list[Significance]:
     """Paired tests against the baseline and ranks, one for each setting, in order."""
-    cells, found = model.cells(model.measure, model.criterion), []
-    for setting in model.settings:
-        rows = model.rows_of(setting)
-        values = {c.name: {row: cells[row, c.label].values for row in rows} for c in setting.columns}
-        competing = [row for row in rows if row not in model.apart]
-        found.append(significance_of(values, competing, baseline, model.measure, model.criterion))
-    return found
+    columns = [{column.label: column.name for column in setting.columns} for setting in model.settings]
+    return [
+        comparison_of(model, baseline, model.rows_of(setting), of)
+        for setting, of in zip(model.settings, columns, strict=True)
+    ]
+
+
+def comparison_of(
+    model: Model, baseline: str, rows: Sequence[str], columns: Mapping[str, str], notes: Iterable[str] = ()
+) -> Significance:
+    """Paired tests of rows and their ranks. ``columns``: label -> name."""
+    cells = model.cells(model.measure, model.criterion)
+    values = {name: {row: cells[row, label].values for row in rows} for label, name in columns.items()}
+    competing = [row for row in rows if row not in model.apart]
+    return significance_of(values, competing, baseline, model.measure, model.criterion_name(model.criterion), notes)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from pubench_core.errors import counted
-
-from ..cells import MeasuredCell, ShownMeasure, not_compared
-from ..measure_table import Significance
+from ..cells import MeasuredCell, ShownMeasure
+from ..measure_table import NO_VALUE, Significance, entry, methods_by_data, uncompared
 from ..numbers import percent, points
-from ..rendering import RenderedTable, Section, TableEntry, csv_of
+from ..rendering import GAPS, LEGEND, Printed, RenderedTable, Section, TableEntry, csv_of
 from ..significance import ALPHA
 from .model import Model, ProblemColumn, Setting
 
-NO_CELL, NO_VALUE = "·", "-"
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
@@ -23,14 +24,9 @@ def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
     measure, criterion = model.measure, model.criterion_name(model.criterion)
     by_criterion = [(model.criterion_name(one), measure, one) for one in model.criteria]
     by_measure = [(one.label, one, model.criterion) for one in model.measures]
+    first, *others = compared_sections(model, tests)
     found = [
-        Section(
-            "results",
-            "Results",
-            f"{upper(measure.label)}, on test rows, mean ± sample standard deviation over seeds; epochs selected "
-            f"by {criterion}.",
-            tuple(result_table(model, setting, one) for setting in model.settings for one in model.by_decision),
-        ),
+        first,
         Section(
             "criteria",
             "Selection criteria side by side",
@@ -43,6 +39,22 @@ def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
             f"At the epoch that {criterion} chose. Seconds of training and peak memory are means over runs, which may "
             "have shared the machine with others.",
             tuple(_side_by_side(model, "measures", by_measure, ("training, s", "peak, MiB"))),
+        ),
+        *others,
+    ]
+    return [section for section in found if section.tables]
+
+
+def compared_sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
+    """Results, tests and ranks: what a comparison prints."""
+    measure, criterion = model.measure, model.criterion_name(model.criterion)
+    return [
+        Section(
+            "results",
+            "Results",
+            f"{upper(measure.label)}, on {model.part} rows, mean ± sample standard deviation over seeds; epochs "
+            f"selected by {criterion}.",
+            tuple(result_table(model, setting, one) for setting in model.settings for one in model.by_decision),
         ),
         Section(
             "tests",
@@ -60,7 +72,6 @@ def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
             tuple(map(_ranks, model.settings, tests)),
         ),
     ]
-    return [section for section in found if section.tables]
 
 
 def upper(text: str) -> str:
@@ -71,40 +82,19 @@ def upper(text: str) -> str:
 # -------------------------------------------------------------------- cells
 
 
-def entry(cell: MeasuredCell, measure: ShownMeasure, column: ProblemColumn) -> TableEntry:
-    """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
-    if not cell.seeds:
-        return TableEntry(NO_CELL, why="not run")
-    if not cell.tracked:
-        return TableEntry("not tracked", link=cell.id, why="; ".join(cell.why))
-    n, of = len(cell.values), max(cell.seeds, len(column.seeds))
-    count = "" if n == of else f" ({n} of {of})"
-    why = "; ".join(cell.why)
-    if cell.mean is None:
-        return TableEntry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
-    spread = "" if cell.std is None else f" ± {measure.text(cell.std)}"
-    return TableEntry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
-
-
 def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> RenderedTable:
     """Methods by data sets."""
     cells, rows = model.cells(measure, model.criterion), model.rows_of(setting)
-    head = ["method", *(f"{column.name} ({counted(len(column.seeds), 'seed')})" for column in setting.columns)]
-    body = [(model.row_name(row), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows]
-    shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
+    columns = {column.label: column.name for column in setting.columns}
+    shown = [cell for row in rows for label in columns if (cell := cells[row, label]).tracked]
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
-    for column in setting.columns:
-        out = not_compared({row: cells[row, column.label] for row in model.rows}, model.apart)
-        if measure.higher_is_better is not None and out:
-            notes.append(f"{column.name}: {out}")
+    notes += uncompared(model.grid, cells, measure, columns)
     key, title = f"results-{setting.key}", setting.words
     if measure != model.measure:
-        key, title = (
-            f"{key}-at-prior",
-            f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}",
-        )
-    return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
+        key += "-at-prior"
+        title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}"
+    return methods_by_data(model.grid, cells, measure, rows, columns, key=key, title=title, notes=tuple(notes))
 
 
 def standing_rows(model: Model, setting: Setting) -> list[str]:
@@ -129,7 +119,7 @@ def standing_table(
             interval = f"{points(place.low)} to {points(place.high)}"
             entries = [place.rank, names[row], points(place.below), interval, percent(place.first)]
         for c in setting.columns:
-            departs = model.gathered.grid.departures.get((row, c.label), "")
+            departs = model.grid.departures.get((row, c.label), "")
             entries.append(_mean(model.measure, cells[row, c.label], page, departs))
         rows.append(entries)
     head = ("#", "method", "below", "interval", "first in", *columns)
@@ -163,7 +153,7 @@ def _side_by_side(
         rows = []
         for row in model.rows:
             if planned[row, column.label].seeds:
-                found = [entry(cells[row, column.label], measure, column) for measure, cells in of]
+                found = [entry(cells[row, column.label], measure, len(column.seeds)) for measure, cells in of]
                 rows.append((model.row_name(row), *found, *(_cost(model, row, column) if costs else ())))
         key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
         title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
@@ -171,7 +161,7 @@ def _side_by_side(
 
 
 def _cost(model: Model, row: str, column: ProblemColumn) -> tuple[str, str]:
-    results = [run.result for run in model.gathered.grid.cell(row, column.label).runs.values()]
+    results = [run.result for run in model.grid.cell(row, column.label).runs.values()]
     if not results:
         return NO_VALUE, NO_VALUE
     seconds, size = (fmean(r.seconds.training for r in results), fmean(r.peak_memory.bytes for r in results))
@@ -184,8 +174,7 @@ def _cost(model: Model, row: str, column: ProblemColumn) -> tuple[str, str]:
 def _pairs(model: Model, setting: Setting, test: Significance) -> RenderedTable:
     labels = {column.name: column.label for column in setting.columns}
     ids = {(pair.data, pair.method): model.ids().get((pair.method, labels[pair.data]), "") for pair in test.pairs}
-    notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
-    return replace(test.table(ids), key=f"tests-{setting.key}", title=setting.words, notes=notes)
+    return test.table(ids, key=f"tests-{setting.key}", title=setting.words)
 
 
 def _ranks(setting: Setting, test: Significance) -> RenderedTable:
@@ -204,28 +193,104 @@ CSV_COLUMNS = (
 
 def csv_text(model: Model, tests: Sequence[Significance]) -> str:
     """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
-    lines: list[dict[str, object]] = []
+    return csv_of(CSV_COLUMNS, list(cell_rows(model, tests, model.criteria)))
+
+
+def cell_rows(model: Model, tests: Sequence[Significance], criteria: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The cells of a measure as plain data, with the test of each; a cell without a run has none."""
     for setting, test in zip(model.settings, tests, strict=True):
         pairs, rows = {(pair.data, pair.method): pair for pair in test.pairs}, model.rows_of(setting)
-        for criterion in model.criteria:
-            cells = model.cells(model.measure, criterion)
-            for column in setting.columns:
-                for row in rows:
-                    cell = cells[row, column.label]
-                    if not cell.seeds:
-                        continue
-                    runs = model.gathered.grid.cell(row, column.label).runs
-                    found = {
-                        "setting": setting.words, "data": column.name, "method": row,
-                        "oracle": row in model.oracles, "criterion": criterion,
-                        "criterion_oracle": criterion in model.oracle_criteria, "measure": model.measure.key,
-                        "mean": cell.mean, "std": cell.std, "n": len(cell.values), "seeds": cell.seeds,
-                        "mark": cell.mark, "alike": cell.alike,
-                        "run_ids": " ".join(run.run_id for run in runs.values()),
-                    }  # fmt: skip
-                    pair = pairs.get((column.name, row)) if criterion == model.criterion else None
-                    if pair is not None:
-                        found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
-                        found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
-                    lines.append(found)
-    return csv_of(CSV_COLUMNS, lines)
+        for criterion, column, row in product(criteria, setting.columns, rows):
+            cell = model.cells(model.measure, criterion)[row, column.label]
+            if not cell.seeds:
+                continue
+            runs = model.grid.cell(row, column.label).runs
+            found = {
+                "setting": setting.words, "data": column.name, "method": row,
+                "oracle": row in model.oracles, "criterion": criterion,
+                "criterion_oracle": criterion in model.oracle_criteria, "measure": model.measure.key,
+                "mean": cell.mean, "std": cell.std, "n": len(cell.values), "seeds": cell.seeds,
+                "mark": cell.mark, "alike": cell.alike,
+                "run_ids": " ".join(run.run_id for run in runs.values()),
+            }  # fmt: skip
+            pair = pairs.get((column.name, row)) if criterion == model.criterion else None
+            if pair is not None:
+                found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
+                found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
+            yield found
+
+
+# -------------------------------------------------------------------- for Python
+
+
+@dataclass(frozen=True)
+class MeasureTable(Printed):
+    """A table of methods by data sets. Prints as text, as reports have it; in a notebook as a table.
+
+    A cell says ``mean ± sample standard deviation`` over the seeds of its column, ``(n of N)`` if n of them have a
+    value, ``-`` if none has, ``·`` if there is no run; ``!n`` if n of its runs decide every row alike. ``*`` and ``+``
+    (bold and underlined in a notebook) mark the best and second mean of a column, several if they are printed alike:
+    not of oracle methods or baselines, nor of one seed.
+    """
+
+    metric: str
+    part: str
+    criterion: str
+    percent: bool
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    oracles: frozenset[str]
+    cells: Mapping[tuple[str, str], MeasuredCell]
+    notes: tuple[str, ...]
+    title: str
+    table: RenderedTable
+
+    def to_frame(self) -> DataFrame:
+        """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
+        import pandas
+
+        places = [(row, column, self.cells[row, column]) for row, column in product(self.rows, self.columns)]
+        own = ("mean", "std", "seeds", "alike", "best")
+        rows = [
+            {"method": row, "data": column, "oracle": row in self.oracles, "n": len(cell.values)}
+            | {name: getattr(cell, name) for name in own}
+            for row, column, cell in places
+        ]
+        columns = ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
+        return pandas.DataFrame(rows, columns=columns).astype({"mean": float, "std": float})
+
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        marked = any(cell.mark or cell.alike for cell in self.cells.values())
+        below = [f"{LEGEND['table']}; {GAPS}"] if marked else []
+        return [self.title], self.table, [*below, *(f"note: {note}" for note in self.notes)]
+
+
+def measure_table(model: Model) -> MeasureTable:
+    """The table of a model, with all settings side by side."""
+    grid, measure, found = model.grid, model.measure, list(model.grid.notes)
+    cells = model.cells(measure, model.criterion)
+    for (row, column), cell in cells.items():
+        for reason in dict.fromkeys(cell.missing.values()):
+            seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
+            found.append(f"{row} on {column}, seed {seeds}: no {measure.key}: {reason}")
+        found += [f"{failure}" for failure in grid.cell(row, column).failures]
+    if measure.higher_is_better is None:
+        found.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
+    named = model.criterion_name(model.criterion)
+    unit, setting = ", percent" if measure.percent else "", f"; {grid.common}" if grid.common else ""
+    title = f"{measure.key} ({model.part}{unit}), mean ± std over seeds, selected by {named}{setting}"
+    columns = {column: column for column in grid.columns}
+    table = methods_by_data(grid, cells, measure, grid.rows, columns)
+    return MeasureTable(
+        metric=measure.key,
+        part=model.part,
+        criterion=named,
+        percent=measure.percent,
+        rows=grid.rows,
+        columns=grid.columns,
+        oracles=grid.oracles,
+        cells=cells,
+        notes=(*found, *uncompared(grid, cells, measure, columns), *model.gathered.notes),
+        title=title,
+        table=replace(table, rows=tuple(tuple(replace(one, link="") for one in row) for row in table.rows)),
+    )

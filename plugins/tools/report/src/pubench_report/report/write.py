@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from rich.console import Console
+from rich.text import Text
 
 from pubench.running import RunResult
 from pubench_cli.console import as_plain_text
 from pubench_cli.out_file import endings
-from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.errors import RequestError, counted, unknown, visible
 from pubench_core.records.files import replace_text
 
-from ..draws import NamedRun
 from ..measure_table import Significance
+from ..ranking import changes, headline, not_told_apart
 from ..rendering import latex, markdown, print_sections
-from .gathered import Gathered, collection_off, gathered_of
+from .gather import Gathered, collection_off
 from .model import Model, check_baseline, comparisons_of, model_of
-from .tables import csv_text, sections
+from .tables import csv_text, sections, standing_rows, standing_table, upper
 
 Format = Literal["table", "md", "csv", "latex", "html"]
 #: The baseline where none is named.
@@ -29,7 +33,7 @@ BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex"
 
 
 def write_report(
-    runs: Sequence[NamedRun],
+    gathered: Gathered,
     path: Path,
     format: Format | None,
     *,
@@ -40,10 +44,13 @@ def write_report(
 ) -> list[Path]:
     """Writes what ``pubench study report`` writes, prints nothing, and gives the files: the report first.
 
-    ``runs``: with the names of their rows, in order. Raises RequestError as :meth:`pubench.Results.report` says.
+    Raises RequestError as :meth:`pubench.Results.report` says.
     """
-    folders = {run.folder.parent for _, run in runs if isinstance(run, RunResult)}
-    gathered = gathered_of(runs, folders.pop() if len(folders) == 1 else Path("several folders"))
+    folders = {run.folder.parent for run in gathered.done}
+    gathered = replace(gathered, results=folders.pop() if len(folders) == 1 else Path("several folders"))
+    if not gathered.done:
+        raise RequestError(f"there is no finished run to report: {len(gathered.failed)} failed")
+    gathered = replace(gathered, notes=(*gathered.grid.notes, *gathered.notes))
     form = format or BY_SUFFIX.get(path.suffix.lower())
     if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
         if form is None:
@@ -121,3 +128,31 @@ def write_text(path: Path, text: str) -> None:
             replace_text(path, text)
     except OSError as error:
         raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error
+
+
+#: Methods that are shown; the others are counted.
+MOST_ROWS = 5
+
+
+def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
+    """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
+    setting = model.settings[0]
+    ranking = model.ranking(setting, model.measure, model.criterion)
+    names = {row: row for row in model.rows}
+    sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
+    columns = {column.label: column.name for column in setting.columns}
+    said = [*headline(ranking, names, sources), *changes(ranking, names, sources, None)]
+    verdict = " ".join([*said, *not_told_apart(ranking, names, columns)])
+    what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
+    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
+        console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
+    rows = standing_rows(model, setting)
+    shown = {row: model.row_name(row) for row in rows}
+    table = standing_table(model, setting, shown, [column.name for column in setting.columns])
+    styles = ["dim" if row in model.apart else "" for row in rows[:MOST_ROWS]]
+    replace(table, rows=table.rows[:MOST_ROWS]).print_to(console, styles, surplus="left out", everything="--full")
+    more = [counted(len(rows) - MOST_ROWS, "more method")] if len(rows) > MOST_ROWS else []
+    more += [counted(len(model.settings) - 1, "more setting")] if len(model.settings) > 1 else []
+    rest = ", ".join([*more, "criteria, measures, tests, ranks"])
+    text = f"below: points below the best, with a 90 % interval; --full: {rest}"
+    console.print(Text(text), soft_wrap=not console.is_terminal)

@@ -6,7 +6,6 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,36 +51,6 @@ _ALIKE = 5e-5
 #: What is to be known of a row's seconds.
 WHOLE_RUNS = "seconds of rows are of whole runs, scoring included"
 _NO_VALUE = "the rows have no value"
-
-
-@dataclass(frozen=True)
-class RowRuns:
-    """Runs of a file of rows or board."""
-
-    runs: tuple[RunResult, ...]
-    """in the order of the file"""
-    studies: Mapping[str, frozenset[str]]
-    """run id -> studies that it is of"""
-    draws: frozenset[str]
-    """ids of runs that are draws of hyper-parameters"""
-    notes: tuple[str, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all studies, in order."""
-        return sorted({name for names in self.studies.values() for name in names})
-
-
-def read_runs(path: Path) -> RowRuns:
-    """The runs of a file of rows, or of the folder of a dated board; raises what ``each_run`` raises."""
-    notes, runs, draws = list[str](), [], set[str]()
-    studies: dict[str, frozenset[str]] = {}
-    for run, rows in each_run(path, notes):
-        runs.append(run)
-        studies[run.run_id] = frozenset(row["study"] for row in rows if row["study"])
-        if rows[0].get("draw"):
-            draws.add(run.run_id)
-    return RowRuns(tuple(runs), studies, frozenset(draws), tuple(notes))
 
 
 def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row]]]:

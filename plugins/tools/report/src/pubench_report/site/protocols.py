@@ -12,12 +12,11 @@ from pathlib import Path
 
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
-from ..grouping import FailedRun, grid_of, spec_of
+from ..grouping import FailedRun, spec_of
 from ..measure_table import Significance
 from ..pages.names import in_order, setting_names
 from ..pages.view import View
-from ..report.gather import place_of
-from ..report.gathered import Gathered
+from ..report.gather import Gathered, place_of
 from ..report.model import Model, check_baseline, comparisons_of, model_of, row_called, setting_of
 from ..report.write import BASELINE
 from .sources import Collected, Run, SiteRequest
@@ -154,9 +153,8 @@ def _revision(run: Run) -> int:
 
 def _model(title: str, runs: Sequence[Run], collected: Collected, request: SiteRequest) -> Model:
     named = [(spec_of(run).method.key, run) for run in sorted(runs, key=place_of)]
-    grid = grid_of(named, drawn=collected.chosen)
-    grid = replace(grid, rows=tuple(sorted(grid.rows)))
-    gathered = Gathered(Path(title), title, tuple(named), grid, grid.notes)
+    gathered = Gathered(Path(title), title, named, drawn=frozenset(collected.chosen), by_name=True)
+    gathered = replace(gathered, notes=gathered.grid.notes)
     return model_of(gathered, request.measure, request.criterion or default_criterion(gathered))
 
 

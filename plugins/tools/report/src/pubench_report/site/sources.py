@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from os.path import isdir, isfile
+from os.path import isdir
 from pathlib import Path
 from typing import Literal
 
-from pubench_study.study_file import studies_in
-
-from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
 from pubench_core.errors import RequestError, shortened, unknown
 
-from ..draws import DRAWS, NamedRun, best_of_draws, left_out
-from ..grouping import MISSING, FailedRun
-from ..report.gather import gather, why_misnamed
-from ..report.gathered import collection_off
-from ..results import load_results
-from ..rows.files import FACTS, has_rows
-from ..rows.runs import ROUNDED, read_runs
+from ..grouping import MISSING, FailedRun, NamedRun
+from ..report.gather import DRAWS, StoredRuns, collection_off
+from ..rows.files import has_rows
+from ..rows.runs import ROUNDED
 from ..suspicion import lines_on
 
 Run = RunResult | FailedRun
@@ -116,20 +109,18 @@ def collect(request: SiteRequest) -> Collected:
     found, given = Collected(), tuple(dict.fromkeys(request.sources))
     for path in given:
         before = len(found.done)
-        kind: Literal["records", "rows", "board"] = "records"
-        if isfile(path) or isfile(path / FACTS):
-            kind = "board" if isdir(path) else "rows"
-        elif not isdir(path):
+        if not path.exists():
             raise RequestError(
                 f"{shortened(str(path))} does not exist; expected a folder of records, a file of rows (.csv) or a "
                 "dated board"
             )
+        source = StoredRuns(path)
         studies = []
-        for name, runs in (_records if kind == "records" else _rows)(found, path, request):
+        for name, runs in _runs_of(found, source, request):
             studies += [name] if name else []
             for run in runs:
                 found.add(run, name)
-        found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, kind))
+        found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, source.kind))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
@@ -151,43 +142,21 @@ def _asked(names: Sequence[str], request: SiteRequest) -> list[str]:
     return [*names, ""] if request.study is None else [request.study]
 
 
-def _records(found: Collected, folder: Path, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
-    """Each study of a folder with its runs, then all records of the folder."""
-    for name in _asked([one.name for one in studies_in(folder)], request):
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
+def _runs_of(found: Collected, source: StoredRuns, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
+    """Each study of a source with its runs, then all its runs."""
+    for name in _asked(source.studies, request):
+        try:
+            mine = source.chosen(name, request.criterion) if name else source.stored()
+        except RequestError as error:
             if not name:
-                loaded = load_results(folder)
-                runs: list[Run] = [*loaded, *loaded.failures]
-            else:
-                try:
-                    gathered = gather(None, folder, name, request.criterion)
-                except RequestError as error:
-                    found.notes.append(f"{folder.resolve().name}: {error}")
-                    yield name, ()
-                    continue
-                if gathered.drawn:
-                    found.add_draws(gathered.runs, gathered.unchosen, name)
-                found.notes += [note for note in gathered.notes if note.startswith(DRAWS)]
-                runs = [run for _, run in gathered.runs]
-        said = [why_misnamed(run) if isinstance(run, RunResult) else "" for run in runs]
-        found.notes += [*filter(None, said), *(str(w.message) for w in heard if issubclass(w.category, PubenchWarning))]
-        yield name, [run for run, why in zip(runs, said, strict=True) if not why]
-
-
-def _rows(found: Collected, path: Path, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
-    """Each study of a file of rows with its runs, then those of no study."""
-    read = read_runs(path)
-    found.notes += read.notes
-    for name in _asked(read.names, request):
-        mine = [run for run in read.runs if name in (read.studies.get(run.run_id) or {""})]
-        if name and any(run.run_id in read.draws for run in mine):
-            named: list[NamedRun] = [(run.result.spec.method.key, run) for run in mine]
-            chosen, note = best_of_draws(named, request.criterion or mine[0].result.selected)
-            found.add_draws(chosen, left_out(named, chosen), name)
-            found.notes += [note] if note else []
-            mine = [run for _, run in chosen if isinstance(run, RunResult)]
-        yield name, mine
+                raise
+            found.notes.append(f"{source.path.resolve().name}: {error}")
+            yield name, ()
+            continue
+        if mine.drawn:
+            found.add_draws(mine.runs, mine.unchosen, name)
+        found.notes += [note for note in mine.notes if not name or source.kind != "records" or note.startswith(DRAWS)]
+        yield name, [run for _, run in mine.runs]
 
 
 def _rank(run: Run) -> int:

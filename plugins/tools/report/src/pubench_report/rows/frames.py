@@ -13,8 +13,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
 from ..grouping import FailedRun, spec_of
-from ..rows import FRAME, RowSource, names, rows_of, types
-from ..rows.record import facts_of
+from .columns import FRAME, names, types
+from .record import RowSource, facts_of, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -1,29 +1,37 @@
-"""Finished runs as one object."""
+"""Finished runs as one object: filtered, as a frame, as a table of methods by data sets, with tests of differences."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pubench.field_names import InvalidRequest, in_words
+from pubench.field_names import InvalidRequest, PubenchWarning, in_words
 from pubench.running import RunResult
-from pubench_core.errors import counted, unknown
+from pubench_core.errors import counted, shortened, unknown
+from pubench_core.records.files import RESULT
 from pubench_core.specs import RunSpec
 
-from ..cells import ShownMeasure
-from ..draws import NamedRun, best_of_draws
-from ..grouping import FailedRun, grid_of, spec_of
-from ..measure_table import MeasureTable, Significance, measure_table, significance_of
-from ..rows import FRAME, names
-from ..significance import Test
-from .frames import compared_by, criteria_of, fits, known_of, measured_frame, metrics_of
+from .grouping import MISSING, FailedRun, Grid, NamedRun, spec_of
+from .measure_table import Significance
+from .report.gather import Gathered, StoredRuns, best_of_draws
+from .report.model import Model, comparison_of, model_of
+from .report.tables import MeasureTable, measure_table
+from .rows import FRAME, has_rows, names
+from .rows.frames import criteria_of, fits, known_of, measured_frame, metrics_of
+from .rows.runs import WHOLE_RUNS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..report.write import Format
+    from .report.write import Format
+
+
+__all__ = ["FailedRun", "Results", "load_results"]
 
 
 class Results(Sequence[RunResult]):
@@ -46,9 +54,8 @@ class Results(Sequence[RunResult]):
         """
         everything = tuple(runs)
         keys = tuple(spec_of(run).method.key for run in everything) if names is None else tuple(names)
-        self._all = tuple(zip(keys, everything, strict=True))
-        self._runs = tuple(run for run in everything if isinstance(run, RunResult))
-        self._draws = ""
+        self._gathered = Gathered(Path(), "", tuple(zip(keys, everything, strict=True)))
+        self._runs = tuple(self._gathered.done)
 
     # ---------------------------------------------------------------- a sequence
 
@@ -73,7 +80,8 @@ class Results(Sequence[RunResult]):
         """
         if not isinstance(other, Results):
             return NotImplemented
-        both = {(name, run.run_id, getattr(run, "folder", None)): run for name, run in (*self._all, *other._all)}
+        named = (*self._gathered.runs, *other._gathered.runs)
+        both = {(name, run.run_id, getattr(run, "folder", None)): run for name, run in named}
         done = {(name, run_id) for (name, run_id, _), run in both.items() if isinstance(run, RunResult)}
         return Results._of(
             (name, run)
@@ -87,7 +95,7 @@ class Results(Sequence[RunResult]):
         return cls([run for _, run in pairs], [name for name, _ in pairs])
 
     def __repr__(self) -> str:
-        if not self._all:
+        if not self._gathered.runs:
             return "Results: no runs"
         seeds = sorted({spec.seed for spec in self._specs()})
         lines = [
@@ -97,27 +105,27 @@ class Results(Sequence[RunResult]):
         return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
 
     def _named(self) -> Iterator[tuple[str, RunResult]]:
-        return ((name, run) for name, run in self._all if isinstance(run, RunResult))
+        return ((name, run) for name, run in self._gathered.runs if isinstance(run, RunResult))
 
     @property
     def named(self) -> list[NamedRun]:
         """Runs, failed ones among them, with their names in a comparison."""
-        return list(self._all)
+        return list(self._gathered.runs)
 
     def _specs(self) -> list[RunSpec]:
-        return [spec_of(run) for _, run in self._all]
+        return [spec_of(run) for _, run in self._gathered.runs]
 
     # ---------------------------------------------------------------- what is there
 
     @property
     def failures(self) -> tuple[FailedRun, ...]:
         """Runs of a comparison that were refused or failed, with their reasons."""
-        return tuple(run for _, run in self._all if isinstance(run, FailedRun))
+        return tuple(run for _, run in self._gathered.runs if isinstance(run, FailedRun))
 
     @property
     def methods(self) -> tuple[str, ...]:
         """Names of the methods compared, in order of appearance."""
-        return tuple(dict.fromkeys(name for name, _ in self._all))
+        return tuple(dict.fromkeys(name for name, _ in self._gathered.runs))
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -148,7 +156,7 @@ class Results(Sequence[RunResult]):
             for column in wanted:
                 if column not in names(FRAME) and not column.startswith("config."):
                     raise unknown("column", column, (*names(FRAME), "config.NAME"))
-        return Results._of((name, run) for name, run in self._all if fits(known_of(name, run), wanted))
+        return Results._of((name, run) for name, run in self._gathered.runs if fits(known_of(name, run), wanted))
 
     def best_of_draws(self, criterion: str) -> Results:
         """Best runs by ``criterion`` on each split, of those that differ in hyper-parameters alone.
@@ -160,15 +168,16 @@ class Results(Sequence[RunResult]):
         with in_words():
             if criterion not in self.criteria:
                 raise unknown("criterion", criterion, self.criteria)
-        named, note = best_of_draws(self._all, criterion)
+        named, note = best_of_draws(self._gathered.runs, criterion)
         found = Results._of(named)
-        found._draws = note
+        drawn = frozenset(run.run_id for _, run in named)
+        found._gathered = replace(found._gathered, notes=(note,) if note else (), drawn=drawn if note else frozenset())
         return found
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes that a reader of these results needs besides their figures."""
-        return (self._draws,) if self._draws else ()
+        return self._gathered.notes
 
     # ---------------------------------------------------------------- as a frame
 
@@ -202,7 +211,7 @@ class Results(Sequence[RunResult]):
 
         That of a whole folder has the content of its ``results.parquet``.
         """
-        from ..rows.parquet import long_frame
+        from .rows.parquet import long_frame
 
         return long_frame(sorted((run.result for run in self), key=lambda result: result.run_id))
 
@@ -235,13 +244,7 @@ class Results(Sequence[RunResult]):
         True
         """
         with in_words():
-            if not self._runs:
-                failed = f": {len(self.failures)} failed, the first is {self.failures[0]}" if self.failures else ""
-                raise InvalidRequest(f"there are no finished runs to compare{failed}")
-            name, chosen = compared_by(self._runs, metric, criterion, part)
-            drawn = {run.run_id for _, run in self._all} if self._draws else set[str]()
-            said = [note for note in (chosen, *self.notes, self.noted()) if note]
-            return measure_table(grid_of(self._all, drawn=drawn), ShownMeasure.of(metric), part, name, said)
+            return measure_table(self.model(metric, criterion, part))
 
     def significance(
         self,
@@ -249,49 +252,54 @@ class Results(Sequence[RunResult]):
         criterion: str | None = None,
         *,
         reference: str | None = None,
-        test: Test = "t",
-        alpha: float = 0.05,
         part: Literal["test", "validation"] = "test",
     ) -> Significance:
         """Whether differences between methods are more than the chance of splits, labels and initialization.
 
         On every data set, each method against ``reference`` (a row of :meth:`table`; by default the first that is
-        neither oracle nor baseline, and a baseline if one method is left) over the seeds that both ran: a paired t-test
-        (``test="t"``) or Wilcoxon's signed-rank test (``"wilcoxon"``), two-sided, with Holm's adjustment over the
-        methods of that data set. Over data sets, three methods and two data sets given: Friedman's test on ranks, with
-        Nemenyi's critical difference. Oracle methods are left out, except for the pairs where one is the reference. A
-        note says if there are too few pairs for any outcome to be decided. ``alpha``: level of all tests.
+        neither oracle nor baseline, and a baseline if one method is left) over the seeds that both ran: a paired
+        t-test, two-sided, with Holm's adjustment over the methods of that data set, level .05. Over data sets, three
+        methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
+        are left out, except for the pairs where one is the reference.
 
-        Raises InvalidRequest as :meth:`table` does, for an unknown reference or test, for alpha outside of (0, 1), and
-        for fewer than two methods.
+        Raises InvalidRequest as :meth:`table` does, for an unknown reference, and for fewer than two methods.
 
         >>> import pubench
         >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
-        >>> results.significance("auc", test="wilcoxon").pairs[0].decision
-        'too few pairs'
+        >>> results.significance("auc").pairs[0].n
+        2
         """
-        table, measure = self.table(metric, criterion, part=part), ShownMeasure.of(metric)
         with in_words():
-            if measure.higher_is_better is None:
+            model = self.model(metric, criterion, part)
+            grid = model.grid
+            if model.measure.higher_is_better is None:
                 raise InvalidRequest(f"metric {metric} is not installed, so whether higher is better is not known")
-            if test not in ("t", "wilcoxon"):
-                raise unknown("test", test, ("t", "wilcoxon"))
-            if not 0 < alpha < 1:
-                raise InvalidRequest(f"alpha must be in (0, 1), got {alpha!r}")
-            if len(table.rows) < 2:
-                raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
-            competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
-            # A single method is compared with a baseline, if there is one: nothing else is left to compare it with.
-            first = [row for row in table.rows if row in table.baselines] if len(competing) == 1 else []
-            against = (first or competing or table.rows)[0] if reference is None else reference
-            if against not in table.rows:
-                raise unknown("reference", against, table.rows)
-            apart = "{} are not ranked, and tested only as the reference: {}"
-            notes = (*table.notes, *(apart.format(kind, ", ".join(of)) for kind, of in table.apart.items()))
-            values = {column: {row: table.cells[row, column].values for row in table.rows} for column in table.columns}
-            return significance_of(
-                values, competing, against, measure, table.criterion, test=test, alpha=alpha, notes=notes
-            )
+            if len(grid.rows) < 2:
+                raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(grid.rows) or 'none'}")
+            against = grid.reference if reference is None else reference
+            if against not in grid.rows:
+                raise unknown("reference", against, grid.rows)
+            said = "{} are not ranked, and tested only as the reference: {}"
+            kinds = {"oracle methods": grid.oracles, "baselines": grid.baselines}
+            apart = [
+                said.format(kind, ", ".join(row for row in grid.rows if row in of)) for kind, of in kinds.items() if of
+            ]
+            columns = {column: column for column in grid.columns}
+            return comparison_of(model, against, grid.rows, columns, (*measure_table(model).notes, *apart))
+
+    @property
+    def grid(self) -> Grid:
+        """Runs by row and column of a table."""
+        return self._gathered.grid
+
+    def model(self, metric: str, criterion: str | None = None, part: str = "test") -> Model:
+        """What tables and tests are made of. Raises as :meth:`table` does."""
+        if not self._runs:
+            failed = f": {len(self.failures)} failed, the first is {self.failures[0]}" if self.failures else ""
+            raise InvalidRequest(f"there are no finished runs to compare{failed}")
+        model = model_of(self._gathered, metric, criterion, part)
+        model.gathered = replace(model.gathered, notes=tuple(filter(None, (*model.gathered.notes, self.noted()))))
+        return model
 
     def report(
         self,
@@ -320,12 +328,12 @@ class Results(Sequence[RunResult]):
         >>> [path.name for path in results.report("compared.md")]
         ['compared.md']
         """
-        from ..report.write import write_report
+        from .report.write import write_report
 
         folder = None if figures is None else Path(figures)
         with in_words():
             return write_report(
-                self._all,
+                self._gathered,
                 Path(path),
                 format,
                 measure=measure,
@@ -356,3 +364,39 @@ def _listed(what: str, names: Sequence[str]) -> str:
 def _shortened(names: Sequence[object]) -> str:
     shown = ", ".join(str(name) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown}, ..."
+
+
+def load_results(folder: str | Path = "results", *, study: str | None = None) -> Results:
+    """All records of a folder, oldest first, without those of single folds; or the runs of a file of rows or board.
+
+    Of records, neither torch nor a plugin's implementation is imported.
+
+    ``study``: the name of a study that was planned there; only its runs then, in the plan's order and under the names
+    that it gives to rows, whatever code made them, with those that failed and have no result among the failures.
+
+    A record that cannot be read (damaged, or of another version of pubench) is left out with a PubenchWarning that says
+    why. A run that failed is among the failures where a run with another seed and the same settings has a result, so
+    that a mean over seeds says how many are missing; where none has, a PubenchWarning names it.
+
+    Raises InvalidRequest (a ValueError) if there is no such folder.
+
+    >>> import pubench
+    >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="my-results")
+    >>> load_results("my-results")
+    Results: 1 run of 1 method (upu) on 1 data set (digits), seed 2
+    """
+    path = Path(folder)
+    if not isdir(path) and not (isfile(path) and has_rows(path)):
+        what = "a file" if isfile(path) else "not there"
+        raise InvalidRequest(
+            f"folder: {shortened(str(path))} is {what}; expected the folder of records, by default 'results'"
+        )
+    if isfile(path / RESULT):
+        raise InvalidRequest(f"folder: {path} is one record; expected the folder that holds it: {path.parent}")
+    with in_words():
+        found = StoredRuns(path).stored(study or "", any_name=True)
+    for note in found.notes:
+        if note != WHOLE_RUNS:
+            warnings.warn(note, PubenchWarning, stacklevel=2)
+    there = [(name, run) for name, run in found.runs if isinstance(run, RunResult) or run.cause != MISSING]
+    return Results([run for _, run in there], [name for name, _ in there])
