@@ -88,7 +88,7 @@ def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Say = la
             continue
         words = words_of(frame[feature.name])
         parts.append(np.stack([words == value for value in feature.categories], axis=1))
-        rest: npt.NDArray[np.bool_] = ~parts[-1].any(axis=1)
+        rest = ~np.asarray(parts[-1].any(axis=1), dtype=bool)
         if feature.pooled:
             parts.append(rest[:, None])
         elif rest.any():
