@@ -81,7 +81,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; the rest as collected."""
+    """The longest files first; the rest as collected. Tests of vectors are marked by the name of their file."""
+    for item in items:
+        if "reference" in item.path.stem:
+            item.add_marker("reference")
     places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(str(item.path), len(places)))
 
@@ -190,7 +193,7 @@ class Scripts:
             self._warm.communicate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
     """Small tensors on a busy machine: a second thread costs more than it brings."""
     before = torch.get_num_threads()

@@ -14,8 +14,6 @@ METHODS = [info.key for info in registry().infos(MethodInfo)]
 MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
 SCHEMES = ("case-control", "single-training-set")
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def planned(subject: Subject, mechanism: str, scheme: str) -> Plan:
     draws = load(registry().find(MechanismInfo, mechanism))

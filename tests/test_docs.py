@@ -119,9 +119,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory, tracking_database: Path) ->
 
 
 @pytest.fixture
-def folder(
-    tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None, request: pytest.FixtureRequest
-) -> Path:
+def folder(tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """An empty folder, current, whose ``results`` are those of all pages.
 
     The page that sends each record has two of them, and the page that packs all has none.

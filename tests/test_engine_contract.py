@@ -25,9 +25,6 @@ from pubench_core.records.files import read_scores
 CPU = torch.device("cpu")
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
     """The installed plugins and the doubles."""

@@ -61,7 +61,6 @@ RUNS = {
 }
 #: How far scores of networks may be apart on two processors, in units of their deviation.
 NEAR = 0.01
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def carried_out(name: str, results: Path) -> dict[str, Any]:

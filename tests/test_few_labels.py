@@ -15,7 +15,6 @@ import pubench
 from pubench_core.errors import PubenchError
 
 Run = Callable[..., Done]
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import pubench
 from pubench_core.records.files import read_scores
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
 PATIENTS = np.repeat(np.arange(40), 8)
 
 

@@ -13,7 +13,7 @@ import pubench
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import on_scale_of, scores_name
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
 
 QUICK = {
     "pu-bagging": {"n_estimators": 100},

@@ -33,8 +33,6 @@ from pubench_formulas import averaging
 from pubench_formulas.augmentation import strong_view, weak_view
 from pubench_formulas.entropy import binary_entropy
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 METHODS = Path(__file__).parents[1] / "plugins" / "methods"
 #: Most lines of a method's file, and of its ``fit``.
 LINES, FIT_LINES = 250, 40

@@ -21,8 +21,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.results import Environment
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def plan_of(*sets: str) -> Plan:
     common = ("data.key=digits", "method.key=nnpu", "backbone.key=mlp", "epochs=2", "execution.threads=1")

@@ -16,8 +16,6 @@ from pubench_core.plugins.registry import registry
 
 METHODS = [info.key for info in registry().infos(MethodInfo) if "prior" in info.needs]
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def test_there_are_such_methods() -> None:
     assert METHODS

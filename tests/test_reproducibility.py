@@ -35,9 +35,6 @@ NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-t
 SCHEMES = ("case-control", "single-training-set")
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 def plan_of(method: str, *sets: str) -> Plan:
     layer = assigned("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
     return resolve([layer], registry_with("pubench_doubles"))

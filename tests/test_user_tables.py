@@ -42,8 +42,6 @@ PU_ONLY = {"pa", "pa-published", "pauc"} | {
     info.key for info in pubench_metrics() if info.family not in ("oracle", "proxy")
 }
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def cancer() -> tuple[pd.DataFrame, np.ndarray]:
     """Features and ``labeled``; the true labels."""

@@ -50,8 +50,6 @@ from pubench_core.specs import UserTableSpec
 Run = Callable[..., Done]
 Saved = Callable[[str], tuple[dict[str, Any], dict[str, Tensor]]]
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 class TooLong(BaseException):
     """No class that code under test would catch."""

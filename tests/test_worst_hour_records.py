@@ -38,8 +38,6 @@ from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Failure
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 Ask = Callable[..., Plan]
 Run = Callable[..., Done]
 DOUBLES = Path(__file__).parent / "doubles"

@@ -35,10 +35,9 @@ from pubench_core.records.record import read_record
 from pubench_core.results import Environment
 from pubench_core.sinks import SinkUnavailable
 
-pytestmark = [
-    pytest.mark.usefixtures("one_thread"),
-    pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning", "ignore::ResourceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The ``noload``", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
 SECRET = "s3cr3t"
 #: Processes that send a record each, all at once, after one of them has imported what they need.
 SEND = """

@@ -84,7 +84,7 @@ def serve() -> dict[str, Any] | None:
             load_what_is_wanted(wanted, read_now(heard[child]))
             os.close(heard.pop(child))
             continue
-        if is_tracked(request["arguments"]) and "mlflow" not in sys.modules:
+        if is_tracked(request["script"], request["arguments"]) and "mlflow" not in sys.modules:
             with contextlib.suppress(ImportError):
                 importlib.import_module("pubench_mlflow.sink")
             gc.freeze()
@@ -131,9 +131,13 @@ def load_what_is_wanted(wanted: Counter[str], names: list[str]) -> None:
     gc.freeze()
 
 
-def is_tracked(words: list[str]) -> bool:
-    """Whether a command may send a run to MLflow, which takes seconds to import."""
-    return words[:1] == ["track"] or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
+def is_tracked(script: str, words: list[str]) -> bool:
+    """Whether a command or an example may send a run to MLflow, which takes seconds to import."""
+    return (
+        Path(script).parent.name == "examples"
+        or words[:1] == ["track"]
+        or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
+    )
 
 
 def become(request: dict[str, Any]) -> None:

@@ -28,11 +28,6 @@ INFOS = {info.key: info for info in pubench_datasets()}
 GROUPS = {"train": [480, 2936, 585, 2389, 2373, 599, 1952], "test": [319, 1955, 390, 1590, 1579, 398, 1301]}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread(one_thread: None) -> None:
-    """Few documents on a busy machine."""
-
-
 @pytest.fixture(scope="module")
 def data_root(real: DataRoot) -> DataRoot:
     return replace(real, offline=True)

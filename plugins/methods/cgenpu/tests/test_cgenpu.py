@@ -31,8 +31,6 @@ from pubench_core.engine.train import train
 from pubench_core.records import files
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("cgenpu", short=("epochs=2", "steps_per_epoch=5", "mechanism.c=0.3"))
 
 

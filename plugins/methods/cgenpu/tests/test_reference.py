@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from pubench_cgenpu.method import (
     CGenPU,
@@ -18,8 +17,6 @@ from pubench_cgenpu.method import (
 )
 from pubench_testkit.testing import Case, Vectors
 from torch import Tensor, nn
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("cgenpu", tolerance=1e-10, case="[^_]+")
 

@@ -10,8 +10,6 @@ from pubench_testkit.testing import MethodFacts, Trainer
 from pubench.method import Run
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("count-loss", short=("epochs=2", "mechanism.c=0.3"))
 
 

@@ -14,8 +14,6 @@ from torch import Tensor
 from pubench_formulas.counts import count_log_probabilities, expected_count
 from pubench_formulas.losses import logistic_loss
 
-pytestmark = pytest.mark.reference
-
 VECTORS = Vectors("count-loss", tolerance=1e-9, case="[^_]+")
 #: Wang et al. add this to the sum of the law, which is one, before they divide by it.
 WANG_NORMALIZER = 1 + 1e-6

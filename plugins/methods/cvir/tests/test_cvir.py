@@ -15,8 +15,6 @@ from pubench_core.engine.train import train
 from pubench_core.errors import RequestError
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("cvir", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 

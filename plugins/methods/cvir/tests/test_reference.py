@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_cvir.method import cvir_loss, n_ignored, provisional_negatives
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 from torch.nn import functional as F
 
 from pubench_formulas.losses import masked_mean
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("cvir", tolerance=1e-10)
 

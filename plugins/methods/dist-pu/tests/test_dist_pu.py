@@ -10,8 +10,6 @@ from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import masked_mean
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("dist-pu", short=("epochs=3", "warm_up=1", "steps_per_epoch=3"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from pubench_dist_pu.method import (
     LAST_RATE,
@@ -23,8 +22,6 @@ from pubench_formulas import ramps
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import masked_mean
 from pubench_formulas.mixing import mix
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("dist-pu", tolerance=1e-9, double=True)
 #: The vectors clip logits to [-10, 10]; every other number of theirs is an array.

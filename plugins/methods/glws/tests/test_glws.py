@@ -11,8 +11,6 @@ from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 from pubench.method import Run
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("glws", short=("epochs=2", "mechanism.c=0.3"))
 
 

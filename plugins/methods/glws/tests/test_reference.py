@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_glws.method import Posterior, glws_loss, posteriors
 from pubench_testkit.testing import Case, Vectors
 from torch import Tensor
 
 from pubench_formulas.counts import count_log_probabilities
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("glws", tolerance=1e-9, case="[^_]+")
 KINDS: tuple[Posterior, ...] = ("exact", "released")

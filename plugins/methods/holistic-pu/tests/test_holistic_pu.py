@@ -35,8 +35,6 @@ from torch.optim.swa_utils import AveragedModel
 from pubench.method import PUData, Run
 from pubench_formulas.augmentation import weak_view
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer(
     "holistic-pu",
     short=(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_holistic_pu.method import (
     HolisticPU,
@@ -18,8 +17,6 @@ from pubench_holistic_pu.method import (
 from pubench_testkit.testing import Case, Vectors
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-
-pytestmark = pytest.mark.reference
 
 #: Cases of breaks and of the two stages are numbered.
 VECTORS = Vectors("holistic-pu", tolerance=1e-10, case="(?:jk|p1|p2)_(?:b_ties|c_two|[^_]+)|[^_]+")

@@ -11,8 +11,6 @@ from pubench_lagam_pu.clustering import assigned, k_means, moved_centers
 from torch import Tensor
 from torch.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def drawing(seed: int) -> Callable[[int], Tensor]:
     generator = torch.Generator().manual_seed(seed)

@@ -27,8 +27,6 @@ from pubench_core.errors import RequestError
 from pubench_formulas.losses import sigmoid_loss
 from pubench_formulas.risks import pu_risk
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer(
     "lagam-pu",
     short=("epochs=3", "clusters=5", "restarts=2", "iterations=3", "steps_per_epoch=5"),

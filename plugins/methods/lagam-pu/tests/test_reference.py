@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_lagam_pu.disambiguation import better_labels, clean_outer, columns, inner_gradient, meta_gradient
 from pubench_lagam_pu.method import balanced_bce, contrast, learning_rate
@@ -11,8 +10,6 @@ from pubench_testkit.testing import Case, Vectors
 
 from pubench_formulas import ramps
 from pubench_formulas.mixing import mix
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("lagam-pu", tolerance=1e-9, case="[^_]+")
 #: We add 1e-8 to the mass of a class, for batches without it.

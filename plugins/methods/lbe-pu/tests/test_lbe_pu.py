@@ -21,8 +21,6 @@ from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 
 from pubench_core.training.batches import Batch
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("lbe-pu", short=("pre_training=2", "epochs=2", "steps_per_epoch=3", "backbone.key=mlp-wang"), sets=())
 
 

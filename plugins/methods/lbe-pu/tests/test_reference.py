@@ -5,13 +5,10 @@ Wang et al., whose floors and sums are recomputed here from the same parts.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_lbe_pu.method import balancing_weights, cross_entropy, label_weights, posterior, smallest
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("lbe-pu", tolerance=1e-9, case="[^_]+", double=True)
 #: PU-Bench adds 1e-8 to the sum of the weights of a batch.

@@ -20,8 +20,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
 from pubench_formulas.bbe import best_bin
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("mpe-pu", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 

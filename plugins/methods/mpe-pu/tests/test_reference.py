@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_mpe_pu.method import cvir_loss, discriminator_threshold, provisional_negatives
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 from torch.nn import functional as F
 
 from pubench_formulas.bbe import best_bin
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("mpe-pu", tolerance=1e-10)
 

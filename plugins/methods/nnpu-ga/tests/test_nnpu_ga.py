@@ -9,8 +9,6 @@ from pubench_testkit.testing import MethodFacts, Trainer
 from pubench_formulas.losses import SURROGATES, Surrogate
 from pubench_formulas.risks import pu_risk
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("nnpu-ga", short=("epochs=2",))
 
 

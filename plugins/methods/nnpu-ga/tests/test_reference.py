@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 
 from pubench_formulas.losses import SURROGATES
 from pubench_formulas.risks import Correction, PURisk, pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("nnpu-ga", tolerance=1e-10)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from pubench_nnpu.method import NNPU
 from pubench_testkit.testing import Case, Vectors, joined
@@ -10,8 +9,6 @@ from torch import Tensor
 
 from pubench_formulas.losses import SURROGATES
 from pubench_formulas.risks import Correction, PURisk, pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("nnpu", tolerance=1e-10)
 

@@ -20,7 +20,6 @@ from scipy.special import digamma, expit
 
 from pubench_core.errors import RequestError
 
-pytestmark = pytest.mark.reference
 VECTORS = Vectors("ntc-tmi", tolerance=1e-10)
 #: What the published code makes of a probability of exactly 0 in prediction.
 PREDICTION = 1e-2

@@ -7,9 +7,6 @@ from pubench_testkit.testing import MethodFacts, Trainer
 
 from pubench_core.errors import RequestError
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 trained = Trainer("p3mix-c", short=("epochs=2", "warm_up=1"), sets=("steps_per_epoch=3",))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_p3mix_c.method import (
     corrected_targets,
@@ -18,8 +17,6 @@ from torch import Tensor, nn
 from pubench.method import Backbone
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.mixing import forward_mixed, mix
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("p3mix-c", tolerance=1e-10, case="[^_]+")
 

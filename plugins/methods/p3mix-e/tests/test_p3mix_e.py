@@ -14,8 +14,6 @@ from torch import nn
 from pubench_core.errors import RequestError
 from pubench_formulas import averaging
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("p3mix-e", short=("epochs=3", "warm_up=1"), sets=("backbone.key=mlp-wang", "steps_per_epoch=3"))
 
 

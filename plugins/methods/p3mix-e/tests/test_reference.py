@@ -21,8 +21,6 @@ from pubench_formulas import averaging
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.mixing import forward_mixed, mix
 
-pytestmark = pytest.mark.reference
-
 VECTORS = Vectors("p3mix-e", tolerance=1e-10, case="[^_]+")
 
 

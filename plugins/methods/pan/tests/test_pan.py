@@ -11,8 +11,6 @@ from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
 from pubench_core.engine.train import Trained
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pan", short=("epochs=2", "mechanism.c=0.3"))
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_pan.method import PAN, Config, difference, separation
 from pubench_testkit.testing import Case, Vectors, linear, pu_table, run_on
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pan", tolerance=1e-10, case="[^_]+")
 #: The constants of the vectors are the defaults.

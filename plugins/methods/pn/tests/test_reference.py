@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_pn.method import pn_risk
 from pubench_testkit.testing import Case, Vectors
 
 from pubench_core.metric import Scored
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pn", tolerance=1e-10)
 

@@ -18,8 +18,6 @@ from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
 
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pubn", short=("epochs=2", "first_epochs=2", "mechanism.c=0.3"))
 
 

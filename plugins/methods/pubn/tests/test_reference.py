@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pubench_pubn.method import SINGLE_STAGE_RHO, SMALLEST_POSTERIOR, single_stage_risk, threshold, weighted_risk
 from pubench_testkit.testing import Case, Vectors, joined
 
 from pubench_formulas.losses import SURROGATES, Surrogate
 from pubench_formulas.risks import pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pubn", tolerance=1e-10, case="[^_]+")
 #: The prior that Wang et al.'s code has for every data set.

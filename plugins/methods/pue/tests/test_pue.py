@@ -11,8 +11,6 @@ from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 
 from pubench_formulas.risks import pu_risk
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pue", short=("epochs=2", "warm_up=2", "mechanism.c=0.3"))
 
 

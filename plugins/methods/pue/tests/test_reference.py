@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_pue.method import inverse_weights, propensity_loss, pue_risk
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 from torch.nn import functional as F
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pue", tolerance=1e-9, case="[^_]+")
 

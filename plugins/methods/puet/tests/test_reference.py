@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from pubench_puet.method import vote_score
 from pubench_puet.trees import (
     NODE,
@@ -26,7 +25,6 @@ from pubench_puet.trees import (
 )
 from pubench_testkit.testing import Case, Vectors
 
-pytestmark = pytest.mark.reference
 TOLERANCE = 1e-9
 VECTORS = Vectors("puet", tolerance=TOLERANCE, case="[^_]+")
 

@@ -28,8 +28,6 @@ from torch import Tensor, nn
 from pubench.method import Backbone, PUData, Run
 from pubench_formulas.losses import logistic_loss
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pul-cpbf", short=("fence=3", "fence_epochs=2", "epochs=2"))
 
 

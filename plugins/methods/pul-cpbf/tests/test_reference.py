@@ -8,7 +8,6 @@ from itertools import pairwise, product
 from typing import Literal
 
 import numpy as np
-import pytest
 import torch
 from pubench_pul_cpbf.method import (
     boundaries,
@@ -24,8 +23,6 @@ from torch import Tensor
 from pubench_formulas import ramps
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import SURROGATES
-
-pytestmark = pytest.mark.reference
 
 #: Cases of the final network are numbered.
 VECTORS = Vectors("pul-cpbf", tolerance=1e-10, case="p2_[^_]+|[^_]+")

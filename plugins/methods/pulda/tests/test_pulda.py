@@ -9,8 +9,6 @@ import torch
 from pubench_pulda.method import Averages, alignment_loss, distance, two_way_loss
 from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pulda", short=("epochs=3", "warm_up=1", "steps_per_epoch=3"))
 
 

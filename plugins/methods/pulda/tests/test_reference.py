@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_pulda.method import (
     PULDA,
@@ -21,8 +20,6 @@ from pubench_testkit.testing import Case, Vectors, joined, linear, pu_table, run
 
 from pubench_formulas.losses import masked_mean
 from pubench_formulas.mixing import mix
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pulda", tolerance=1e-9, double=True)
 #: The vectors clip logits of the second stage to [-10, 10].

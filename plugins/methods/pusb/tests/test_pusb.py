@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from pubench_pusb.method import pusb_risk, quantile_rank, quantile_threshold
 from pubench_testkit.testing import MethodFacts, Trainer, check_finite
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("pusb", short=("epochs=2", "mechanism.c=0.3"), sets=())
 
 

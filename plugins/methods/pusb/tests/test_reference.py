@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
 from pubench_testkit.testing import Case, Vectors, joined
@@ -11,8 +10,6 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score
 
 from pubench_formulas.losses import masked_mean
 from pubench_formulas.risks import pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("pusb", tolerance=1e-10)
 #: The official code computes in float32.

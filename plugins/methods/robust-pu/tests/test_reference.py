@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from pubench_robust_pu.method import (
     HARDNESS,
@@ -24,8 +23,6 @@ from torch.nn import functional as F
 
 from pubench_formulas.losses import SURROGATES, masked_mean
 from pubench_formulas.risks import pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("robust-pu", tolerance=1e-10, case="[^_]+")
 #: The official schedules and weights hold thresholds in float32 in places.

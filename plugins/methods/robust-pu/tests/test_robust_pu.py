@@ -25,8 +25,6 @@ from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, wa
 from pubench.method import Run
 from pubench_formulas import averaging
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer(
     "robust-pu",
     short=("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2"),

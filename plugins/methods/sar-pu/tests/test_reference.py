@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from pubench_bases.bases import base_of
 from pubench_bases.models import Linear, Model
 from pubench_sar_pu.method import Constant, Round, expected_log_likelihood, maximize, posterior, refit_weights, slopes
@@ -13,7 +12,6 @@ from pubench_sar_pu.pglin import probability, propensity
 from pubench_sar_pu.weighted import Learner
 from pubench_testkit.testing import Case, Vectors
 
-pytestmark = pytest.mark.reference
 Array = np.ndarray
 SAR_EM = Vectors("sar-em", tolerance=2e-6)
 PGLIN = Vectors("pglin", tolerance=1e-12)

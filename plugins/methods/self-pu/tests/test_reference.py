@@ -5,7 +5,6 @@ of its virtual step, which differentiates through the step.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
 from pubench_self_pu.method import (
@@ -23,8 +22,6 @@ from torch import Tensor, nn
 
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.risks import pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("self-pu", tolerance=1e-9, case="[^_]+")
 #: The official code adds 1e-10 inside its logarithms.

@@ -21,8 +21,6 @@ from pubench_formulas import averaging
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import Surrogate
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer(
     "self-pu",
     short=(

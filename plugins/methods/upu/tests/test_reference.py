@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 
 from pubench_formulas.losses import SURROGATES
 from pubench_formulas.risks import pu_risk
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("upu", tolerance=1e-10)
 

@@ -27,8 +27,6 @@ from torch import Tensor, nn
 
 from pubench_formulas.losses import sigmoid_loss
 
-pytestmark = pytest.mark.reference
-
 VECTORS = Vectors("vae-pu", tolerance=1e-9, case="[^_]+")
 #: Weights of the encoder, the decoder and the observer, which a step of the generator moves.
 MOVED = ("ymu", "yls", "omu", "ols", "dec", "cl")

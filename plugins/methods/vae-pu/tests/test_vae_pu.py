@@ -29,8 +29,6 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("vae-pu", sets=())
 
 #: Every stage has an epoch.

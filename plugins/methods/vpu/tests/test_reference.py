@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from pubench_testkit.testing import Case, Vectors
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
@@ -12,8 +11,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pubench_formulas.mixing import mix
-
-pytestmark = pytest.mark.reference
 
 VECTORS = Vectors("vpu", tolerance=1e-9)
 

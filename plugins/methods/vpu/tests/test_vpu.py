@@ -16,8 +16,6 @@ from torch.nn import functional as F
 from pubench_core.errors import RequestError
 from pubench_core.training.run import Run
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 trained = Trainer("vpu", short=("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3"))
 
 

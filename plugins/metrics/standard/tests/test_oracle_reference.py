@@ -13,8 +13,6 @@ from pubench_core.metric import Knowledge, MetricView, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
 
-pytestmark = pytest.mark.reference
-
 INFOS = [info for info in pubench_metrics() if info.family == "oracle"]
 VECTORS = Vectors("measures", group="oracle", tolerance=1e-12, case=".+(?=_[^_]+$)")
 #: Column of the vectors -> our metric, for every column that some installed plugin measures.

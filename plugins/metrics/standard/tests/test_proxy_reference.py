@@ -13,8 +13,6 @@ from pubench_core.metric import Knowledge, Scored, measure
 from pubench_core.plugins.registry import load
 from pubench_core.specs import unlabeled_prior
 
-pytestmark = pytest.mark.reference
-
 VECTORS = Vectors("measures", group="proxy", tolerance=1e-12, case=".+(?=_[^_]+$)")
 INFOS = {info.key: info for info in pubench_metrics() if info.family == "proxy" and not info.parameter}
 #: Column of the vectors -> our metric and a scheme in which it has that form.

@@ -11,8 +11,6 @@ from pubench_metrics.operating import averages, f1, lee_liu, pseudo_f, recall
 from pubench_metrics.pulp import Ranking, Ties, pulp, terms_of
 from pubench_testkit.testing import Case, Vectors, reference_arrays
 
-pytestmark = pytest.mark.reference
-
 ARRAYS = reference_arrays("measures")
 VECTORS = Vectors("measures", group="pulp", tolerance=1e-12, case=".+(?=_[^_]+$)")
 

@@ -26,8 +26,6 @@ from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView, Scored, measure
 from pubench_core.plugins.registry import load
 
-pytestmark = pytest.mark.reference
-
 TOLERANCE = 1e-10
 ARRAYS = reference_arrays("measures")
 INFOS = {info.key: info for info in pubench_metrics()}

@@ -9,8 +9,6 @@ from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 from pubench_formulas.bbe import best_bin
 
-pytestmark = pytest.mark.reference
-
 GROUPS = {
     group: Vectors("priors", group=group, tolerance=1e-10, case="[^_]+")
     for group in ("bbe", "en", "am", "two", "km", "tice", "ded")

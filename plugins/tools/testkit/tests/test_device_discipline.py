@@ -52,9 +52,6 @@ SHORT = {
 PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))
 A_GPU_IS_HERE = torch.cuda.is_available()
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 # -------------------------------------------------------------------- what the pretended device refuses
 
 

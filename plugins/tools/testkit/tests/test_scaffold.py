@@ -36,8 +36,6 @@ METHODS = [each for each in ALL if each.kind == "method"]
 LONG = ("m" * LONGEST, "-".join("abcdefghijklmnopqrst")[:LONGEST])
 KEYS = ("my-thing", "a1", "x-y-z", "i", "3net", "run", "field", "replace", "print", "tensor", *LONG)
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def key_of(template: scaffold.Template) -> str:
     return "-".join(["made", template.kind, template.template, template.family]).strip("-")
