@@ -293,7 +293,7 @@ class Results(Sequence[RunResult]):
         return self._gathered.grid
 
     def model(self, metric: str, criterion: str | None = None, part: str = "test") -> Model:
-        """What tables and tests are made of. Raises as :meth:`table` does."""
+        """Model that tables and tests are made of. Raises as :meth:`table` does."""
         if not self._runs:
             failed = f": {len(self.failures)} failed, the first is {self.failures[0]}" if self.failures else ""
             raise InvalidRequest(f"there are no finished runs to compare{failed}")

@@ -116,7 +116,7 @@ class StoredRuns:
 
     @property
     def kind(self) -> Literal["records", "rows", "board"]:
-        """What it is."""
+        """Kind of the source."""
         return "rows" if isfile(self.path) else "board" if isfile(self.path / FACTS) else "records"
 
     @cached_property
