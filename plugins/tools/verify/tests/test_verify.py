@@ -738,6 +738,7 @@ def test_the_command_says_a_line_per_problem(
         (["."], ". holds no records"),
         (["site"], "site holds no records; the records of a site are in its folder records"),
         (["site", "--rerun", "-1"], "should be greater than or equal to 0"),
+        (["site", "--with", "board@2026.12"], "site is no submission (.tar.gz), which alone is ranked on a board"),
     ],
 )
 def test_a_wrong_request_is_one_line(

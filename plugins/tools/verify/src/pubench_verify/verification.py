@@ -20,7 +20,7 @@ from pubench_study.plan import shown_row
 from pubench.field_names import InvalidRequest, in_words, said
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import data_root as default_root
-from pubench_core.errors import RecordError, RequestError
+from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
@@ -90,6 +90,8 @@ def verify(
             "rerun and blind must be numbers of 0 or more and tolerance in [0, 1], "
             f"got {rerun}, {blind} and {tolerance:g}"
         )
+    if board is not None and not isfile(place):
+        raise InvalidRequest(f"{shortened(str(place))} is no submission (.tar.gz), which alone is ranked on a board")
     if isfile(place / FACTS):
         return check(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
@@ -103,7 +105,10 @@ def verify(
 
 def _of_submission(archive: Path, board: Board | None, reruns: Reruns, rerun: int, blind: int) -> Verification:
     """Checks of an archive, which may be anything."""
-    sha256 = sha256_of(archive)
+    try:
+        sha256 = sha256_of(archive)
+    except OSError as error:
+        raise InvalidRequest(f"{shortened(str(archive))} cannot be read ({error.strerror})") from error
     with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
         try:
             folder = unpack(archive, Path(scratch))
