@@ -274,7 +274,9 @@ class TestDamaged:
             f"housing: the files in {root.path / 'housing'} have {n} rows, the published ones 2; get housing.data again"
         )
 
-    @pytest.mark.parametrize("content", [gzip.compress(b"1,2,3")[:-4], gzip.compress(b"\xff\xfe\x00"), b""])
+    @pytest.mark.parametrize(
+        "content", [gzip.compress(b"1,2,3")[:-4], gzip.compress(b"\xff\xfe\x00"), b""], ids=["cut", "no text", "empty"]
+    )
     def test_a_packed_file_that_cannot_be_unpacked(self, content: bytes, put: Put, read: Read) -> None:
         path = put("spambase/spambase.data.gz", "")
         path.write_bytes(content)
