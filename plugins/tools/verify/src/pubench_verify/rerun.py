@@ -24,7 +24,6 @@ from pubench_core.specs import GIVEN
 
 from .findings import Again, RecordProblem, Say
 from .reproduction import Here, Reproduction, compared, reproduced, spec_again
-from .training import trained
 
 Drawn = TypeVar("Drawn")
 
@@ -123,6 +122,8 @@ class Reruns:
         If the record has other scores, a training with its own labels must give those of the one without, and be a
         sound rerun of it; one that gives the record's bits shows that it was computed here, whatever it says.
         """
+        from .training import trained
+
         result = record.result
         if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
             return None
