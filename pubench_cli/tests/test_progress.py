@@ -107,6 +107,11 @@ def test_a_terminal_gets_one_line_per_stage() -> None:
             live.pubench_epoch_finished(event)
         assert [(t.description, t.completed, t.total) for t in progress.tasks] == [("warm-up", 2, 2), ("train", 1, 3)]
         assert progress.tasks[-1].fields["criterion"] == "pa 0.7500"
+        seen = []
+        for number in (1, 2):  # a method may call a stage so
+            live.pubench_epoch_finished(epoch("first", number, 2))
+            seen.append((progress.tasks[-1].id, progress.tasks[-1].completed))
+        assert seen == [(seen[0][0], 1), (seen[0][0], 2)]
     assert "1/3" in screen.getvalue()
 
 

@@ -74,14 +74,16 @@ class LiveLine(PlainLines):
         super().__init__()
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
+        self._waiting: TaskID | None = None
 
     def pubench_run_started(self, event: RunStarted) -> None:
         super().pubench_run_started(event)
-        self._tasks["first"] = self._progress.add_task("first epoch", total=None, criterion="")
+        self._waiting = self._progress.add_task("first epoch", total=None, criterion="")
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
-        if "first" in self._tasks:
-            self._progress.remove_task(self._tasks.pop("first"))
+        if self._waiting is not None:
+            self._progress.remove_task(self._waiting)
+            self._waiting = None
         if event.stage not in self._tasks:
             self._tasks[event.stage] = self._progress.add_task(event.stage, total=event.stage_epochs, criterion="")
         self._progress.update(
