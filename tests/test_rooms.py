@@ -362,7 +362,7 @@ BUDGETS = {
     "benchmarks": 4_432,
     "docs": 1_066,
     "pubench_cli/src": 3_105,
-    "pubench_core/src": 13_233,
+    "pubench_core/src": 13_231,
     "plugins/datasets/tables/src": 1_930,
     "plugins/datasets/tabular/src": 1_459,
     "plugins/datasets/text/src": 916,

@@ -31,12 +31,12 @@ def raised_at(error: BaseException, packages: Collection[str]) -> str:
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
     for one in chain:
-        if isinstance(one, PubenchError) and isinstance(one.about, tuple):
-            return f"{short_path(one.about[0])}, line {one.about[1]}"
-        if isinstance(one, PubenchError):
-            code = getattr(getattr(one.about, "__func__", one.about), "__code__", None)
-            if isinstance(code, CodeType):  # a function of Python, and where it begins
-                return f"{short_path(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
+        about = one.about if isinstance(one, PubenchError) else None
+        if isinstance(about, tuple):
+            return f"{short_path(about[0])}, line {about[1]}"
+        code = getattr(getattr(about, "__func__", about), "__code__", None)
+        if isinstance(code, CodeType):  # a function of Python, and where it begins
+            return f"{short_path(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
     found = ""
     for frame, line in _lines(chain):
         if str(frame.get("__name__")).partition(".")[0] in packages:

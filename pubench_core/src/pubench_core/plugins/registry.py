@@ -69,6 +69,9 @@ class Registry:
         #: Names of the distributions that offer something, or listen; those without a name by their folder.
         self.distributions = frozenset(source[0] for source, _ in named)
         self._entries = list(_refuse_shared_keys(found))
+        computing = [e for e in self._entries if e.info is None or e.info.computes]
+        modules = {e.module.split(".")[0] for e in computing} | {e.info.package for e in computing if e.info}
+        self._packages = frozenset((modules | self._shared) - {"pubench_core", ""})
 
     def _load(self, point: EntryPoint, distribution: str, version: str) -> list[Entry]:
         """Entries of one entry point; a single broken one if anything about it fails."""
@@ -187,9 +190,7 @@ class Registry:
 
     def packages(self) -> frozenset[str]:
         """Top-level import names of all plugins whose code takes part in runs, core's own apart."""
-        computing = [e for e in self._entries if e.info is None or e.info.computes]
-        modules = {e.module.split(".")[0] for e in computing} | {e.info.package for e in computing if e.info}
-        return frozenset((modules | self._shared) - {"pubench_core", ""})
+        return self._packages
 
 
 def _made_for_another_core(distribution: Distribution) -> str:

@@ -65,11 +65,8 @@ def knowledge_of(arrays: Arrays, data: DataFacts, scheme: Scheme, *, joint: bool
 
     ``joint``: whether the validation part is that of all folds, whose rows are those of the training part.
     """
-    part, train, estimate = (
-        Part(arrays["validation_rows"], arrays["validation_labeled"]),
-        data.train,
-        data.prior.estimate,
-    )
+    part = Part(arrays["validation_rows"], arrays["validation_labeled"])
+    train, estimate = data.train, data.prior.estimate
     unlabeled = part.unlabeled(scheme)
     return {
         "test": Knowledge(truth=arrays.get("test_labels")),

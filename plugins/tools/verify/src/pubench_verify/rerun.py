@@ -130,7 +130,8 @@ class Reruns:
         self.say(f"{result.run_id}: training {result.spec.method.key} with other hidden labels")
         spec = spec_again(result, Here(data_root=self.root), self.say)
         with trained(spec, record.folder.parent, seed=self.draws.randrange(1 << 63)) as (folder, opened):
-            unseen, epochs = _unsupervised(read_record(folder)), read_record(folder).result.epochs
+            other = read_record(folder)
+            unseen, epochs = _unsupervised(other), other.result.epochs
         if opened:
             what = f"while it trains it opens {', '.join(opened[:5])}: true labels may be there"
             return RecordProblem(result.run_id, what)

@@ -14,7 +14,7 @@ from pubench_study.folds import parts_of_folds, value_over_folds
 from pubench_core.errors import shortened
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.scores import MEASURED, scores_name, scores_of
+from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores_name, scores_of
 from pubench_core.results import NEVER, CriterionResult, Result
 
 from .findings import Derived, close
@@ -53,8 +53,6 @@ class StoredScores:
 
     def problems(self) -> Iterator[str | Derived]:
         """Arrays that do not fit; fields that they do not give; choices that they contradict."""
-        from pubench_core.records.scores import measured
-
         shapes = list(self._shapes())
         yield from shapes
         if shapes:
@@ -98,8 +96,6 @@ class StoredScores:
 
     @cached_property
     def _validation(self) -> Knowledge:
-        from pubench_core.records.scores import knowledge_in
-
         return knowledge_in(self.arrays, self.result)["validation"]
 
     @cached_property

@@ -209,13 +209,13 @@ def _of_study(folder: Path, study: str) -> Gathered:
     named: list[NamedRun] = []
     notes: list[str] = []
     for planned in plan.runs:
-        spec, record = planned.spec, None
-        try:
-            record = None if planned.is_fold else store.find(planned.run_id)
-        except RecordError as error:
-            notes.append(f"left out: {error}")
         if planned.is_fold:
             continue
+        spec, record = planned.spec, None
+        try:
+            record = store.find(planned.run_id)
+        except RecordError as error:
+            notes.append(f"left out: {error}")
         run: RunResult | FailedRun
         if record is not None:  # by the study's criterion, whatever the run that is stored was asked for
             view = record.result.viewed(spec.selection.criterion, spec.decision.rule)
