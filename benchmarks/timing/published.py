@@ -86,6 +86,7 @@ def _published(
         plain[name]["stages"]["warm_up"]["epochs"], plain[name]["stages"]["mixup"]["epochs"] = 0, epochs
     else:
         plain[name]["num_epochs"] = epochs
+    plain[name]["checkpoint"]["early_stopping"]["enabled"] = False
     data = yaml.safe_load(
         (code / "config" / "datasets_typical" / f"param_sweep_{data_set.replace('-', '')}.yaml").read_text()
     )

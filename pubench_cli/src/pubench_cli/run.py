@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -24,13 +25,15 @@ from pubench_core.results import Result
 from pubench_core.sinks import listeners_of
 
 from .console import err
-from .decisions import decisions_in, print_decisions
 from .machine import print_json
 from .messages import said, say
 from .options import Given
 from .progress import data_progress, display
 from .results import print_result
 from .yaml_layers import assigned, read_yaml
+
+if TYPE_CHECKING:
+    from pubench_models.decisions import Decisions
 
 #: A table of more bytes takes seconds to read.
 LARGE = 2**24
@@ -142,6 +145,14 @@ def layers_of(given: Given, sets: list[str], config: Path | None) -> list[Layer]
     ]
 
 
+def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions | None:
+    """Decisions of a run on a user's table; None for another data set, and where no scores were kept."""
+    if plan.data.table is None:
+        return None
+    found: Decisions | None = part("pubench_decisions", "decisions of a user table")(plan, result, folder)
+    return found
+
+
 def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
     for text in (*result.warnings, *result.chosen.warnings):
         if as_json or text != result.chosen.alike_warning:  # the first line of the table
@@ -151,4 +162,4 @@ def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_j
         more = {"decisions": asdict(decisions)} if decisions is not None else {}
         print_json({**result.plain(), **more, "record": folder and str(folder), "reused": reused})
         return
-    print_result(result, folder, registry(), lambda: print_decisions(plan, decisions) if decisions else None)
+    print_result(result, folder, registry(), lambda: decisions.show(plan) if decisions else None)

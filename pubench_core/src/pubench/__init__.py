@@ -29,13 +29,13 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from pubench_datasets_tables.decisions import decisions, predictions
     from pubench_datasets_tables.frames import PUTable, data
     from pubench_evaluate.advice.advise import advise
     from pubench_evaluate.advice.page import Advice
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import evaluate
     from pubench_evaluate.prior import PriorEstimates, estimate_prior
+    from pubench_models.decisions import decisions, predictions
     from pubench_models.estimator import PUClassifier
     from pubench_models.model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from pubench_models.predict import TrainedModel, load_model

@@ -35,8 +35,8 @@ PARTS = {
     "pubench_folds": "pubench-study",
     # (plan, problem, method, candidate) -> content of ``model.safetensors``
     "pubench_model_writer": "pubench-models",
-    # (result, arrays, labeled rows, known negatives) -> decisions on the unlabeled rows of a user's table
-    "pubench_decisions": "pubench-datasets-tables",
+    # (plan, result, folder of its record) -> decisions on the unlabeled rows of a user's table, or None
+    "pubench_decisions": "pubench-models",
     # (path, records) -> what is missing in the frame of runs that it wrote there
     "pubench_frame": "pubench-report",
     # carries out ``pubench run --seeds``

@@ -8,19 +8,18 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pubench_datasets_tables.decisions import Decisions
 from pubench_study.in_process import Done, carried_out, plans_of, study_of
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
-from pubench_cli.decisions import decisions_in
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.progress import data_progress, display
-from pubench_cli.run import layers_of, saying_once
+from pubench_cli.run import decisions_in, layers_of, saying_once
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError
 from pubench_core.metric import FloatArray
@@ -32,6 +31,9 @@ from pubench_core.results import Result
 
 from ..cells import mean_and_std
 from ..rendering import RenderedTable
+
+if TYPE_CHECKING:
+    from pubench_models.decisions import Decisions
 
 #: One finished run of a seed.
 SeedRun = tuple[Done, Result]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pubench_datasets_tables.decisions import Decisions, decisions_of
+from pubench_models.decisions import Decisions, decisions_of
 
 from pubench_core.results import CriterionResult, PriorFacts
 from pubench_core.specs import DataSpec

@@ -8,10 +8,13 @@ of that is luck.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pubench_cli.columns import PrintedColumn, print_table
+from pubench_cli.console import out
 from pubench_core.data.labeled import BoolArray
 from pubench_core.records.files import SCORES, Arrays, predictions_in, read_scores
 from pubench_core.records.scores import scores_of
@@ -22,9 +25,17 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from pubench import RunResult
+    from pubench_core.engine.plan import Plan
 
 #: The given prior, and what it would be if it were off by a fifth.
 FACTORS = (0.8, 1.0, 1.2)
+_COLUMNS = (
+    PrintedColumn("if the prior is", wraps=True),
+    PrintedColumn("positive rows", right=True),
+    PrintedColumn("share", right=True),
+    PrintedColumn("lowest score", right=True, rank=2),
+    PrintedColumn("held-out reached", right=True, rank=1),
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,55 @@ class Decisions:
     def told(self) -> TopRows | None:
         """The highest scores at the given prior; None where none is known."""
         return next((rows for rows in self.top if rows.factor == 1.0), None)
+
+    def show(self, plan: Plan) -> None:
+        """Prints them below the measures of a run, with what a prior that is off by a fifth would mean."""
+        console, told = out(), self.told
+        console.print()
+        line = f"unlabeled rows: {_of(self.decided, self.unlabeled)} decided positive"
+        if told is not None:
+            line += f"; by the given prior ({told.prior:.4g}) {told.rows} are ({100 * told.share:.1f} %)"
+        console.print(line, markup=False)
+        if self.held_out:
+            line = f"held-out labeled positives: {_of(self.recalled, self.held_out)} decided positive"
+            if told is not None and told.rows:
+                line += f", {_of(told.reached, self.held_out)} among the {told.rows} highest scores"
+            console.print(line, markup=False)
+        if self.known_negative:
+            console.print(f"known negatives: {_of(self.mistaken, self.known_negative)} decided positive", markup=False)
+        if self.top:
+            rows = [_cells(top, self.held_out) for top in self.top]
+            print_table(console, _COLUMNS, rows, surplus="below")
+            console.print(_what_else(plan, self), markup=False)
+
+
+def _cells(top: TopRows, held_out: int) -> list[str]:
+    name = "as told" if top.factor == 1 else f"x {top.factor:g}"
+    threshold = "" if top.threshold is None else f"{top.threshold:.4f}"
+    reached = f"{top.reached} of {held_out}" if held_out else ""
+    return [f"{top.prior:.4g} ({name})", str(top.rows), f"{100 * top.share:.1f} %", threshold, reached]
+
+
+def _what_else(plan: Plan, found: Decisions) -> str:
+    if "prior" not in plan.method.granted:
+        return f"{plan.method.info.key} does not use the prior: these are its own scores, cut at other places"
+    others = " and ".join(f"--prior {top.prior:.4g}" for top in found.top if top.factor != 1)
+    return (
+        f"these are the scores of this run, cut at other places; {plan.method.info.key} also trains by the prior: "
+        f"{others} show how it then decides, --seeds 3 how much is chance"
+    )
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)"
+
+
+def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions | None:
+    """Decisions of a run on a user's table; None for another data set, and where its scores were not to be kept."""
+    table = plan.data.table
+    if table is None or folder is None or not (folder / SCORES).exists():
+        return None
+    return decisions_of(result, read_scores(folder), int(table.labeled.sum()), table.known_negative)
 
 
 def decisions_of(
