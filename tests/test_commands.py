@@ -181,10 +181,7 @@ class TestOurs:
             "try: app(['help', 'all'])\nexcept SystemExit: pass\n"
             "print(sorted(m for m in sys.modules if m.startswith('pubench_cli.commands.')), 'torch' in sys.modules)"
         )
-        assert (
-            python(code, {}).stdout.splitlines()[-1]
-            == "['pubench_cli.commands.plugins', 'pubench_cli.commands.shared'] False"
-        )
+        assert python(code, {}).stdout.splitlines()[-1] == "['pubench_cli.commands.plugins'] False"
 
     def test_tables_of_what_installs_a_tool_say_what_is_so(self) -> None:
         """Those of the command line and of the package ``pubench``, which name what may be absent."""

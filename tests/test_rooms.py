@@ -359,9 +359,9 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
-    "benchmarks": 4_432,
+    "benchmarks": 4_433,
     "docs": 1_066,
-    "pubench_cli/src": 3_008,
+    "pubench_cli/src": 3_000,
     "pubench_core/src": 13_231,
     "plugins/datasets/tables/src": 1_800,
     "plugins/datasets/tabular/src": 1_459,

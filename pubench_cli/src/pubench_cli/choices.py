@@ -1,10 +1,11 @@
-"""Choices of options: the closed lists that typer checks, and completion of keys."""
+"""Options that several commands have: the closed lists that typer checks, and completion of keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -81,3 +82,14 @@ def _usable(kind: str) -> list[str]:
     from pubench_core.plugins.registry import registry
 
     return [e.key for e in registry().entries(kind) if e.status == "ok"]
+
+
+PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
+#: Of tables of results, and the criterion that chose the epochs in them.
+TestMeasure = Annotated[str, typer.Option(help="Measure on test rows.")]
+NamingCriterion = Annotated[
+    str | None,
+    typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
+]
+Results = Annotated[Path, typer.Option(help="Folder of records.")]
+RecordedRun = Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.", autocompletion=runs)]

@@ -28,6 +28,8 @@ EVERYTHING = "pubench.help.all"
 PANELS = ("Run and compare", "Your own data", "Results", "Plugins and data")
 #: Commands that ``pubench --help`` shows; ``pubench help all`` shows every one.
 FIRST = ("run", "compare-methods", "study", "advise", "new-method")
+#: Path -> command of the command line itself.
+OWN = {info.path: info for info in COMMANDS}
 
 
 class Commands(TyperGroup):
@@ -46,20 +48,21 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command as a list of commands shows it: nothing is imported."""
-        return self._described(cmd_name) if cmd_name in self._next_words() else None
+        return self._described(cmd_name) if cmd_name in (self.commands or self._next_words()) else None
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command that is called, imported.
 
         Raises RequestError if its distribution is not installed, PluginError if it is broken.
         """
-        self.commands = {word: TyperCommand(word) for word in self._next_words()}  # typer suggests one of these
         path = " ".join((*self.words, args[0]))
+        words = args[:1] if path in OWN else self._next_words()  # our own wait for no other package
+        self.commands = {word: TyperCommand(word) for word in words}  # typer suggests one of these
         if args[0] not in self.commands and not ctx.resilient_parsing:
             _refuse(path)
         name, command, rest = super().resolve_command(ctx, args)
         if isinstance(command, TyperCommand):
-            info = _infos()[path]
+            info = self._info(args[0])
             app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
             example = f"Example: {info.example}" if info.example else None
             app.command(info.path.split()[-1], epilog=example)(load(info))
@@ -88,7 +91,7 @@ class Commands(TyperGroup):
 
     def _info(self, word: str) -> CommandInfo:
         path = " ".join((*self.words, word))
-        return _infos().get(path) or CommandInfo(path=path, help=f"Commands of {path}.")
+        return OWN.get(path) or _infos().get(path) or CommandInfo(path=path, help=f"Commands of {path}.")
 
     def _described(self, word: str) -> Command:
         info = self._info(word)
@@ -124,9 +127,8 @@ def _first_paragraphs(module: str) -> dict[str, str]:
 
 def _infos() -> dict[str, CommandInfo]:
     """Path -> command; the command line's own come first and cannot be replaced."""
-    own = {info.path: info for info in COMMANDS}
     others = [entry.info for entry in tools().all() if entry.status == "ok"]
-    return own | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in own}
+    return OWN | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in OWN}
 
 
 def _refuse(path: str) -> None:

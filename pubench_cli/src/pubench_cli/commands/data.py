@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, keys
+from ..choices import Format, PrintFormat, keys
 from ..options import TABLE_FLAGS, Given, Root, option, takes
-from .shared import PrintFormat
 
 Keys = Annotated[list[str], typer.Argument(help="Data set keys.", autocompletion=keys("dataset"))]
 Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help())]

@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, Kind, ListFormat, any_key
+from ..choices import Format, Kind, ListFormat, PrintFormat, any_key
 from ..installed import EVERYTHING
-from .shared import PrintFormat
 
 
 def list_(

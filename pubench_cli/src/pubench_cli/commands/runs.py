@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, keys
+from ..choices import Format, PrintFormat, Results, keys
 from ..options import MACHINE, RUN, Given, takes
-from .shared import PrintFormat, Results
 
 
 @takes()

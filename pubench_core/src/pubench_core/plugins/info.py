@@ -402,8 +402,8 @@ def _types_of(kind: type) -> list[tuple[str, Any]]:
 
 def _is_of(value: Any, declared: Any) -> bool:
     """Whether a value, and everything in it, is of a declared type; a truth value is no number."""
-    if declared is Any:  # a class, in some versions of Python
-        return True
+    if declared is Any or (type(value) is declared and not is_dataclass(declared)):
+        return True  # most values; Any is a class, in some versions of Python
     if isinstance(declared, type) and not get_args(declared):
         inside = _types_of(declared) if is_dataclass(declared) and isinstance(value, declared) else ()
         right = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)

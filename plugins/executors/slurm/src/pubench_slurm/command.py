@@ -16,8 +16,7 @@ from pubench_study.cli.study import Looked, StudyRequest, looked, prepared
 from pubench_study.durations import duration
 from pubench_study.state import Expected
 
-from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.choices import Format, PrintFormat, Results
 from pubench_cli.console import out
 from pubench_cli.machine import print_json
 from pubench_cli.options import Root

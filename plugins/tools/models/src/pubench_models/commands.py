@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pubench_cli.commands.shared import RecordedRun, Results
+from pubench_cli.choices import RecordedRun, Results
 
 
 class PredictFormat(StrEnum):

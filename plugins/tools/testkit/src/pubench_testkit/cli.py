@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pubench_cli.choices import Format
+from pubench_cli.choices import Format, PrintFormat
 from pubench_cli.columns import PrintedColumn, print_table
-from pubench_cli.commands.shared import PrintFormat
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_core.errors import PluginError, unknown

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pubench_cli.commands.shared import Results
+from pubench_cli.choices import Results
 
 TrackingUri = Annotated[
     str | None,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pubench_cli.choices import Format, runs
-from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.choices import Format, PrintFormat, Results, runs
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_core.errors import RequestError
 

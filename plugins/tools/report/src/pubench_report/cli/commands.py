@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 from pubench_study.cli.completion import studies
 
-from pubench_cli.choices import Format, any_key, criteria
-from pubench_cli.commands.shared import NamingCriterion, PrintFormat, Results, TestMeasure
+from pubench_cli.choices import Format, NamingCriterion, PrintFormat, Results, TestMeasure, any_key, criteria
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 

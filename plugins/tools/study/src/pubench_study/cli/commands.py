@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pubench_cli.choices import Format, keys
-from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.choices import Format, PrintFormat, Results, keys
 from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 

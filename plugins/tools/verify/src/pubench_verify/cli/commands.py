@@ -13,8 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pubench_cli.choices import Format
-from pubench_cli.commands.shared import PrintFormat, RecordedRun, Results
+from pubench_cli.choices import Format, PrintFormat, RecordedRun, Results
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
