@@ -48,7 +48,8 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command as a list of commands shows it: nothing is imported."""
-        return self._described(cmd_name) if cmd_name in (self.commands or self._next_words()) else None
+        known = " ".join((*self.words, cmd_name)) in OWN or cmd_name in self._next_words()
+        return self._described(cmd_name) if known else None
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command that is called, imported.
@@ -56,10 +57,10 @@ class Commands(TyperGroup):
         Raises RequestError if its distribution is not installed, PluginError if it is broken.
         """
         path = " ".join((*self.words, args[0]))
-        words = args[:1] if path in OWN else self._next_words()  # our own wait for no other package
-        self.commands = {word: TyperCommand(word) for word in words}  # typer suggests one of these
-        if args[0] not in self.commands and not ctx.resilient_parsing:
-            _refuse(path)
+        if path not in OWN:  # our own wait for no other package
+            self.commands = {word: TyperCommand(word) for word in self._next_words()}  # typer suggests one of these
+            if args[0] not in self.commands and not ctx.resilient_parsing:
+                _refuse(path)
         name, command, rest = super().resolve_command(ctx, args)
         if isinstance(command, TyperCommand):
             info = self._info(args[0])
