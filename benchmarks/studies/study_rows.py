@@ -48,12 +48,12 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
     plan = read_plan(folder)
     assert plan is not None  # folder_of names studies that have one
     errors: list[RecordError] = []
-    measures = [f"test_{name}" for name in registry().headline()]
+    columns = [*names(FILE), *(f"test_{name}" for name in registry().headline())]
     mine, found = 0, list[dict[str, Any]]()
     for source in sources_in(results, errors, plans=[plan]):
         if source.study == plan.name:
             mine += 1
-            found += rows_of(source, names(FILE), measures=measures)
+            found += rows_of(source, columns)
     for error in errors:
         print(f"left out: {error}", file=sys.stderr)
     print(f"{plan.name}: {mine} of {len({run.run_id for run in plan.runs})} runs are recorded", file=sys.stderr)
@@ -63,7 +63,7 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
             f"{len(uncommitted)} runs are of a changed checkout: commit, then run them again",
             file=sys.stderr,
         )
-    return sorted(file_rows(typed(found, [*names(FILE), *measures])), key=_place)
+    return sorted(file_rows(typed(found, columns)), key=_place)
 
 
 def added(file: Path, found: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:

@@ -11,7 +11,7 @@ import pytest
 from pubench_report.report.gather import gather
 from pubench_report.results import load_results
 from pubench_report.rows import BOARD, COLUMNS, FILE, as_file, file_rows, read_rows, types
-from pubench_report.rows.parquet import write_parquet
+from pubench_report.rows.files import write_parquet
 from pubench_report.rows.runs import each_run
 
 import pubench

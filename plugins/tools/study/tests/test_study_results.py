@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas
 import pytest
 from pubench_report.rows import LONG, names
-from pubench_report.rows.parquet import write_parquet
+from pubench_report.rows.files import write_parquet
 from pubench_study.export import FRAME, export
 from pubench_study.plan import FrozenPlan, write_plan
 from pubench_study.planning import freeze

@@ -61,7 +61,7 @@ def pubench_api() -> list[ApiInfo]:
 
 @hookimpl
 def pubench_frame() -> str:
-    return "pubench_report.rows.parquet:write_parquet"
+    return "pubench_report.rows.files:write_parquet"
 
 
 @hookimpl

@@ -22,7 +22,7 @@ from .report.gather import Gathered, StoredRuns, best_of_draws
 from .report.model import Model, comparison_of, model_of
 from .report.tables import MeasureTable, measure_table
 from .rows import FRAME, has_rows, names
-from .rows.frames import criteria_of, fits, known_of, measured_frame, metrics_of
+from .rows.record import criteria_of, fits, known_of, measured_frame, metrics_of
 from .rows.runs import WHOLE_RUNS
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Results(Sequence[RunResult]):
 
         That of a whole folder has the content of its ``results.parquet``.
         """
-        from .rows.parquet import long_frame
+        from .rows.files import long_frame
 
         return long_frame(sorted((run.result for run in self), key=lambda result: result.run_id))
 

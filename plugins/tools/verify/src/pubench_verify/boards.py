@@ -192,7 +192,7 @@ def _of_records(folder: Path, measures: list[str], folders: dict[str, Path], not
             continue
         if source.folder is not None and isfile(source.folder / SCORES):
             folders.setdefault(result.run_id, source.folder)
-        for row in rows_of(source, [*names(BOARD), "draw"], measures=measures):
+        for row in rows_of(source, [*names(BOARD), "draw", *measures]):
             yield row | {"name": row_name(source.spec.method.key, row["settings"], drawn=bool(source.draw))}
     notes += [f"left out: {error}" for error in errors]
 

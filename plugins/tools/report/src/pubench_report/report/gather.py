@@ -26,7 +26,7 @@ from ..cells import metric_info
 from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_seed, grid_of, spec_of
 from ..rows import FRAME, names
 from ..rows.files import FACTS
-from ..rows.frames import known_of
+from ..rows.record import known_of
 from ..rows.runs import Row, each_run
 from ..suspicion import lines_on
 

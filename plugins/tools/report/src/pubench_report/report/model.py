@@ -11,11 +11,11 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import MechanismSpec, RunSpec
 
-from ..cells import MeasuredCell, ShownMeasure, competing_rows, grid_cells
+from ..cells import MeasuredCell, ShownMeasure, grid_cells
 from ..grouping import Grid
 from ..measure_table import Significance, significance_of
 from ..ranking import Counted, Ranking, counted_in, ranking_of
-from ..rows.frames import compared_by, criteria_of, metrics_of
+from ..rows.record import compared_by, criteria_of, metrics_of
 from .gather import Gathered
 
 
@@ -154,10 +154,6 @@ class Model:
                 unranked=measure.unranked,
             )
         return self._rankings[key]
-
-    def competing(self, cells: Mapping[tuple[str, str], MeasuredCell], column: ProblemColumn) -> list[str]:
-        """Rows that can be best of a column."""
-        return competing_rows({row: cells[row, column.label] for row in self.rows}, self.apart)
 
 
 # -------------------------------------------------------------------- from runs to a model

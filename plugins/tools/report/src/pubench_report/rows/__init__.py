@@ -1,7 +1,7 @@
 """Rows of runs: one table of columns, and one frame whatever file they are in.
 
-``columns`` declares them, ``record`` fills them from a record, ``files`` reads and writes files of rows and boards,
-``parquet`` writes ``results.parquet``, ``runs`` makes runs of rows.
+``columns`` declares them, ``record`` fills them from a record, ``files`` reads and writes files of them, ``runs`` makes
+runs of rows.
 """
 
 from .columns import BOARD, COLUMNS, FILE, FRAME, LONG, RowColumn, names, types

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.plugins.registry import registry
@@ -27,13 +28,13 @@ class RowColumn:
     """A column of a run's row."""
 
     name: str
-    type: str
-    """pandas' name of it"""
     source: str
     """path of its value in a :class:`RowSource`, or a name there in ``_MADE``; empty if it is of one measure"""
     forms: str
     """letters of the forms that have it"""
     meaning: str
+    type: str = "float64"
+    """pandas' name of it"""
     low: float = -math.inf
     high: float = math.inf
     file: str = ""
@@ -50,25 +51,9 @@ class RowColumn:
         return self.file or self.name
 
 
-def _text(name: str, source: str, forms: str, meaning: str, **more: Any) -> RowColumn:
-    return RowColumn(name, "string", source, forms, meaning, **more)
-
-
-def _number(name: str, source: str, forms: str, meaning: str, **more: Any) -> RowColumn:
-    return RowColumn(name, "float64", source, forms, meaning, **{"low": 0.0, **more})
-
-
-def _share(name: str, source: str, forms: str, meaning: str, **more: Any) -> RowColumn:
-    return RowColumn(name, "float64", source, forms, meaning, 0.0, 1.0, may_lack=True, **more)
-
-
-def _count(name: str, source: str, forms: str, meaning: str, type: str = "int64", **more: Any) -> RowColumn:
-    return RowColumn(name, type, source, forms, meaning, **{"low": 0.0, **more})
-
-
-def _flag(name: str, source: str, forms: str, meaning: str, **more: Any) -> RowColumn:
-    return RowColumn(name, "bool", source, forms, meaning, **more)
-
+_text, _flag = partial(RowColumn, type="string"), partial(RowColumn, type="bool")
+_count, _amount = partial(RowColumn, type="int64", low=0.0), partial(RowColumn, low=0.0)
+_share = partial(RowColumn, low=0.0, high=1.0, may_lack=True)
 
 #: Every column of a run's row, in order; measures come after ``criterion_value``.
 COLUMNS: tuple[RowColumn, ...] = (
@@ -83,7 +68,7 @@ COLUMNS: tuple[RowColumn, ...] = (
            since=True),
     _text("scheme", "spec.data.scheme", "FLRB", "sampling scheme"),
     _share("prior", "result.data.prior.given", "FLRB", "class prior that the method was given", file="told_prior"),
-    _text("prior_from", "prior_from", "FLRB", "how it came about: true, a number, estimated:KEY, ...", file="prior"),
+    _text("prior_from", "spec.prior", "FLRB", "how it came about: true, a number, estimated:KEY, ...", file="prior"),
     _share("prior_true", "result.data.prior.true", "FL", "share of positives in the training pool"),
     _count("seed", "spec.seed", "FLRB", "seed of split, labels and training"),
     _text("preset", "spec.method.preset", "FLRB", "preset of the method"),
@@ -99,21 +84,20 @@ COLUMNS: tuple[RowColumn, ...] = (
     _text("criterion", "criterion", "FLRB", "criterion that chose the epoch"),
     _flag("criterion_selected", "selected", "LRB", "whether it is the one that names the result", file="selected"),
     _flag("criterion_oracle", "chosen.oracle", "FLRB", "whether it reads true labels"),
-    RowColumn("criterion_value", "float64", "chosen.value", "FLRB", "its value on the validation part", since=True,
-              may_lack=True),
+    RowColumn("criterion_value", "chosen.value", "FLRB", "its value on the validation part", since=True, may_lack=True),
     _count("epoch", "chosen.epoch", "FLRB", "epoch that it chose, from 1", type="Int64", may_lack=True),
-    RowColumn("threshold", "float64", "chosen.threshold", "L", "threshold of the decision at the prior"),
+    RowColumn("threshold", "chosen.threshold", "L", "threshold of the decision at the prior"),
     _count("epochs", "result.epochs", "FLRB", "epochs that were trained"),
     _text("part", "", "L", "rows that were measured: test, validation"),
     _text("measure", "", "L", "metric; METRIC-at-prior by the decision at the prior"),
     _text("tag", "", "L", "oracle if the metric reads true labels, else pu"),
-    RowColumn("value", "float64", "", "L", "its value"),
-    RowColumn("low", "float64", "", "L", "lower end of its interval"),
-    RowColumn("high", "float64", "", "L", "upper end of its interval"),
+    RowColumn("value", "", "L", "its value"),
+    RowColumn("low", "", "L", "lower end of its interval"),
+    RowColumn("high", "", "L", "upper end of its interval"),
     _text("undefined", "", "L", "why there is no value"),
     _flag("alike", "chosen.decided_alike", "B", "whether all test rows are decided alike", since=True),
-    _number("seconds", "result.seconds.total", "FLRB", "wall-clock time of the run"),
-    _number("seconds_training", "result.seconds.training", "L", "wall-clock time of its training"),
+    _amount("seconds", "result.seconds.total", "FLRB", "wall-clock time of the run"),
+    _amount("seconds_training", "result.seconds.training", "L", "wall-clock time of its training"),
     _count("memory_bytes", "result.peak_memory.bytes", "LRB", "most memory that the run took", file="peak_mib",
            unit=MIB),
     _text("memory_of", "result.peak_memory.what", "L", "what memory_bytes is of"),
@@ -133,7 +117,6 @@ COLUMNS: tuple[RowColumn, ...] = (
     _text("finished_at", "result.finished_at", "L", "UTC, ISO 8601"),
 )  # fmt: skip
 BY_NAME: Mapping[str, RowColumn] = {column.name: column for column in COLUMNS}
-BY_FILE_NAME = {column.in_file: column for column in COLUMNS if FILE in column.forms or BOARD in column.forms}
 #: The column that measures follow.
 BEFORE_MEASURES = "criterion_value"
 #: Columns that a file must have to be one of rows, measures apart.
@@ -158,10 +141,11 @@ def types(form: str) -> dict[str, str]:
     return found
 
 
-def measure_column(name: str) -> RowColumn:
-    """The column of a measure on test rows, by its name in a file: ``accuracy``, in percent there."""
-    forms, meaning = FILE + BOARD, "measure on test rows"
-    return RowColumn(f"test_{name}", "float64", "", forms, meaning, 0.0, 1.0, name, 0.01, may_lack=True)
+@cache
+def file_column(name: str) -> RowColumn:
+    """The column that files call so; one that is not declared is a measure on test rows, ``accuracy``, in percent."""
+    declared = (column for column in COLUMNS if column.in_file == name and {FILE, BOARD} & {*column.forms})
+    return next(declared, _share(f"test_{name}", "", FILE + BOARD, "measure on test rows", file=name, unit=0.01))
 
 
 def typed(rows: Iterable[Any], columns: Iterable[str]) -> DataFrame:

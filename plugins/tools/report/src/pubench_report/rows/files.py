@@ -1,5 +1,8 @@
 """Files that hold rows of runs, read as one frame: files of rows (CSV), ``results.parquet``, dated boards, records.
 
+``results.parquet`` has all records of a folder, a row per run, criterion, part and measure. It is made of them at any
+time, without torch.
+
 The format of boards, which other programs can read as well, is described in ``docs/pages/boards.md``.
 """
 
@@ -7,35 +10,44 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
+from pubench_study.measure_names import metric_and_rule
 from pubench_study.plan import FrozenPlan, read_plan
 from pubench_study.study_file import studies_in
 
 from pubench_core.errors import RecordError, RequestError, shortened
-from pubench_core.records.files import open_regular, read_small
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import MEASURES, RESULT, open_regular, read_small, replace_bytes
+from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
+from pubench_core.results import Result
+from pubench_core.specs.fields import short_hash
 
 from .columns import (
     BEFORE_MEASURES,
     BOARD,
-    BY_FILE_NAME,
     BY_NAME,
     COLUMNS,
     FILE,
+    LONG,
     NEEDED,
     RowColumn,
-    measure_column,
+    file_column,
+    names,
     typed,
     types,
 )
@@ -95,7 +107,7 @@ def _of_records(folder: Path) -> DataFrame:
             for part in one.measures
             for name in one.measured(part)
         )
-        rows += rows_of(source, columns, measures=[*measured])
+        rows += rows_of(source, [*columns, *measured])
     if not rows:
         raise RequestError(f"{shortened(str(folder))} holds no finished run; expected a folder of records")
     measures = dict.fromkeys(name for row in rows for name in row if name not in BY_NAME)
@@ -122,15 +134,81 @@ def sources_in(
         yield RowSource(result, record.folder, result.spec.method.key, study=name, draw=draw)
 
 
+# -------------------------------------------------------------------- results.parquet
+
+#: Raised when a column changes its meaning or goes.
+LONG_VERSION = 1
+
+
+def long_frame(results: Iterable[Result]) -> DataFrame:
+    """A row per run, criterion, part and measure; a criterion without a value has one row that says why."""
+    tags = {info.key: "oracle" if info.oracle else "pu" for info in registry().infos(MetricInfo)}
+    columns = [name for name in names(LONG) if BY_NAME[name].source]
+    rows: list[dict[str, Any]] = []
+    for source in map(RowSource, results):
+        for row in rows_of(source, columns):
+            if source.chosen.undefined:
+                rows.append({**row, "undefined": source.chosen.undefined})
+            for part in source.chosen.measures:
+                for measure, found in source.chosen.measured(part).items():
+                    low, high = found.interval or (None, None)
+                    of_one = {"part": part, "measure": measure, "tag": tags.get(metric_and_rule(measure)[0], "")}
+                    values = {"value": found.value, "low": low, "high": high, "undefined": found.undefined}
+                    rows.append({**row, **of_one, **values})
+    return typed(rows, names(LONG))
+
+
+def write_parquet(path: Path, of: Sequence[Record] | None = None) -> tuple[RecordError, ...]:
+    """Writes some records to a ``results.parquet``, or brings that of a folder of records up to date.
+
+    Returns the records that cannot be read. Nothing is done if the file has just these records already. Raises
+    RecordError if it cannot be written, or the folder not be read.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    unreadable: tuple[RecordError, ...] = ()
+    if of is None:
+        try:
+            folders = [Path(entry) for entry in os.scandir(path.parent)]
+        except OSError as error:
+            reason = error.strerror or error
+            raise RecordError(f"the folder of records {path.parent} cannot be read: {reason}") from error
+        with suppress(OSError, ValueError, pyarrow.ArrowException):  # not there, or not ours: it is written again
+            if (pyarrow.parquet.read_schema(path).metadata or {}).get(b"pubench") == _stamp(folders):
+                return ()
+        records = RecordStore(path.parent).all()
+        of, unreadable = records.readable, records.unreadable
+    results = sorted((record.result for record in of), key=lambda result: result.run_id)  # whenever made
+    table = pyarrow.Table.from_pandas(long_frame(results), preserve_index=False)
+    noted = {**(table.schema.metadata or {}), b"pubench": _stamp(record.folder for record in of)}
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table.replace_schema_metadata(noted), stream, compression="zstd")
+    try:
+        replace_bytes(path, stream.getvalue())
+    except OSError as error:
+        reason = error.strerror or error
+        raise RecordError(f"{path} could not be written: {reason}; the records stay as they are") from error
+    return unreadable
+
+
+def _stamp(folders: Iterable[Path]) -> bytes:
+    """What a ``results.parquet`` notes of its records: a hash of their results, the same for a copy of them all."""
+    found = []
+    for folder in folders:
+        with suppress(OSError):  # no record, or nothing derived later
+            found.append([folder.name, hashlib.sha256((folder / RESULT).read_bytes()).hexdigest()])
+            found[-1].append(hashlib.sha256((folder / MEASURES).read_bytes()).hexdigest())
+    return json.dumps({"version": LONG_VERSION, "of": short_hash(sorted(found))}).encode()
+
+
 def _of_long(path: Path) -> DataFrame:
     """The rows of a ``results.parquet``, with a column for each part and measure."""
     import pandas
 
     try:
         long = pandas.read_parquet(path)
-        key = [
-            name for name in long.columns if name not in ("part", "measure", "tag", "value", "low", "high", "undefined")
-        ]
+        key = [name for name in long.columns if name not in {one.name for one in COLUMNS if not one.source}]
         named = long["part"].str.cat(long["measure"], sep="_")
         values = long.assign(column=named).pivot_table(
             "value", ["run_id", "criterion"], "column", aggfunc="first", observed=True
@@ -183,7 +261,7 @@ def from_file(given: DataFrame, where: str) -> DataFrame:
     """
     import pandas
 
-    columns = {name: BY_FILE_NAME.get(name) or measure_column(name) for name in map(str, given.columns)}
+    columns = {name: file_column(name) for name in map(str, given.columns)}
     return _in_order(
         pandas.DataFrame({column.name: _checked(given[name], column, where) for name, column in columns.items()})
     )
@@ -227,7 +305,7 @@ def as_file(frame: DataFrame, form: str = FILE) -> DataFrame:
     """Rows in the names and units of files and boards of format 1, with the columns of that form."""
     found = {}
     for name, kind in types(form).items():
-        column = BY_FILE_NAME.get(name) or measure_column(name)
+        column = file_column(name)
         if column.name not in frame:
             continue
         values = frame[column.name]
@@ -301,7 +379,7 @@ def read_board(given: str | Path) -> Board:
             rows = pandas.read_parquet(file)
     except (OSError, ValueError, AttributeError) as error:
         raise RequestError(f"{folder} cannot be read as a board: {shortened(str(error))}") from error
-    if missing := [name for name in types(BOARD) if name in BY_FILE_NAME and name not in rows.columns]:
+    if missing := [name for name in types(BOARD) if file_column(name).name in BY_NAME and name not in rows.columns]:
         raise RequestError(f"{folder / ROWS} has no column {missing[0]}; expected those of format {FORMAT}")
     return Board(folder, str(facts["name"]), facts, from_file(rows, str(folder / ROWS)))
 

@@ -1,21 +1,25 @@
-"""Rows of a record: what the columns of a run are filled from."""
+"""Rows of records: what the columns of a run are filled from, and frames of finished runs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from os.path import isfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pubench.field_names import InvalidRequest
+from pubench.running import RunResult
+from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, read_scores
 from pubench_core.records.scores import scores_name
@@ -23,8 +27,14 @@ from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import short_hash
 
-from ..grouping import by_path
-from .columns import COLUMNS, FRAME
+from ..grouping import FailedRun, by_path, spec_of
+from .columns import BY_NAME, FRAME, names, types
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: What a frame may have of measures -> the parts that they are of.
+_PARTS = {"test": ("test",), "validation": ("validation",), "all": ("test", "validation"), "none": ()}
 
 
 @dataclass
@@ -57,10 +67,10 @@ class RowSource:
         return read_scores(self.folder) if there and self.folder is not None else {}
 
 
-#: Sources of columns that are no path.
+#: Sources of columns that are more than a path.
 _MADE: Mapping[str, Callable[[Any], Any]] = {
     "selected": lambda at: at.criterion == at.result.selected,
-    "prior_from": lambda at: str(at.spec.prior),
+    "spec.prior": lambda at: str(at.spec.prior),
     "config": lambda at: json.dumps(at.spec.method.config, sort_keys=True),
     "versions": lambda at: json.dumps(at.result.code.versions, sort_keys=True),
     "warnings": lambda at: "; ".join((*at.result.warnings, *at.chosen.warnings)),
@@ -71,31 +81,31 @@ _MADE: Mapping[str, Callable[[Any], Any]] = {
     "machine": lambda at: machine_of(at.environment),
     "scores_digest": lambda at: digest_of(at.arrays.get(scores_name("test", at.chosen.snapshot or ""))),
 }
-_GET = {column.name: _MADE.get(column.source) or attrgetter(column.source) for column in COLUMNS if column.source}
 
 
 def rows_of(
-    source: RowSource, columns: Sequence[str], criteria: Iterable[str] | None = None, measures: Sequence[str] = ()
+    source: RowSource, columns: Iterable[str], criteria: Iterable[str] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """A row for each criterion of a run, by default of all. ``measures``: ``test_accuracy`` and so on."""
-    tracked = source.result.criteria
+    """A row for each criterion of a run, by default of all.
+
+    ``columns``: those of :data:`COLUMNS`, measures (``test_accuracy``) and hyper-parameters (``config.lr``).
+    """
+    tracked, readers = source.result.criteria, {name: reader(name) for name in columns}
     for criterion in tracked if criteria is None else [name for name in criteria if name in tracked]:
         source.criterion = criterion
-        row = {name: _GET[name](source) for name in columns}
-        yield row | {name: value_of(source.chosen, name) for name in measures}
+        yield {name: read(source) for name, read in readers.items()}
 
 
-def value_of(chosen: CriterionResult, measure: str) -> float | None:
-    """A measure named as its column; None if it is not there or undefined."""
-    part, _, metric = measure.partition("_")
-    return getattr(chosen.measured(part).get(metric), "value", None)
-
-
-def facts_of(spec: RunSpec) -> dict[str, Any]:
-    """The columns of ``to_frame`` that are known before a run is carried out."""
-    known = SimpleNamespace(spec=spec)
-    of_spec = [c.name for c in COLUMNS if FRAME in c.forms and c.source.startswith(("spec.", "prior_from"))]
-    return {name: _GET[name](known) for name in of_spec}
+@cache
+def reader(column: str) -> Callable[[Any], Any]:
+    """Reads a column from a :class:`RowSource`; None for a measure or hyper-parameter that is not there."""
+    if column in BY_NAME:
+        path = BY_NAME[column].source
+        return _MADE.get(path) or attrgetter(path)
+    part, _, metric = column.partition("_")
+    if column.startswith("config."):
+        return lambda at: at.spec.method.config.get(column.removeprefix("config."))
+    return lambda at: getattr(at.chosen.measured(part).get(metric), "value", None)
 
 
 def problem_of(spec: RunSpec) -> str:
@@ -159,3 +169,112 @@ def assignments_of(spec: RunSpec) -> dict[str, Any]:
     sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
     plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
     return by_path({**plain, "backbone": spec.backbone.key})
+
+
+# -------------------------------------------------------------------- finished runs
+
+
+def criteria_of(runs: Iterable[RunResult]) -> tuple[str, ...]:
+    """Selection criteria that a run tracked, in order of appearance."""
+    return tuple(dict.fromkeys(name for run in runs for name in run.result.criteria))
+
+
+def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
+    """Metrics that a run has a measure of on a part, the well-known ones first."""
+    found = dict.fromkeys(
+        metric for run in runs for criterion in run.result.criteria.values() for metric in criterion.measured(part)
+    )
+    return tuple(dict.fromkeys([*(metric for metric in registry().headline() if metric in found), *found]))
+
+
+def compared_by(runs: Sequence[RunResult], measure: str, criterion: str | None, part: str) -> tuple[str, str]:
+    """The criterion whose epochs are compared, and a note if it was picked among several that name the results.
+
+    ``criterion``: None means the one that names the results. Raises InvalidRequest for a measure or a criterion that no
+    run has, and if several criteria name the results of which every run lacks one.
+    """
+    if measure not in (known := metrics_of(runs, part)):
+        if not known:
+            there = (
+                "; pubench evaluate RUN shows what validation rows say without them, and in Python "
+                "results.table('pa', part='validation') compares the methods"
+            )
+            none = f"nothing is measured on {part} rows of these runs: no true labels are known"
+            raise InvalidRequest(none + there * (part == "test"))
+        raise unknown(f"measure on {part} rows", measure, known)
+    if criterion is not None:
+        if criterion not in (tracked := criteria_of(runs)):
+            raise unknown("criterion", criterion, tracked)
+        return criterion, ""
+    naming = Counter(run.result.selected for run in runs)
+    everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
+    counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+    if not everywhere:
+        raise InvalidRequest(
+            f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; name "
+            f"one: criterion={min(naming)!r}"
+        )
+    several = f"results are named by several criteria, {counts}; all are shown by {everywhere[0]}"
+    return everywhere[0], several if len(naming) > 1 else ""
+
+
+def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
+    """Facts of a run by its columns, hyper-parameters included; of a failed one, those of its spec."""
+    spec, columns = spec_of(run), names(FRAME)
+    if isinstance(run, FailedRun):
+        columns = [one for one in columns if BY_NAME[one].source.startswith(("name", "spec."))]
+        source: Any = SimpleNamespace(spec=spec, name=name)
+    else:
+        source = RowSource(run.result, run.folder, name, run.result.selected)
+    return {one: reader(one)(source) for one in [*columns, *(f"config.{field}" for field in spec.method.config)]}
+
+
+def fits(facts: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether every column that is asked for is there and has one of the values."""
+    several = {
+        column: value if isinstance(value, Collection) and not isinstance(value, (str, bytes)) else (value,)
+        for column, value in wanted.items()
+    }
+    return all(column in facts and facts[column] in values for column, values in several.items())
+
+
+def measured_frame(
+    named: Sequence[tuple[str, RunResult]],
+    measures: str,
+    criteria: str | Collection[str],
+    config: bool | Collection[str],
+) -> DataFrame:
+    """:meth:`pubench.Results.to_frame` of named runs.
+
+    Raises RequestError for a choice of measures, a criterion or a hyper-parameter that there is none of.
+    """
+    import pandas
+
+    if measures not in _PARTS:
+        raise unknown("choice of measures", measures, _PARTS)
+    runs = [run for _, run in named]
+    known = list(dict.fromkeys(field for run in runs for field in run.result.spec.method.config))
+    measured = [f"{part}_{metric}" for part in _PARTS[measures] for metric in metrics_of(runs, part)]
+    columns = [*names(FRAME), *(f"config.{name}" for name in _named("hyper-parameter", config, known)), *measured]
+    wanted = None if criteria == "selected" else _named("criterion", criteria, criteria_of(runs))
+    rows = [
+        row
+        for name, run in named
+        for row in rows_of(
+            RowSource(run.result, run.folder, name), columns, [run.result.selected] if wanted is None else wanted
+        )
+    ]
+    frame = pandas.DataFrame(rows, columns=columns)
+    numbers = [name for name, kind in types(FRAME).items() if kind == "float64" and name != "seconds"]
+    return frame.astype(dict.fromkeys([*numbers, *measured], "float64"))
+
+
+def _named(what: str, given: bool | str | Collection[str], known: Sequence[str]) -> list[str]:
+    """Names that are asked for: all, none, or these. Raises RequestError for one that is not known."""
+    if isinstance(given, bool) or given == "all":
+        return list(known) if given else []
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in known:
+            raise unknown(what, str(name), known)
+    return names

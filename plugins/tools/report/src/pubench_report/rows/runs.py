@@ -29,6 +29,7 @@ from pubench_core.results import (
 )
 from pubench_core.specs import RunSpec
 
+from .columns import BY_NAME
 from .files import read_rows
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
 Row = Mapping[str, Any]
-#: Columns that say which spec a run had, except for its seed.
-_OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "preset", "settings")
+#: Columns that say which spec a run had, except for its seed and settings.
+_OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "preset")
 #: What is set in a row's ``settings``: the name before each ``=``.
 _NAME = re.compile(r"(?:^| )([A-Za-z_][\w.]*)=")
 _SECTIONS = frozenset(RunSpec.model_fields)
@@ -64,14 +65,11 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
     older, read, other = 0, 0, set[tuple[Any, ...]]()
     specs: dict[tuple[Any, ...], tuple[RunSpec, bool]] = {}
     counts: Counter[tuple[Any, ...]] = Counter()
-    rows = [
-        {str(name): None if value != value or str(value) == "<NA>" else value for name, value in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    rows: list[Row] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     for run_id, places in by_run.items():
         mine = [rows[place] for place in places]
         older += mine[0].get("revision") != str(ENGINE_REVISION)
-        key = tuple(mine[0].get(name) for name in _OF_A_SPEC)
+        key = tuple(mine[0].get(name) for name in (*_OF_A_SPEC, "settings"))
         try:
             if key not in specs:  # resolved once for all seeds
                 plan, oracle = _planned(mine[0])
@@ -109,18 +107,8 @@ def _planned(row: Row) -> tuple[Plan, bool]:
     from pubench_core.engine.resolve import resolve  # torch, which records do not need
     from pubench_core.engine.resolve_method import method_class
 
-    plain = {
-        "method.key": row["method"],
-        "method.preset": row["preset"] or None,
-        "data.key": row["data"],
-        "data.scheme": row["scheme"],
-        "mechanism.key": row["mechanism"],
-        "mechanism.c": row["c"],
-        "mechanism.positive_rate": row.get("positive_rate"),
-        "prior": row["prior_from"],
-        "seed": row["seed"],
-    }
-    layer = assigned(*(f"{name}={value}" for name, value in plain.items() if value is not None))
+    fields = {name: BY_NAME[name].source.removeprefix("spec.") for name in (*_OF_A_SPEC, "seed")}
+    layer = assigned(*(f"{field}={row[name]}" for name, field in fields.items() if row.get(name) not in (None, "")))
     plan = resolve([layer, assigned(*assignments(row["settings"]))], registry())
     method = method_class(registry().find(MethodInfo, plan.spec.method.key))
     return plan, "truth" in method.requires(method.Config.model_validate(plan.spec.method.config))
