@@ -1,4 +1,4 @@
-"""Files of figures with matplotlib: panels of dots, and the critical-difference diagram.
+"""Files of figures with matplotlib: panels of dots.
 
 Pages draw their own figures (``pages/templates/charts.js``); these are for papers. Made without pyplot: nothing outside
 them changes. matplotlib lays texts out, so that none covers another.
@@ -82,16 +82,6 @@ def plain_style() -> Iterator[None]:
         yield
 
 
-def figure_of(wide: float, tall: float) -> Figure:
-    """An empty figure of so many inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(wide, tall), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 # -------------------------------------------------------------------- methods as rows
 
 
@@ -104,10 +94,14 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
 
     The spread is a thin line. ``label``: of the axes.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     across = min(ACROSS, len(panels))
     lines, handles, styles = -(-len(panels) // across), {}, looks(len(series))
     width = CHARACTER * max(map(len, rows)) + 0.3 + across * PANEL
-    figure = figure_of(width, lines * (max(ROW * len(rows), 1.0) + AROUND) + 0.5)
+    figure = Figure(figsize=(width, lines * (max(ROW * len(rows), 1.0) + AROUND) + 0.5), layout="constrained")
+    FigureCanvasAgg(figure)
     grid = list(figure.subplots(lines, across, squeeze=False).flat)
     for axes in grid[len(panels) :]:
         axes.remove()
@@ -129,44 +123,6 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
     if len(handles) > 1:  # in as many columns as there is room for
         columns = max(1, min(len(handles), int(width / (CHARACTER * max(map(len, handles)) + 0.5))))
         figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
-    return figure
-
-
-def critical_difference(
-    ranks: Sequence[tuple[str, float]], difference: float, groups: Sequence[tuple[str, ...]], alpha: float
-) -> Figure:
-    """Diagram of Demsar (2006): average ranks on a line, bars over methods that are not told apart.
-
-    ``ranks``: of methods, best first. The better half is named at the left; ``groups``: the bars.
-    """
-    k, half = len(ranks), -(-len(ranks) // 2)
-    side = CHARACTER * (max(len(method) for method, _ in ranks) + 7)
-    below = 0.3 + 0.1 * len(groups) + ROW * half
-    figure = figure_of(5.2 + 2 * side, max(below + 0.4, 1.0) + AROUND + 0.5)
-    axes = figure.subplots()
-    axes.axis("off")
-    units = (k - 1) / 5.2  # of the axis for an inch
-    axes.set_xlim(1 - side * units, k + side * units)
-    axes.set_ylim(-below, 0.9)
-    axes.hlines(0, 1, k, color=INK, linewidth=1.2)
-    for tick in range(1, k + 1, max(1, round((k - 1) / 10))):
-        axes.vlines(tick, 0, 0.07, color=INK, linewidth=1)
-        axes.text(tick, 0.1, str(tick), ha="center", va="bottom", fontsize=SMALL, color=SOFT)
-    shown = min(difference, k - 1.0)
-    axes.hlines(0.42, 1, 1 + shown, color=INK, linewidth=1.6)
-    more = "" if shown == difference else " (longer than the axis)"
-    axes.text(1, 0.5, f"critical difference {difference:.2f}, level {alpha:g}{more}", va="bottom")
-    places = dict(ranks)
-    for number, group in enumerate(groups):
-        axes.hlines(-0.12 - 0.1 * number, places[group[0]], places[group[-1]], color=INK, linewidth=3.2)
-    for n, (method, rank) in enumerate(ranks):
-        at_left = n < half
-        y = -(0.25 + 0.1 * len(groups) + ROW * (n if at_left else k - 1 - n))
-        edge = 1.0 if at_left else float(k)
-        axes.plot([rank, rank, edge], [0, y, y], color=SOFT, linewidth=0.7)
-        axes.plot([rank], [0], marker="o", markersize=3.5, color=INK)
-        text = f"{method}  {rank:.2f} " if at_left else f" {method}  {rank:.2f}"
-        axes.text(edge, y, text, ha="right" if at_left else "left", va="center", fontsize=SMALL)
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..cells import ShownMeasure
-from ..drawing import critical_difference, dots, plain_style
+from ..drawing import dots, plain_style
 from ..grouping import in_short, problem_of, telling
 from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
@@ -52,8 +52,10 @@ def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[
         yield f"measures-{setting.key}", dots_of(model, of)
     average = test.average
     if average.friedman is not None and len(average.friedman.data) >= FEW_DATA_SETS:
-        distance = average.friedman.critical_difference
-        yield f"difference-{setting.key}", critical_difference(average.ranks, distance, average.groups, ALPHA)
+        half = average.friedman.critical_difference / 2
+        title = f"methods whose bars do not meet differ (Nemenyi's test, level {ALPHA:g})"
+        ranks = {(row, "rank"): (rank, half) for row, rank in average.ranks}
+        yield f"difference-{setting.key}", dots({title: ranks}, "average rank", [row for row, _ in ranks], ["rank"])
 
 
 def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
