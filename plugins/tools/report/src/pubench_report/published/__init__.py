@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -44,21 +44,26 @@ class Figure:
 
 @dataclass(frozen=True)
 class PublishedProtocol:
-    """Fields that runs must have to be compared. Method, preset and data set give everything else.
-
-    ``amount``: name and value of what says how many rows are labeled, ``c`` or ``positive_rate``. ``prior``: told to
-    every method; None means the true one. ``data``: data set -> field -> value, where the publication has another than
-    the data set by itself. ``draws``: each figure is of the best of so many hyper-parameter draws.
-    """
+    """Fields that runs must have to be compared. Method, preset and data set give everything else."""
 
     scheme: str
     mechanism: str
-    amount: tuple[str, float]
     validation: float
     preset: str
+    c: float = 0.0
+    """0 if ``positive_rate`` says how many rows are labeled, which is else 0"""
+    positive_rate: float = 0.0
     prior: float | None = None
+    """told to every method; None means the true one"""
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """data set -> field -> value, if the publication has another than the data set by itself"""
     draws: int = 1
+    """each figure is of the best of so many hyper-parameter draws"""
+
+    @property
+    def amount(self) -> tuple[str, float]:
+        """Name and value of what says how many rows are labeled."""
+        return ("positive_rate", self.positive_rate) if self.positive_rate else ("c", self.c)
 
     def __str__(self) -> str:
         name, value = self.amount
@@ -96,14 +101,15 @@ class PublishedCell:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a figure of ours is another one. ``known``: run (something was executed) or read (in released code)."""
+    """Why a figure of ours is another one."""
 
-    methods: tuple[str, ...]
-    data: tuple[str, ...]
-    side: str
     reason: str
     evidence: str
     known: str
+    """run (something was executed) or read (in released code)"""
+    methods: Sequence[str] = ()
+    data: Sequence[str] = ()
+    side: str = ""
     released: str = ""
 
     def fits(self, method: str, data: str, verdict: Verdict) -> bool:
@@ -117,23 +123,29 @@ class Reason:
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication. ``seeds``: runs behind each figure; ``deviation``: times the printed ± is the sample standard
-    deviation. ``criteria``, ``measures``: by which the figures can be read, the first is the main one. ``note``: what
-    else a reader of a comparison must know.
-    """
+    """A publication, as ``sources.toml`` describes it, with its tables."""
 
-    key: str
     name: str
-    citation: str
+    title: str
+    venue: str
+    year: int
     tables: str
     seeds: int
+    """runs behind each figure"""
     deviation: float
-    criteria: tuple[str, ...]
-    measures: tuple[str, ...]
-    note: str
+    """times the printed ± is the sample standard deviation"""
+    criteria: Sequence[str]
+    """by which the figures can be read, the first is the main one; ``measures`` too"""
+    measures: Sequence[str]
     protocol: PublishedProtocol
     cells: tuple[PublishedCell, ...]
     reasons: tuple[Reason, ...]
+    note: str = ""
+    """what else a reader of a comparison must know"""
+
+    @property
+    def citation(self) -> str:
+        return f"{self.name}: {self.title}. {self.venue} {self.year}. {self.tables}."
 
     def reason_of(self, method: str, data: str, verdict: Verdict | None, draws: int = 1) -> Reason | None:
         """The first known reason of a cell; None if there is none, and unless ours is above or below.
@@ -147,12 +159,10 @@ class Publication:
         if known is not None or verdict == "above" or draws >= theirs:
             return known
         return Reason(
-            methods=(),
-            data=(),
+            f"theirs is the best of {theirs} hyper-parameter draws on every split, ours is not",
+            f"the protocol of {self.name}",
+            "read",
             side="below",
-            reason=f"theirs is the best of {theirs} hyper-parameter draws on every split, ours is not",
-            evidence=f"the protocol of {self.name}",
-            known="read",
         )
 
 
@@ -232,39 +242,18 @@ def source(name: str) -> Publication:
     known = _toml("sources.toml")
     if name not in known:
         raise unknown("publication", name, known)
-    facts = known[name]
-    protocol = PublishedProtocol(
-        **{field: facts[field] for field in ("scheme", "mechanism", "validation", "preset")},
-        amount=next((name, facts[name]) for name in ("c", "positive_rate") if name in facts),
-        prior=facts.get("prior"),
-        data=facts.get("data", {}),
-        draws=facts.get("draws", 1),
-    )
+    facts = dict(known[name])
+    text = (files(__name__) / f"{name}.csv").read_text(encoding="utf-8")
+
+    def cell(mean: str, printed: str, **row: str) -> PublishedCell:
+        std = facts["deviation"] * float(printed)
+        return PublishedCell(mean=float(mean), printed=float(printed), std=std, n=facts["seeds"], **row)
+
     return Publication(
-        key=name,
-        name=facts["name"],
-        citation=f"{facts['name']}: {facts['title']}. {facts['venue']} {facts['year']}. {facts['tables']}.",
-        tables=facts["tables"],
-        seeds=facts["seeds"],
-        deviation=facts["deviation"],
-        criteria=tuple(facts["criteria"]),
-        measures=tuple(facts["measures"]),
-        note=facts.get("note", ""),
-        protocol=protocol,
-        cells=tuple(
-            PublishedCell(
-                **{field: row[field] for field in row if field not in ("mean", "printed")},
-                mean=float(row["mean"]),
-                printed=float(row["printed"]),
-                std=facts["deviation"] * float(row["printed"]),
-                n=facts["seeds"],
-            )
-            for row in csv.DictReader((files(__name__) / f"{name}.csv").read_text(encoding="utf-8").splitlines())
-        ),
-        reasons=tuple(
-            Reason(**{"side": "", **given, **{one: tuple(given.get(one, ())) for one in ("methods", "data")}})
-            for given in _toml("reasons.toml").get(name, ())
-        ),
+        protocol=PublishedProtocol(**facts.pop("protocol")),
+        cells=tuple(cell(**row) for row in csv.DictReader(text.splitlines())),
+        reasons=tuple(Reason(**given) for given in _toml("reasons.toml").get(name, ())),
+        **facts,
     )
 
 
