@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from page_parts import BENCHMARKS
-from pubench_report.site.protocols import slug
+from pubench_report.site.pages import slug
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

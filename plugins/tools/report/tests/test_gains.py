@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from browser import browser, needs_browser
 from made_studies import made_run, stored
-from pubench_report.gains import MeanGain, gain_sentences, gains_over, mean_gain
+from pubench_report.gains import MeanGain, gain_sentences, gains_over, is_sure, mean_gain
 from pubench_report.pages.report import page
 from pubench_report.pages.view import payload, views_of
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, comparisons_of, model_of
 from pubench_report.rows.runs import share_of_positives
+from pubench_report.significance import Pair
 
 DATA = ("digits", "imdb", "spambase", "letter", "usps")
 SEEDS = (2, 25, 42)
@@ -45,18 +46,25 @@ def gains_in(model: Model) -> tuple[dict[tuple[str, str], Any], dict[str, Any], 
 
 def test_a_gain_is_the_mean_difference_over_the_seeds_that_both_have() -> None:
     reference = {"a": {1: 80.0, 2: 82.0, 3: 84.0}, "b": {1: 50.0}}
-    found = gains_over(reference, {"a": {1: 81.0, 2: 84.0, 9: 0.0}, "b": {2: 60.0}, "c": {1: 1.0}})
-    assert list(found) == ["a"]
-    assert (found["a"].points, found["a"].seeds, found["a"].sure) == (1.5, 2, False)
-    (sure,) = gains_over(reference, {"a": {1: 83.0, 2: 85.1, 3: 86.9}}).values()
-    assert (sure.points, sure.sure) == (pytest.approx(3.0), True)
+    found = over(reference, {"a": {1: 81.0, 2: 84.0, 9: 0.0}, "b": {2: 60.0}, "c": {1: 1.0}})
+    assert [(gain.data, gain.difference, gain.n, is_sure(gain)) for gain in found] == [("a", 1.5, 2, False)]
+    (sure,) = over(reference, {"a": {1: 83.0, 2: 85.1, 3: 86.9}})
+    assert (sure.difference, is_sure(sure)) == (pytest.approx(3.0), True)
+
+
+def over(reference: dict[str, dict[int, float]], mine: dict[str, dict[int, float]]) -> list[Pair]:
+    """Gains of one method. Given: data set -> seed -> points."""
+    values = {data: {"reference": reference.get(data, {}), "mine": of} for data, of in mine.items()}
+    found = gains_over(values, "reference")
+    assert {method for method, _ in found} == {"mine"}
+    return list(found.values())
 
 
 def test_data_sets_of_one_source_count_once() -> None:
     reference = {name: {1: 50.0} for name in ("a1", "a2", "b")}
-    gains = gains_over(reference, {"a1": {1: 51.0}, "a2": {1: 53.0}, "b": {1: 54.0}})
+    gains = over(reference, {"a1": {1: 51.0}, "a2": {1: 53.0}, "b": {1: 54.0}})
     assert mean_gain(gains, {"a1": "a", "a2": "a", "b": "b"}) == MeanGain(3.0, 0, 0, 2, False)
-    assert mean_gain({}, {}) is None
+    assert mean_gain([], {}) is None
 
 
 def test_the_sentence_names_who_is_ahead_of_five_data_sets_or_more() -> None:

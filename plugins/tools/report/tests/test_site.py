@@ -24,7 +24,6 @@ from browser import browser, faults, needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
-from pubench_report.pages.view import View
 from pubench_report.report.gather import StoredRuns, gather
 from pubench_report.report.model import model_of
 from pubench_report.rows import has_rows
@@ -186,11 +185,12 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     model = model_of(gather(str(results), results, None), "accuracy", "f1")
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
-    upwards, downwards = (View.of(one, one.settings[0], "t").placed("f1", column) for one in (model, lower))
-    ranks = {row: place.rank for row, place in upwards.items() if row not in model.apart}
-    assert sorted(ranks.values()) == [1, 2, 3]
-    assert {row: downwards[row].rank for row in ranks} == {row: 4 - rank for row, rank in ranks.items()}
-    assert {upwards[row].rank for row in model.oracles} == {0}
+    upwards, downwards = (
+        {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.rows} for one in (model, lower)
+    )
+    assert sorted(rank for row, rank in upwards.items() if row not in model.apart) == [1, 2, 3]
+    assert {row: 4 - rank if rank else 0 for row, rank in upwards.items()} == downwards
+    assert {upwards[row] for row in model.oracles} == {0}
 
 
 def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:
@@ -494,6 +494,16 @@ def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     said: list[str] = []
     assert write.write_site(SiteRequest([results, Path(copy)], tmp_path / "site"), said.append).records == 48
     assert said == []
+
+
+def test_runs_that_two_sources_have_with_other_measures_are_counted_in_one_note(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(ROWS) if row["criterion"] == "f1"][:3]
+    other = [row | {"accuracy": "1.0"} for row in rows[:2]]
+    sources = [rows_in(tmp_path / "a.csv", rows), rows_in(tmp_path / "b.csv", [*other, rows[2]])]
+    said: list[str] = []
+    write.write_site(SiteRequest(sources, tmp_path / "site"), said.append)
+    note = f"2 runs with other measures in a.csv and b.csv, such as {rows[0]['run_id']}; the first is shown"
+    assert [text for text in said if "other measures" in text] == [note]
 
 
 @pytest.mark.parametrize("name", ["elsewhere", "0123456789abcdef"])

@@ -15,7 +15,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .grouping import Grid, RunGroup
-from .ranking import LEAST_SEEDS
+from .ranking import LEAST_SEEDS, ranks_of
 from .rendering import Mark
 
 
@@ -41,21 +41,27 @@ def mean_and_std(values: Iterable[float]) -> tuple[float | None, float | None]:
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """``values``: by seed; ``seeds``: how many are planned or were tried, 0 if the method is not run there.
-
-    ``alike``: how many of the runs decide every row alike. ``missing``: seed -> why a finished run has no value;
-    ``failures``: why others have none. ``tracked``: whether any of the finished runs has the criterion. ``id``: of its
-    place in a page.
-    """
+    """A measure of a method on a data set."""
 
     values: Mapping[int, float]
+    """by seed"""
     seeds: int
+    """planned or tried; 0 if the method is not run there"""
     alike: int = 0
+    """runs that decide every row alike"""
     missing: Mapping[int, str] = field(default_factory=dict)
+    """seed -> why a finished run has no value"""
     failures: tuple[str, ...] = ()
-    mark: Mark = ""
+    """why others have none"""
     tracked: bool = True
+    """whether any of the finished runs has the criterion"""
     id: str = ""
+    """of its place in a page"""
+    mark: Mark = ""
+    rank: int = 0
+    """among the rows compared on the data set, equal ones as printed share it; 0 if it is not compared"""
+    among: int = 0
+    """rows that are compared there"""
 
     @cached_property
     def mean(self) -> float | None:
@@ -148,20 +154,15 @@ class ShownMeasure:
         """Name and unit."""
         return f"{self.name}, %" if self.percent else self.name
 
-    def text(self, value: float) -> str:
-        """A value as it is shown."""
-        return printed(value, percent=self.percent)
+    def text(self, value: float, sign: str = "") -> str:
+        """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``. ``sign``: ``+`` to show it always."""
+        return f"{self.scale * value:{sign}.{2 if self.percent else 4}f}"
 
 
 def signed(difference: float, measure: ShownMeasure) -> str:
     """A difference as it is shown, with its sign; zero gets none."""
-    text = f"{difference * measure.scale:+.{2 if measure.percent else 4}f}"
+    text = measure.text(difference, "+")
     return text if float(text) else text[1:]
-
-
-def printed(value: float, *, percent: bool) -> str:
-    """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``."""
-    return f"{100 * value:.2f}" if percent else f"{value:.4f}"
 
 
 def competing_rows(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> list[str]:
@@ -172,10 +173,10 @@ def competing_rows(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> 
 def grid_cells(
     grid: Grid, measure: ShownMeasure, criterion: str | None, part: str = "test"
 ) -> dict[tuple[str, str], MeasuredCell]:
-    """Every cell of a grid, with best and second of each column marked; values that are printed alike share a mark.
+    """Every cell of a grid, with ranks, and with best and second of each column marked.
 
-    A reference is not compared, nor a row of one seed, which has no spread. A run that decides every row alike is not
-    to be imitated.
+    Values that are printed alike share rank and mark. A reference is not compared, nor a row of one seed, which has no
+    spread. A run that decides every row alike is not to be imitated: its cell has no mark.
     """
     found = {
         (row, column): cell_of(grid.cell(row, column), measure.key, criterion, part, grid.ids.get((row, column), ""))
@@ -183,13 +184,12 @@ def grid_cells(
         for row in grid.rows
     }
     for column in grid.columns if measure.higher_is_better is not None else ():
-        cells = {row: found[row, column] for row in grid.rows}
-        there = [row for row in competing_rows(cells, grid.apart) if not cells[row].alike]
-        if len(there) < 2:
-            continue
-        means = {row: float(measure.text(cells[row].mean or 0.0)) for row in there}
-        order = sorted(set(means.values()), reverse=bool(measure.higher_is_better))[:2]
-        for row, mean in means.items():
-            if mean in order:
-                found[row, column] = replace(cells[row], mark="best" if mean == order[0] else "second")
+        cells, larger = {row: found[row, column] for row in grid.rows}, measure.higher_is_better
+        means = {row: float(measure.text(cells[row].mean or 0.0)) for row in competing_rows(cells, grid.apart)}
+        ranks = ranks_of(means.values(), larger_is_better=bool(larger))
+        marked = {row: mean for row, mean in means.items() if not cells[row].alike}
+        best = sorted({*marked.values()}, reverse=bool(larger))[:2] if len(marked) > 1 else []
+        for (row, mean), rank in zip(means.items(), ranks, strict=True):
+            mark: Mark = ("best", "second")[best.index(mean)] if row in marked and mean in best else ""
+            found[row, column] = replace(cells[row], mark=mark, rank=rank, among=len(means))
     return found

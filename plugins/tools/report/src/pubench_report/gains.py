@@ -1,11 +1,11 @@
 """Gain of methods over a reference, paired by seed on each data set.
 
-A gain is of two methods on one data set alone: a run that is missing changes no other number.
+A gain is a pair of the tests, of two methods on one data set alone: a run that is missing changes no other number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,19 +13,10 @@ from pubench_core.errors import counted
 
 from .numbers import points
 from .ranking import FEW_DATA_SETS, LEVEL
-from .significance import paired_t
+from .significance import Pair, Values, paired_t, pairs_of
 
 #: Seeds of a data set from which on a gain there can be sure.
 SURE_SEEDS = 3
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Gain on one data set, in points. ``sure``: three seeds or more, and a paired t-test at level .1 finds it."""
-
-    points: float
-    seeds: int
-    sure: bool
 
 
 @dataclass(frozen=True)
@@ -42,29 +33,27 @@ class MeanGain:
     sure: bool
 
 
-def gains_over(
-    reference: Mapping[str, Mapping[int, float]], method: Mapping[str, Mapping[int, float]]
-) -> dict[str, Gain]:
-    """Data set -> gain, where both have a seed in common. Given: data set -> seed -> points."""
-    found = {}
-    for data, mine in method.items():
-        if shared := sorted(mine.keys() & reference.get(data, {}).keys()):
-            one, other = ([values[seed] for seed in shared] for values in (mine, reference[data]))
-            sure = len(shared) >= SURE_SEEDS and paired_t(one, other)[1] < 1 - LEVEL
-            found[data] = Gain(fmean(one) - fmean(other), len(shared), sure)
-    return found
+def gains_over(values: Values, reference: str) -> dict[tuple[str, str], Pair]:
+    """(method, data set) -> its gain, where both have a seed in common. ``values``: in points."""
+    pairs = pairs_of(values, reference, higher_is_better=True)
+    return {(pair.method, pair.data): pair for pair in pairs if pair.n}
 
 
-def mean_gain(gains: Mapping[str, Gain], sources: Mapping[str, str]) -> MeanGain | None:
+def is_sure(gain: Pair) -> bool:
+    """Whether a paired t-test over three seeds or more finds it at level .1."""
+    return gain.n >= SURE_SEEDS and gain.p < 1 - LEVEL
+
+
+def mean_gain(gains: Collection[Pair], sources: Mapping[str, str]) -> MeanGain | None:
     """Mean over sources; None without a gain. ``sources``: data set -> its source."""
     by_source: dict[str, list[float]] = {}
-    for data, gain in gains.items():
-        by_source.setdefault(sources[data], []).append(gain.points)
+    for gain in gains:
+        by_source.setdefault(sources[gain.data], []).append(gain.difference)
     if not by_source:
         return None
     means = [fmean(of) for of in by_source.values()]
     sure = len(means) >= FEW_DATA_SETS and paired_t(means, [0.0] * len(means))[1] < 1 - LEVEL
-    ahead, behind = (sum(gain.sure and sign * gain.points > 0 for gain in gains.values()) for sign in (1, -1))
+    ahead, behind = (sum(is_sure(gain) and sign * gain.difference > 0 for gain in gains) for sign in (1, -1))
     return MeanGain(fmean(means), ahead, behind, len(means), sure)
 
 

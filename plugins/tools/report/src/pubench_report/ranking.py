@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import combinations
 from statistics import fmean
@@ -101,16 +102,15 @@ class Ranking:
             self.resampled[pairs[:, 1]] - self.resampled[pairs[:, 0]], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1
         )
         half, together = (high - low) / 2, (low <= EQUAL) & (high >= -EQUAL)
+        found = Separation(float(np.median(half)), len(pairs), int(together.sum()))
         first, second = self.places[0], next((place for place in self.places if place.rank > 1), None)
         if second is None:
-            return Separation(float(np.median(half)), len(pairs), int(together.sum()))
+            return found
         k = [tuple(pair) for pair in pairs.tolist()].index((0, self.places.index(second)))
         units = len({*self.groups}) if len({*self.groups}) > 1 else self.seeds
         difference = second.below - first.below
         needed = max(units + 1, math.ceil(units * (half[k] / difference) ** 2)) if together[k] else 0
-        return Separation(
-            float(np.median(half)), len(pairs), int(together.sum()), (first.row, second.row), difference, needed
-        )
+        return replace(found, first=(first.row, second.row), difference=difference, needed=needed)
 
     @property
     def problems(self) -> str:
@@ -129,6 +129,17 @@ class Ranking:
         """The row that comes first if the data sets of a source are left out."""
         kept = [k for k, name in enumerate(self.groups) if name != group]
         return min(self.places, key=lambda place: fmean(place.by_column[k] for k in kept)).row
+
+
+def ranks_of(values: Iterable[float], *, larger_is_better: bool) -> list[int]:
+    """Rank of each value: 1 is best, equal ones share it.
+
+    >>> ranks_of([0.7, 0.9, 0.9, 0.8], larger_is_better=True)
+    [4, 1, 1, 3]
+    """
+    costs = [-value if larger_is_better else value for value in values]
+    order = sorted(costs)
+    return [1 + bisect_left(order, cost - EQUAL) for cost in costs]
 
 
 def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
@@ -234,10 +245,11 @@ def ranking_of(
     low, high = (np.maximum(0.0, ordered[:, int(RESAMPLES * share)]) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     is_first = resampled <= resampled.min(axis=0) + EQUAL
     first = (is_first / is_first.sum(axis=0)).mean(axis=1)
+    ranks = ranks_of(point, larger_is_better=False)
     places = [
         MethodPlace(
             row=row,
-            rank=1 + int((point < point[k] - EQUAL).sum()),
+            rank=ranks[k],
             below=float(point[k]),
             low=float(low[k]),
             high=float(high[k]),

@@ -64,7 +64,7 @@ def lines_on(results: Iterable[Result]) -> list[str]:
 
 
 def too_good(runs: Iterable[ScoredRun]) -> Iterator[tuple[ScoredRun, str]]:
-    """Runs, and why a test measure of theirs is to be looked at; oracles are not.
+    """Runs, and why the first such test measure of theirs is to be looked at; oracles are not.
 
     An oracle on the same test rows is compared if there is one among the runs.
     """
@@ -75,22 +75,15 @@ def too_good(runs: Iterable[ScoredRun]) -> Iterator[tuple[ScoredRun, str]]:
             best = oracles.setdefault((run.split, measure), run)
             oracles[run.split, measure] = run if value > best.values[measure] else best
     for run in kept:
-        if not run.oracle and (why := _why(run, oracles)):
-            yield run, why
-
-
-def _why(run: ScoredRun, oracles: Mapping[tuple[str, str], ScoredRun]) -> str:
-    """Why the first of its measures is too good; empty if none is."""
-    for measure, value in run.values.items():
-        oracle = oracles.get((run.split, measure))
-        if value >= 1:
-            return f"its test {measure} is 1 on {run.rows:,} rows"
-        if oracle is None:
-            continue
-        error = math.sqrt(run.variance(measure) + oracle.variance(measure))
-        if value - oracle.values[measure] > STANDARD_ERRORS * error:
-            return (
-                f"its test {measure} of {value:.4f} is above the oracle's {oracle.values[measure]:.4f} on the same "
-                f"{run.rows:,} rows"
-            )
-    return ""
+        for measure, value in run.values.items() if not run.oracle else ():
+            oracle, rows = oracles.get((run.split, measure)), f"{run.rows:,} rows"
+            if value >= 1:
+                yield run, f"its test {measure} is 1 on {rows}"
+                break
+            if oracle is None:
+                continue
+            error, theirs = math.sqrt(run.variance(measure) + oracle.variance(measure)), oracle.values[measure]
+            if value - theirs > STANDARD_ERRORS * error:
+                said = f"its test {measure} of {value:.4f} is above the oracle's {theirs:.4f} on the same {rows}"
+                yield run, said
+                break

@@ -9,20 +9,18 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 
-from ..cells import ShownMeasure
-from ..gains import gain_sentences, gains_over, mean_gain
-from ..grouping import RunGroup
+from ..cells import MeasuredCell, ShownMeasure
+from ..gains import gain_sentences, gains_over, is_sure, mean_gain
 from ..measure_table import entry
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..rendering import TableEntry
@@ -31,16 +29,6 @@ from ..report.tables import standing_table
 from ..rows.runs import share_of_positives
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
-
-
-class PlaceOnData(NamedTuple):
-    """Place of a row on one data set."""
-
-    rank: int
-    """1 is best; 0 of a reference, which has none"""
-    among: int
-    below: float | None
-    """points below the best mean; None if the measure ranks nothing"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,6 @@ class View:
     page: str
     names: Mapping[str, str]
     columns: Mapping[str, str]
-    _placed: dict[tuple[str, str], dict[str, PlaceOnData]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: Model, setting: Setting, title: str, page: str = "", **more: Any) -> Self:
@@ -76,7 +63,7 @@ class View:
     def measure(self) -> ShownMeasure:
         return self.model.measure
 
-    @property
+    @cached_property
     def rows(self) -> list[str]:
         """Methods that were run or planned here."""
         return self.model.rows_of(self.setting)
@@ -94,14 +81,13 @@ class View:
     @property
     def measures(self) -> list[ShownMeasure]:
         """The one shown first leads."""
-        others = (one for one in self.model.measures if one.percent and one.key != self.measure.key)
-        return [self.measure, *others]
+        return sorted(self.model.measures, key=lambda one: one.key != self.measure.key)
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """Row -> oracle or baseline, of those that are one."""
-        oracles, apart = self.model.oracles, self.model.apart
-        return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in apart or row in oracles}
+        oracles = self.model.oracles
+        return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in self.model.apart}
 
     @property
     def counts(self) -> Counted:
@@ -117,7 +103,7 @@ class View:
         few: dict[str, set[int]] = {}
         shares = set()
         for row, column in product(self.rows, self.setting.columns):
-            for run in self.model.gathered.grid.cell(row, column.label).runs.values():
+            for run in self.model.grid.cell(row, column.label).runs.values():
                 part = getattr(run.result.data, "validation", None)
                 if run.result.epochs > 1 and part is None and column.spec.validation.folds is None:
                     shares.add(column.spec.validation.fraction)
@@ -138,24 +124,23 @@ class View:
     @cached_property
     def reference(self) -> str:
         """The row that gains are over: the baseline with runs on most data sets; empty if there is none."""
-        there = [
-            (row, c.label) for row in self.rows for c in self.setting.columns if (row, c.label) in self.model.ids()
-        ]
-        counts = Counter(row for row, _ in there if row in self.model.gathered.grid.baselines)
-        return counts.most_common(1)[0][0] if counts else ""
+        baselines = [row for row in self.rows if row in self.model.grid.baselines]
+        on = {row: sum((row, c.label) in self.model.ids() for c in self.setting.columns) for row in baselines}
+        return max(baselines, key=lambda row: on[row], default="")
 
     @cached_property
     def one_answer(self) -> list[float | None]:
         """Accuracy of one answer for all test rows of each data set, in percent, as measures of its runs imply it."""
-        found: list[float | None] = []
-        for column in self.setting.columns:
-            cells = [self.model.gathered.grid.cell(row, column.label) for row in self.rows]
+
+        def on(column: ProblemColumn) -> float | None:
+            cells = [self.model.grid.cell(row, column.label) for row in self.rows]
             tests = [run.test for cell in cells for run in cell.runs.values()]
             known = [[of.get(name) or 0.0 for name in ("accuracy", "precision", "recall")] for of in tests]
             shares = [share_of_positives(*of) for of in known if all(of) and of[0] < 1]
-            share = statistics.median(shares) if shares else None
-            found.append(None if share is None else round(100 * max(share, 1 - share), 1))
-        return found
+            share = statistics.median(shares) if shares else 0.0
+            return round(100 * max(share, 1 - share), 1) if shares else None
+
+        return list(map(on, self.setting.columns))
 
     def rows_of_method(self, key: str) -> list[str]:
         """The rows of a method, set up in one way each."""
@@ -168,41 +153,34 @@ class View:
 
     def rows_on(self, column: ProblemColumn) -> list[str]:
         """Rows that were run or planned on a data set, the best first."""
-        placed, grid = self.placed(self.criterion, column), self.model.gathered.grid
-        rows = [row for row in self.rows if grid.cell(row, column.label).seeds]
-        return sorted(rows, key=lambda row: ((row in placed and placed[row].rank) or len(rows) + 1, row))
+        there = [(row, self.cell(row, column)) for row in self.rows]
+        rows = {row: cell.rank or len(there) + 1 for row, cell in there if cell.seeds}
+        return sorted(rows, key=lambda row: (rows[row], row))
+
+    def cell(self, row: str, column: ProblemColumn) -> MeasuredCell:
+        """The cell of a row on a data set, with its rank there."""
+        return self.model.cells(self.measure, self.criterion)[row, column.label]
+
+    def below(self, row: str, column: ProblemColumn) -> float | None:
+        """Points below the best mean of a data set; None for a row of one seed, and if the measure ranks nothing."""
+        cells = {one: self.cell(one, column) for one in self.rows}
+        best = max((cell.mean or 0.0 for cell in cells.values() if cell.rank), default=None)
+        mean = cells[row].mean if cells[row].rank or row in self.model.apart else None
+        return None if best is None or mean is None or self.measure.unranked else self.measure.scale * (best - mean)
 
     def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
         """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
-        cell = entry(self.model.cells(measure, criterion)[row, column.label], measure, len(column.seeds))
-        place = self.placed(criterion, column).get(row) if measure == self.measure else None
-        why = f"rank {place.rank} of {place.among}" if place and place.rank else ""
-        return replace(cell, link=f"{self.page}#{cell.link}" if cell.link else "", why=cell.why or why)
+        cell = self.model.cells(measure, criterion)[row, column.label]
+        shown = entry(cell, measure, len(column.seeds))
+        why = f"rank {cell.rank} of {cell.among}" if cell.rank and measure == self.measure else ""
+        return replace(shown, link=f"{self.page}#{shown.link}" if shown.link else "", why=shown.why or why)
 
     def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
         """Median seconds of a cell's runs, and whether any shared the machine."""
-        return seconds_of(self.model.gathered.grid.cell(row, column.label))
-
-    def placed(self, criterion: str, column: ProblemColumn) -> Mapping[str, PlaceOnData]:
-        """Row -> its place on a data set, of rows compared there and references; equal ones as printed share a rank."""
-        key, measure, model = (criterion, column.label), self.measure, self.model
-        if key not in self._placed and measure.higher_is_better is not None:
-            cells = model.cells(measure, criterion)
-            competing = model.competing(cells, column)
-            shown = [row for row in self.rows if row in competing or row in model.apart]
-            means = {row: mean for row in shown if (mean := cells[row, column.label].mean) is not None}
-            ranked = {row: float(measure.text(means[row])) for row in competing}
-            order = sorted(ranked.values(), reverse=measure.higher_is_better)
-            best = max((means[row] for row in competing), default=None)
-            self._placed[key] = {
-                row: PlaceOnData(
-                    1 + order.index(ranked[row]) if row in ranked else 0,
-                    len(ranked),
-                    None if best is None or measure.unranked else measure.scale * (best - mean),
-                )
-                for row, mean in means.items()
-            }
-        return self._placed.get(key, {})
+        runs = [run.result for run in self.model.grid.cell(row, column.label).runs.values()]
+        seconds = [run.seconds.total for run in runs]
+        median = round(statistics.median(seconds), 2) if seconds else None
+        return median, int(any((run.at_once or 1) > 1 for run in runs))
 
 
 def views_of(model: Model) -> list[View]:
@@ -230,22 +208,17 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
     spent = len(json.dumps(found, separators=(",", ":")))
 
     asked = [
-        (rank, k, measure, criterion)
+        (rank > 0 or criterion not in (view.criterion, "" if k else view.oracle), rank, k, measure, criterion)
         for k, view in enumerate(views)
         for rank, measure in enumerate(view.measures)
         for criterion in view.criteria
     ]
-
-    def needed(rank: int, k: int, measure: ShownMeasure, criterion: str) -> bool:
-        return not rank and criterion in (views[k].criterion, views[0].oracle if not k else "")
-
-    for one in sorted(asked, key=lambda one: (not needed(*one), *one[:2])):
-        if spent >= budget and not needed(*one):
+    for later, _, k, measure, criterion in sorted(asked, key=lambda one: one[:3]):
+        if later and spent >= budget:
             break
-        _, k, measure, criterion = one
         shown = _shown_by(views[k], measure, criterion, settings[k])
         spent += len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
-        if spent < budget or needed(*one):
+        if not later or spent < budget:
             settings[k]["shown"].setdefault(measure.key, {})[criterion] = shown
     return found
 
@@ -289,16 +262,17 @@ def _gains(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[s
         return None
     sources = {column.label: column.spec.data.key for column in view.setting.columns}
     of, labels, rows = view.model.cells(measure, criterion), [*sources], view.rows
-    points = {
-        row: {c: {s: _points(measure, value) for s, value in of[row, c].values.items()} for c in labels} for row in rows
+    values = {
+        c: {row: {s: _points(measure, value) for s, value in of[row, c].values.items()} for row in rows} for c in labels
     }
-    gains = {row: gains_over(points[view.reference], points[row]) for row in rows if row != view.reference}
-    means = {row: mean for row, by in gains.items() if (mean := mean_gain(by, sources)) is not None}
-    cells = [gains.get(rows[r], {}).get(labels[c]) for r, c, *_ in setting["cells"]]
+    gains = gains_over(values, view.reference)
+    by_row = {row: [gain for (method, _), gain in gains.items() if method == row] for row in rows}
+    means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
+    cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
     said = {view.names[row]: mean for row, mean in means.items() if row not in view.kinds}
     return {
         "over": rows.index(view.reference),
-        "cells": [0 if one is None else [round(one.points, 2), one.seeds, int(one.sure)] for one in cells],
+        "cells": [0 if one is None else [round(one.difference, 2), one.n, int(is_sure(one))] for one in cells],
         "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
         "said": gain_sentences(said, view.names[view.reference]),
     }
@@ -324,50 +298,46 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
 
 
 def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
-    grid, model = view.model.gathered.grid, view.model
-    rows, labels = view.rows, [column.label for column in view.setting.columns]
+    grid, model, rows, columns = view.model.grid, view.model, view.rows, view.setting.columns
     cells: list[list[Any]] = []
     departs: dict[int, str] = {}
-    for (r, row), (c, label) in product(enumerate(rows), enumerate(labels)):
-        of = grid.cell(row, label)
+    for (r, row), (c, column) in product(enumerate(rows), enumerate(columns)):
+        place, of = (row, column.label), grid.cell(row, column.label)
         if of.seeds:
-            if text := grid.departures.get((row, label)):
+            if text := grid.departures.get(place):
                 departs[len(cells)] = text
-            cells.append([r, c, model.ids().get((row, label), ""), len(of.runs), *seconds_of(of)])
+            cells.append([r, c, model.ids().get(place, ""), len(of.runs), *view.seconds(row, column)])
     ranking = view.ranking(view.criterion)
     ranked = {place.row for place in ranking.places}
 
     def typical(row: str) -> list[float | int | None]:
         """Median over data sets of its seconds, and whether any run shared the machine."""
-        timed = [seconds_of(grid.cell(row, label)) for label in labels if row not in ranked or label in ranking.columns]
+        timed = [view.seconds(row, c) for c in columns if row not in ranked or c.label in ranking.columns]
         seconds = [value for value, _ in timed if value is not None]
         return [statistics.median(seconds) if seconds else None, int(any(shared for _, shared in timed))]
+
+    def described(row: str) -> dict[str, Any]:
+        key = model.method_of[row]
+        info = info_of(MethodInfo, key)
+        return {
+            "name": view.names[row],
+            "key": row,
+            "from": published(key),
+            "page": pages.get(key, ""),
+            "kind": view.kinds.get(row, ""),
+            "prior": info is not None and "prior" in info.needs,
+            "family": info.family if info is not None else "",
+        }
 
     return {
         "title": view.title,
         "tip": view.setting.words,
         "page": view.page,
-        "runs": sum(len(grid.cell(row, label).runs) for row in rows for label in labels),
+        "runs": sum(runs for *_, runs, _, _ in cells),
         "columns": [
-            {
-                "name": view.columns[column.label],
-                "tip": column.label,
-                "counts": column.label in view.counts.columns,
-            }
-            for column in view.setting.columns
+            {"name": view.columns[c.label], "tip": c.label, "counts": c.label in view.counts.columns} for c in columns
         ],
-        "rows": [
-            {
-                "name": view.names[row],
-                "key": row,
-                "from": published(key := model.method_of[row]),
-                "page": pages.get(key, ""),
-                "kind": view.kinds.get(row, ""),
-                "prior": (info := info_of(MethodInfo, key)) is not None and "prior" in info.needs,
-                "family": info.family if info is not None else "",
-            }
-            for row in rows
-        ],
+        "rows": [described(row) for row in rows],
         "cells": cells,
         "departs": departs,
         "typical": [typical(row) for row in rows],
@@ -377,13 +347,6 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "measure": view.measure.key,
         "shown": {},
     }
-
-
-def seconds_of(of: RunGroup) -> tuple[float | None, int]:
-    """Median seconds of a cell's runs, and whether any shared the machine."""
-    seconds = [run.result.seconds.total for run in of.runs.values()]
-    shared = any((run.result.at_once or 1) > 1 for run in of.runs.values())
-    return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
 
 
 def _points(measure: ShownMeasure, value: float) -> float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os.path import isdir
 from pathlib import Path
 from typing import Literal
 
 from pubench.running import RunResult
-from pubench_core.errors import RequestError, shortened, unknown
+from pubench_core.errors import RequestError, counted, shortened, unknown
 
-from ..grouping import MISSING, FailedRun, NamedRun
-from ..report.gather import DRAWS, StoredRuns, collection_off
+from ..grouping import MISSING, FailedRun
+from ..report.gather import DRAWS, Gathered, StoredRuns, collection_off
 from ..rows.files import has_rows
 from ..rows.runs import ROUNDED
 from ..suspicion import lines_on
@@ -62,6 +62,8 @@ class Collected:
     studies: dict[str, dict[str, None]] = field(default_factory=dict)
     """run id -> names, in order"""
     notes: list[str] = field(default_factory=list)
+    differing: dict[str, list[str]] = field(default_factory=dict)
+    """two sources, in words -> ids of runs that have other measures in the second"""
 
     @property
     def done(self) -> list[RunResult]:
@@ -73,30 +75,29 @@ class Collected:
         """Finished runs whose records are published: those of the tables, and what these were chosen from."""
         return [*self.done, *(run for run_id, run in self.draws.items() if run_id not in self.runs)]
 
-    def add(self, run: Run, study: str = "") -> None:
-        """A run, which may be there already. A draw that was not chosen comes into no table without a study."""
-        if not study and run.run_id in self.draws:
-            return
-        there = self.runs.get(run.run_id)
-        if there is None or (isinstance(there, FailedRun) and _rank(run) > _rank(there)):
-            self.runs[run.run_id] = run
-        elif isinstance(there, RunResult) and isinstance(run, RunResult):
-            one, other = there.test, run.test  # measures of rows are rounded
-            pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
-            if any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs):
-                places = f"{there.folder.name} and {run.folder.name}"
-                self.notes.append(f"run {run.run_id} is in {places} with other measures; the first is shown")
-        if study:
-            self.studies.setdefault(run.run_id, {})[study] = None
-
-    def add_draws(self, chosen: Sequence[NamedRun], unchosen: Sequence[RunResult], study: str) -> None:
-        """Draws of a study: the chosen one of each split, and the others."""
-        self.chosen |= {run.run_id for _, run in chosen}
-        for run in unchosen:
+    def add(self, mine: Gathered, study: str) -> None:
+        """Runs of a study, or all of a source, which may be there already. Of draws, a table shows the chosen ones."""
+        if mine.drawn:
+            self.chosen |= {run.run_id for _, run in mine.runs}
+        for run in mine.unchosen:
             self.draws[run.run_id] = run
             if not self.studies.get(run.run_id):  # an earlier folder holds its record and not the study
                 self.runs.pop(run.run_id, None)
             self.studies.setdefault(run.run_id, {})[study] = None
+        for _, new in mine.runs:
+            if study:
+                self.studies.setdefault(new.run_id, {})[study] = None
+            elif new.run_id in self.draws:
+                continue
+            there = self.runs.setdefault(new.run_id, new)
+            if isinstance(there, FailedRun) and _rank(new) > _rank(there):
+                self.runs[new.run_id] = new
+            elif there is not new and isinstance(there, RunResult) and isinstance(new, RunResult):
+                one, other = there.test, new.test  # measures of rows are rounded
+                pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
+                if any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs):
+                    places = f"{there.folder.name} and {new.folder.name}"
+                    self.differing.setdefault(places, []).append(new.run_id)
 
 
 @collection_off()
@@ -108,19 +109,29 @@ def collect(request: SiteRequest) -> Collected:
     """
     found, given = Collected(), tuple(dict.fromkeys(request.sources))
     for path in given:
-        before = len(found.done)
         if not path.exists():
             raise RequestError(
                 f"{shortened(str(path))} does not exist; expected a folder of records, a file of rows (.csv) or a "
                 "dated board"
             )
-        source = StoredRuns(path)
-        studies = []
-        for name, runs in _runs_of(found, source, request):
-            studies += [name] if name else []
-            for run in runs:
-                found.add(run, name)
+        source, before = StoredRuns(path), len(found.done)
+        if request.study not in (None, *source.studies):
+            raise unknown("study", str(request.study), source.studies)
+        studies = source.studies if request.study is None else [request.study]
+        for study in (*studies, *([""] if request.study is None else [])):
+            try:
+                mine = source.chosen(study, request.criterion) if study else source.stored()
+            except RequestError as error:
+                if not study:
+                    raise
+                found.notes.append(f"{path.resolve().name}: {error}")
+                continue
+            of_draws = study and source.kind == "records"
+            found.notes += [note for note in mine.notes if not of_draws or note.startswith(DRAWS)]
+            found.add(mine, study)
         found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, source.kind))
+    said = "{} with other measures in {}, such as {}; the first is shown"
+    found.notes += [said.format(counted(len(ids), "run"), places, ids[0]) for places, ids in found.differing.items()]
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
@@ -133,30 +144,6 @@ def files_of_rows(given: Sequence[Path]) -> str:
     found = [file for path in given if isdir(path) for file in sorted(path.glob("*.csv")) if has_rows(file)]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"; files of rows must be named themselves: {shortened(str(found[0]))}{more}" if found else ""
-
-
-def _asked(names: Sequence[str], request: SiteRequest) -> list[str]:
-    """The studies of a source that are asked for, then runs of no study (empty). Raises RequestError for an unknown."""
-    if request.study is not None and request.study not in names:
-        raise unknown("study", request.study, names)
-    return [*names, ""] if request.study is None else [request.study]
-
-
-def _runs_of(found: Collected, source: StoredRuns, request: SiteRequest) -> Iterator[tuple[str, Sequence[Run]]]:
-    """Each study of a source with its runs, then all its runs."""
-    for name in _asked(source.studies, request):
-        try:
-            mine = source.chosen(name, request.criterion) if name else source.stored()
-        except RequestError as error:
-            if not name:
-                raise
-            found.notes.append(f"{source.path.resolve().name}: {error}")
-            yield name, ()
-            continue
-        if mine.drawn:
-            found.add_draws(mine.runs, mine.unchosen, name)
-        found.notes += [note for note in mine.notes if not name or source.kind != "records" or note.startswith(DRAWS)]
-        yield name, [run for _, run in mine.runs]
 
 
 def _rank(run: Run) -> int:

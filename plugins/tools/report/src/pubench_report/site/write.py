@@ -20,8 +20,7 @@ from pubench_core.records.files import ENVIRONMENT, MEASURES, RESULT, SCORES, SP
 
 from ..report.tables import csv_text
 from ..rows.files import ROWS as BOARD_ROWS
-from .pages import INDEX, Site, pages_of
-from .protocols import TABLES, slugs, tables_of
+from .pages import INDEX, TABLES, Site, pages_of, slugs, tables_of
 from .sources import Collected, SiteRequest, collect
 
 #: The file that says of a folder that it is a site, which may be replaced.
@@ -153,36 +152,33 @@ def _copied(
     """
     wanted = (RESULT, MEASURES, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
-    sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
+    copies: dict[str, Path] = {}
     sources = [source for source in collected.sources if source.kind != "records"]
     stems = [path.name if path.is_dir() else path.stem for path in (source.path.resolve() for source in sources)]
     called = stems if len({*stems}) == len(stems) else [str(source.path) for source in sources]
     rows: dict[Path, str] = {}
     for source, name in zip(sources, slugs(called, "rows").values(), strict=True):
         file = source.path if source.kind == "rows" else source.path / BOARD_ROWS
-        rows[source.path] = f"{name}{file.suffix}"
-        sums[ROWS].append(_copy(file, place / ROWS, rows[source.path]))
+        rows[source.path] = f"{ROWS}/{name}{file.suffix}"
+        copies[rows[source.path]] = file
     for run in collected.published:
         if run.folder in rows:
-            found[run.run_id] = (("rows", f"{ROWS}/{rows[run.folder]}"),)
+            found[run.run_id] = (("rows", rows[run.folder]),)
             continue
         names = [name for name in wanted if (run.folder / name).is_file()]
         links = [name for name in names if name != RESULT and (run.folder / name).is_symlink()]
         if links:
             say(f"{run.run_id}: {', '.join(links)} not copied, as a link may lead to anything")
-        names = [name for name in names if name not in links]
-        sums[RECORDS] += [_copy(run.folder / name, place / RECORDS, f"{run.run_id}/{name}") for name in names]
-        found[run.run_id] = tuple((name, f"{RECORDS}/{run.run_id}/{name}") for name in names)
+        mine = {name: f"{RECORDS}/{run.run_id}/{name}" for name in names if name not in links}
+        copies |= {address: run.folder / name for name, address in mine.items()}
+        found[run.run_id] = tuple(mine.items())
+    sums: dict[str, list[str]] = {}
+    for address, path in sorted(copies.items()):
+        folder, _, name = address.partition("/")
+        content, target = path.read_bytes(), place / address
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)  # the checksum is of the bytes that were copied
+        sums.setdefault(folder, []).append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
     for folder, lines in sums.items():
-        if lines:
-            (place / folder / SUMS).write_text("".join(sorted(lines, key=lambda line: line[66:])), encoding="utf-8")
+        (place / folder / SUMS).write_text("".join(lines), encoding="utf-8")
     return found
-
-
-def _copy(path: Path, place: Path, name: str) -> str:
-    """Copies a file; its line of checksums, which is of the bytes that were copied."""
-    content = path.read_bytes()
-    target = place / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
-    return f"{hashlib.sha256(content).hexdigest()}  {name}\n"
