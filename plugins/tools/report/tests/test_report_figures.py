@@ -123,6 +123,18 @@ def test_a_mean_and_its_spread_are_in_percent(tmp_path: Path) -> None:
     assert (high - low) / 2 == pytest.approx(100 * cell.std)
 
 
+def test_bars_of_average_ranks_are_as_long_as_the_critical_difference(tmp_path: Path) -> None:
+    """So those of two methods meet unless their ranks are that far apart."""
+    data = ["spambase", "20news", "connect-4", "fashion-mnist", "imdb"]
+    model = made_model(tmp_path, made_study(["nnpu", "vpu", "upu"], data, [2, 25]))
+    (test,) = comparisons_of(model, "nnpu")
+    assert test.ranks is not None
+    (marks,) = drawn_of(model)["difference-s1"].axes[0].containers
+    assert marks.lines[0].get_xdata() == pytest.approx([rank for _, rank in test.average.ranks])
+    for (low, _), (high, _) in marks.lines[2][0].get_segments():
+        assert high - low == pytest.approx(test.ranks.critical_difference)
+
+
 def numbers_along_x(figure: Any) -> list[str]:
     with plain_style():
         figure.canvas.draw()

@@ -161,12 +161,19 @@ class View:
         """The cell of a row on a data set, with its rank there."""
         return self.model.cells(self.measure, self.criterion)[row, column.label]
 
+    @cached_property
+    def best(self) -> Mapping[str, float]:
+        """Label -> best mean of the rows that are compared there."""
+        cells = {c.label: [self.cell(row, c) for row in self.rows] for c in self.setting.columns}
+        means = {label: [cell.mean or 0.0 for cell in of if cell.rank] for label, of in cells.items()}
+        return {label: max(of) for label, of in means.items() if of}
+
     def below(self, row: str, column: ProblemColumn) -> float | None:
         """Points below the best mean of a data set; None for a row of one seed, and if the measure ranks nothing."""
-        cells = {one: self.cell(one, column) for one in self.rows}
-        best = max((cell.mean or 0.0 for cell in cells.values() if cell.rank), default=None)
-        mean = cells[row].mean if cells[row].rank or row in self.model.apart else None
-        return None if best is None or mean is None or self.measure.unranked else self.measure.scale * (best - mean)
+        cell, best = self.cell(row, column), self.best.get(column.label)
+        if best is None or cell.mean is None or self.measure.unranked or not (cell.rank or row in self.model.apart):
+            return None
+        return self.measure.scale * (best - cell.mean)
 
     def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
         """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
