@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pubench_core.errors import counted
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import predictions_in
@@ -38,7 +39,7 @@ def print_result(
     if (threshold := result.chosen.threshold) is not None and result.test:
         test += f"; at the prior: the share of U above the threshold is the prior's (selected state: {threshold:.4g})"
     console.print(
-        f"{test}. {result.epochs} epochs, {seconds.total:.1f} s in all, "
+        f"{test}. {counted(result.epochs, 'epoch')}, {seconds.total:.1f} s in all, "
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
         f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
     )
@@ -52,8 +53,8 @@ def print_result(
     more()
     if folder is not None and (path := predictions_in(folder, result.selected)).exists():
         console.print(f"scores and ranks: {path}", markup=False, soft_wrap=True)
-    record = f"record: {folder}" if folder is not None else "record: none could be written"
-    console.print(record, markup=False, soft_wrap=True)  # a path is one line, to be copied as one
+    # a path is one line, to be copied as one
+    console.print(f"record: {folder or 'none could be written'}", markup=False, soft_wrap=True)
 
 
 def _next_criterion(result: Result) -> str:
@@ -80,9 +81,7 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
         decided = _decided(criterion, keys, result.decision)
-        if not twice:
-            decided = [decided[0][1:]]
-        for k, cells in enumerate(decided):
+        for k, cells in enumerate(decided if twice else [decided[0][1:]]):
             rows.append([label, str(criterion.epoch or ""), value, *cells] if not k else ["", "", "", *cells])
             styles.append("dim" if criterion.undefined else "bold" if chosen and not k else "")
     print_table(out(), columns, rows, styles, surplus="below")

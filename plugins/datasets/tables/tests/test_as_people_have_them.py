@@ -209,6 +209,13 @@ class TestIds:
         frame = pd.DataFrame({"square": [0, 1, 1], "flag": [1, None, 1], "is_known": [0, 1, 0], "n": [1, 2, 3]})
         assert label_candidates(column_uses(frame)) == ["is_known", "flag", "square"]
 
+    def test_each_value_is_shown_once(self, tmp_path: Path) -> None:
+        """Also of a column that names rows, as that of labels does if some are known to be negative."""
+        path = file_of(tmp_path, s=np.where(LABELED, 1, -(np.arange(N) // 50 % 2)))
+        own = reader().spec({"path": path, "label_col": "s"})
+        (labels,) = (use for use in column_uses(read_table(path), own, read_user_table(own)) if use.name == "s")
+        assert sorted(labels.examples) == ["-1", "0", "1"]
+
 
 class TestNames:
     NAMES = ("E_form [eV]", "volume, A^3", "rho")

@@ -393,10 +393,10 @@ def column_uses(
             use, what = "feature", of[name]
         given = values[values.notna()]
         different = given.drop_duplicates()
-        some = ids.get(name, different.to_numpy(dtype=object))[:SHOWN].tolist()  # ids as written in the file
+        some = dict.fromkeys(ids.get(name, different.to_numpy(dtype=object)).tolist())  # ids as written in the file
         shown = tuple(
             text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
-            for value in some
+            for value in [*some][:SHOWN]
         )
         uses.append(ColumnUse(name, use, what, len(different), len(values) - len(given), shown))
     return uses
