@@ -15,7 +15,7 @@ from ..isolation import isolated
 from ..method import AnyMethod, Scorer
 from ..metric import FloatArray, Measurer, MetricPlugin, Scored
 from ..randomness import torch_seed
-from ..records.scores import on_scale_of, scores_name
+from ..records.scores import on_scale_of, scores_name, why_undefined
 from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
@@ -112,24 +112,13 @@ class Evaluator:
         return {name: measure.value for name, measure in measures.items() if measure.value is not None}
 
     def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
-        """Criteria without a value on this split, with the reason; found by measuring constant scores."""
-        part = self.problem.split.validation
-        scored = self.validation(np.zeros(len(part.rows)))
-        reasons = {}
+        """Criteria without a value on this split, with the reason."""
+        labeled, reasons = self.problem.split.validation.labeled, dict[str, str]()
         for name in names:
-            if name == "last":
-                continue
-            if not len(part.rows):
-                reasons[name] = "there is no validation part"
-            elif name == "native":
-                if not part.n_labeled:
-                    reasons[name] = "no labeled validation positive"
-            else:
+            if name != "last":
                 with isolated(0, self.problem.device):
-                    reason = self.measurer.measure(name, scored).undefined
-                if reason:
-                    reasons[name] = reason
-        return reasons
+                    reasons[name] = why_undefined(name, labeled, self._validation, self.measurer)
+        return {name: reason for name, reason in reasons.items() if reason}
 
 
 # -------------------------------------------------------------------- the states that were kept

@@ -87,6 +87,15 @@ def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
     return knowledge_of(arrays, result.data, result.spec.data.scheme, joint=bool(result.folds))
 
 
+def why_undefined(name: str, labeled: npt.NDArray[np.bool_], known: Knowledge, measurer: Measurer) -> str:
+    """Reason why a criterion has no value on a validation part: that of constant scores. Empty if it can have one."""
+    if not len(labeled):
+        return "there is no validation part"
+    if name == "native":
+        return "" if labeled.any() else "no labeled validation positive"
+    return measurer.measure(name, Scored.of(np.zeros(len(labeled)), known)).undefined
+
+
 def on_scale_of(reference: FloatArray, scores: FloatArray) -> FloatArray:
     """(n,) ``scores`` of one part of the rows on the scale of ``reference``, those of another random part.
 

@@ -250,10 +250,8 @@ def _other_measures(board: Board, archive: Path) -> Iterator[str]:
         for member in members:
             if (file := members.extractfile(member)) is None:
                 continue
-            run_id, arrays = (
-                member.name.removesuffix(".npz"),
-                dict(np.load(io.BytesIO(file.read()), allow_pickle=False)),
-            )
+            run_id = member.name.removesuffix(".npz")
+            arrays = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
             rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
             states = {digest_of(scores): scores for scores in on_test(arrays)}
             for _, row in rows.iterrows():

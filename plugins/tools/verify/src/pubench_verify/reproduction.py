@@ -223,6 +223,7 @@ def reproduced(
 
 def _spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
     """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
+    from pubench_core.engine.machine import device_here
     from pubench_core.engine.resolve import stored_spec
 
     spec, absent = stored_spec(result, registry())
@@ -231,9 +232,16 @@ def _spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
     _put_tables(spec["data"], here)
     recorded = result.spec.execution.data_root
     root = here.data_root or (recorded if recorded is not None and recorded.is_dir() else None)
+    device = here.device or "auto"
+    if here.device is None:
+        try:
+            device = str(device_here(result.device))
+        except (RequestError, RuntimeError) as error:  # torch's, of a name that no device has
+            was, why = shortened(result.device), shortened(str(error))
+            say(f"it was computed on {was} ({why}); using the device that is here")
     spec["execution"] |= {
         "data_root": None if root is None else str(root),
-        "device": here.device or _device_of(result, say),
+        "device": device,
         "threads": here.threads or result.threads,
         "artifacts": ["scores"],
         "save_model": False,
@@ -246,28 +254,19 @@ def _put_tables(data: dict[str, Any], here: Here) -> None:
     """Names the places where the files of a table are now. Raises RequestError where one is not there."""
     own = data["own"] or {}
     for role, given in (("path", here.table), ("test", here.test)):
-        field, place = f"data.own.{role}", given or Path(own.get(role) or "")
-        if own.get(role) is None and given is not None:
+        field, recorded = f"data.own.{role}", own.get(role)
+        if recorded is None and given is not None:
             what = "reads no table of test rows" if own else "is not on a user table"
             raise RequestError(f"{field}={given}: this run {what}", field=field)
-        if own.get(role) is not None and not in_memory(place) and not place.is_file():
+        if recorded is None:
+            continue
+        place = given or Path(recorded)
+        if not in_memory(place) and not place.is_file():
             what = f"{shortened(str(place))}, which the run read, is not here; name its new place with {field}=FILE"
             raise RequestError(what, field=field, value=str(place))
+        own[role] = str(place)
     if own:
-        places = {"path": here.table, "test": here.test}
-        own |= {role: str(place) for role, place in places.items() if place is not None}
         data["key"] = Path(own["path"]).name
-
-
-def _device_of(result: Result, say: Say) -> str:
-    """Where the record was computed, or what is here."""
-    from pubench_core.engine.machine import device_here
-
-    try:
-        return str(device_here(result.device))
-    except (RequestError, RuntimeError) as error:  # torch's, of a name that no device has
-        say(f"it was computed on {shortened(result.device)} ({shortened(str(error))}); using the device that is here")
-        return "auto"
 
 
 # -------------------------------------------------------------------- two records of one run

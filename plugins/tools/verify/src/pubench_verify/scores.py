@@ -14,7 +14,7 @@ from pubench_study.folds import parts_of_folds, value_over_folds
 from pubench_core.errors import shortened
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.records.files import SCORES, Arrays
-from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores_name, scores_of
+from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores_name, scores_of, why_undefined
 from pubench_core.results import NEVER, CriterionResult, Result
 
 from .findings import Derived, close
@@ -53,6 +53,9 @@ class StoredScores:
 
     def problems(self) -> Iterator[str | Derived]:
         """Arrays that do not fit; fields that they do not give; choices that they contradict."""
+        from pubench_core.engine.decision_warnings import warnings_of
+        from pubench_core.engine.score import State
+
         shapes = list(self._shapes())
         yield from shapes
         if shapes:
@@ -76,7 +79,9 @@ class StoredScores:
                 if name in self.metrics or name == "last":
                     now["value"] = self._value(name, criterion.snapshot) if name in self.metrics else None
                 if self.plan is not None and result.code.versions == self.plan.code.versions:
-                    now["warnings"] = _warnings(self.plan, result, name, scores)
+                    table, prior = self.plan.data.table, result.data.prior.given
+                    labeled = None if table is None else table.labeled
+                    now["warnings"] = warnings_of(self.plan, State(name, scores), prior=prior, labeled=labeled)
                 else:  # another version may say it in other words
                     decided = next((scores[part] > 0 for part in ("test", "unlabeled") if part in scores), np.empty(0))
                     if len(decided) and decided.all() == decided.any() and not criterion.decided_alike:
@@ -117,15 +122,11 @@ class StoredScores:
         if name == "last":
             why = criterion.undefined
             return why if f"{why}; the epochs before count" in self.result.warnings else ""
-        if not len(self.arrays["validation_rows"]):
-            return "there is no validation part"
-        if name == "native":
-            return "" if self.arrays["validation_labeled"].any() else "no labeled validation positive"
-        if name not in self.metrics:
+        labeled = self.arrays["validation_labeled"]
+        if len(labeled) and name not in ("native", *self.metrics):
             return None
-        constant = np.zeros(len(self.arrays["validation_rows"]))
-        reason = self._measurer.measure(name, Scored.of(constant, self._validation)).undefined
-        if reason or not criterion.undefined:
+        reason = why_undefined(name, labeled, self._validation, self._measurer)
+        if reason or not criterion.undefined or name == "native":
             return reason
         return "" if any(self._value(name, state) is not None for state in self._states) else NEVER
 
@@ -191,12 +192,3 @@ class StoredScores:
                 yield f"{SCORES} has {there} test rows, its result {test.rows}"
             elif test.positive not in (None, positive):
                 yield f"{SCORES} has {positive} positive test rows, its result {test.positive}"
-
-
-def _warnings(plan: Plan, result: Result, name: str, scores: Mapping[str, Any]) -> tuple[str, ...]:
-    """Warnings of the decisions of a state, as the engine finds them."""
-    from pubench_core.engine.decision_warnings import warnings_of
-    from pubench_core.engine.score import State
-
-    labeled = None if plan.data.table is None else plan.data.table.labeled
-    return warnings_of(plan, State(name, dict(scores)), prior=result.data.prior.given, labeled=labeled)
