@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from made_studies import stored
-from pubench_report.measure_table import Significance
 from pubench_report.report.figures import all_figures
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, comparisons_of, model_of
+from pubench_report.report.significance import Significance
 
 from pubench_core.results import Result
 

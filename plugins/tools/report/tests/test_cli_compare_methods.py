@@ -191,8 +191,7 @@ def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
     both = pubench.Results([*finished, failed])
     monkeypatch.setattr(compare_methods, "results_of", lambda *runs: both)
     monkeypatch.setattr(machine, "_printed", False)
-    asked = compare_methods.CompareMethodsOptions(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None)
-    assert not compare_methods.compare_methods(asked, Given(), as_json=True)
+    assert not compare_methods.compare_methods(Given(), ["vpu", "nnpu"], "digits,breast-cancer", "2", as_json=True)
     found = json.loads(capsys.readouterr().out)
     (line,) = found["failures"]
     assert line.endswith("out-of-memory: the machine is full")

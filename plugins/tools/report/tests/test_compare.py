@@ -345,7 +345,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         form: str | None, other: str = "pubench2026", out: Path | None = None, sources: tuple[str, ...] = ()
     ) -> tuple[str, str]:
         console.out.cache_clear()
-        command.compare(sources or (None,), tmp_path, other, None, None, None, form, out)
+        command.compare(other, [*sources] or None, None, tmp_path, None, None, form, out)
         console.out.cache_clear()
         found = capsys.readouterr()
         return found.out, found.err

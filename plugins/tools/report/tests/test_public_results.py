@@ -279,7 +279,7 @@ def test_a_cell_is_mean_and_sample_standard_deviation_over_seeds() -> None:
     assert cell.seeds == 3
     assert str(table).splitlines() == [
         "accuracy (test, percent), mean ± std over seeds, selected by pa; "
-        "scheme=case-control, mechanism=scar, c=0.1, validation=0.2",
+        "scheme case-control, mechanism scar, c 0.1, validation 0.2",
         "method  digits (3 seeds)",
         "nnpu       70.00 ± 10.00",
     ]
@@ -406,7 +406,7 @@ def test_a_seed_without_a_value_is_counted_and_gives_its_reason() -> None:
 
 def test_runs_with_warnings_are_named() -> None:
     results = Results([run(0.5, warnings=("odd",)), run(0.5, seed=3)])
-    assert results.table().notes == ("1 of 2 runs have warnings: nnpu on digits (1); to_frame().warnings has them",)
+    assert results.table().notes == ("1 of 2 runs have warnings: nnpu on digits (1); their records have them",)
 
 
 def test_runs_that_decide_every_row_alike_are_counted_in_their_cell() -> None:

@@ -16,12 +16,12 @@ from made_results import made_failure
 from made_studies import CRITERIA, made_run, made_study, stored, varied
 from pubench_report.cells import MeasuredCell, ShownMeasure, signed
 from pubench_report.grouping import FailedRun, NamedRun
-from pubench_report.measure_table import Significance
 from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
 from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import Gathered, gather
 from pubench_report.report.model import Model, check_baseline, comparisons_of, model_of
+from pubench_report.report.significance import Significance
 from pubench_report.report.tables import csv_text, sections
 from pubench_report.report.write import title_lines
 from pubench_report.significance import Pair, holm
@@ -96,7 +96,7 @@ def test_best_and_second_are_marked_and_oracles_are_not(model: Model) -> None:
         best, second, *_ = sorted(means, key=lambda row: -means[row])
         marks = {row: cell(model, row, data).mark for row in METHODS}
         assert marks == {row: {best: "best", second: "second"}.get(row, "") for row in METHODS}
-    assert model.oracles == {"pn"}
+    assert model.grid.oracles == {"pn"}
 
 
 def test_the_only_method_beside_an_oracle_is_not_marked(tmp_path: Path) -> None:

@@ -188,9 +188,9 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     upwards, downwards = (
         {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.rows} for one in (model, lower)
     )
-    assert sorted(rank for row, rank in upwards.items() if row not in model.apart) == [1, 2, 3]
+    assert sorted(rank for row, rank in upwards.items() if row not in model.grid.apart) == [1, 2, 3]
     assert {row: 4 - rank if rank else 0 for row, rank in upwards.items()} == downwards
-    assert {upwards[row] for row in model.oracles} == {0}
+    assert {upwards[row] for row in model.grid.oracles} == {0}
 
 
 def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:

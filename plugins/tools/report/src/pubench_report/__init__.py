@@ -4,7 +4,7 @@ Floors, from below; ``tests/test_rooms.py`` has the list of modules:
 
 - ``rows``: the columns of a run's row, and one frame of whatever holds rows; ``grouping`` says what may be averaged.
 - ``ranking``, ``significance``: order, intervals, tests, and what cannot be told apart.
-- tables: ``cells``, ``measure_table``, ``report.model`` and its tables, ``rendering`` in five formats.
+- tables: ``cells``, ``report.model`` and its tables, ``rendering`` in five formats.
 - figures: ``drawing``, ``report.figures``.
 - ``pages``.
 - commands, and the Python names: ``results``, ``comparing``, ``comparison``, ``site``, ``cli``.
@@ -34,7 +34,7 @@ COMMANDS = [
     ),
     CommandInfo(
         path="study compare",
-        load="pubench_report.cli.commands:compare",
+        load="pubench_report.cli.compare:compare",
         example="pubench study compare results --with pubench2026",
     ),
 ]

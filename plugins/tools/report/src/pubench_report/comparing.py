@@ -72,10 +72,16 @@ def compare(
         wait_briefly()  # before torch is loaded, which resolving does
         layer = Layer()
         put_fields(layer, same, settings or {})
-        axes = {"methods": _entries(methods), "data": _each(data), "seeds": seeds_of(seeds)}
+        tables = [data] if isinstance(data, str) or not isinstance(data, Sequence) else list(data)
+        if not tables:
+            raise RequestError("data: the key of a data set, a table made by pubench.data, or a list; given none")
+        of_data = []
+        for one in tables:
+            put_data(into := Layer(), one)
+            of_data.append(into.values["data"])
+        axes = {"methods": _entries(methods), "data": of_data, "seeds": seeds_of(seeds)}
         runs = runs_of(axes, layer, lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=4), force=force)
-    say = sayer(progress)
-    finished = results_of(runs, Lines(len(runs), say), force=force)
+    finished = results_of(runs, Lines(len(runs), sayer(progress)), force=force)
     if noted := finished.noted():
         warnings.warn(noted, PubenchWarning, stacklevel=2)
     return finished
@@ -128,49 +134,28 @@ def results_of(
 
 def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The methods as a study names them."""
-    if isinstance(methods, str):
-        methods = [methods]
-    if not isinstance(methods, Iterable):
-        raise RequestError(f"methods must be keys, or a mapping from names to settings, got {methods!r}")
-    if not isinstance(methods, Mapping):
-        keys = list(methods)
-        if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise RequestError(f"methods: {twice!r} is given twice; name different methods")
-        methods = {key: key for key in keys}
-    if not methods:
-        raise RequestError("methods must be keys, or a mapping from names to settings, got nothing")
+    given = [methods] if isinstance(methods, str) else methods
+    if not isinstance(given, Iterable) or not (keys := list(given)):
+        got = "nothing" if isinstance(given, Iterable) else repr(given)
+        raise RequestError(f"methods must be keys, or a mapping from names to settings, got {got}")
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        raise RequestError(f"methods: {twice!r} is given twice; name different methods")
     found = []
-    for name, given in methods.items():
-        entry = {"method": given} if isinstance(given, str) else given
+    for name in keys:
+        own = given[name] if isinstance(given, Mapping) else name
+        entry = {"method": own} if isinstance(own, str) else own
         if not isinstance(entry, Mapping):
-            raise RequestError(f"methods[{name!r}] must be a key or a mapping with {', '.join(_OWN)}, got {given!r}")
+            raise RequestError(f"methods[{name!r}] must be a key or a mapping with {', '.join(_OWN)}, got {own!r}")
         if other := next((field for field in entry if field not in _OWN), None):
             raise unknown("setting", str(other), _OWN, where=f"methods[{name!r}]")
         config: Any = entry.get("config", {})
         if not isinstance(config, Mapping):
             raise RequestError(f"methods[{name!r}]: config must be a mapping of hyper-parameters, got {config!r}")
-        own = {field: plain(value) for field, value in entry.items() if field != "method"}
-        found.append({"name": str(name), "key": entry.get("method", str(name)), **own})
-    return found
-
-
-def _each(data: Data | Sequence[Data]) -> list[dict[str, Any]]:
-    """The data as a study names them."""
-    given = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
-    if not given:
-        raise RequestError("data: the key of a data set, a table made by pubench.data, or a list of them; given none")
-    found = []
-    for one in given:
-        layer = Layer()
-        put_data(layer, one)
-        found.append(layer.values["data"])
+        more = {field: plain(value) for field, value in entry.items() if field != "method"}
+        found.append({"name": str(name), "key": entry.get("method", str(name)), **more})
     return found
 
 
 def sayer(progress: Callable[[str], None] | bool) -> Callable[[str], None]:
     """Who is called with a line: the caller's function, stderr, or nobody."""
-    if callable(progress):
-        return progress
-    if progress:
-        return to_stderr
-    return lambda line: None
+    return progress if callable(progress) else to_stderr if progress else lambda line: None

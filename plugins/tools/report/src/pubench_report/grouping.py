@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -83,18 +83,17 @@ class Grid:
     """Runs by row (a method, set up in one way) and column (a problem), both in order of appearance.
 
     ``oracles``: rows of methods that were granted true labels. ``baselines``: rows of what methods have to beat.
-    ``common``: what all columns share, in words. ``departures``: (row, column) -> what runs there have otherwise than
-    the preset of their row, which the name of the row does not say.
+    ``departures``: (row, column) -> what runs there have otherwise than the preset of their row, which the name of the
+    row does not say.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: Mapping[tuple[str, str], RunGroup]
     oracles: frozenset[str]
-    common: str
     notes: tuple[str, ...]
-    baselines: frozenset[str] = frozenset()
-    departures: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    baselines: frozenset[str]
+    departures: Mapping[tuple[str, str], str]
 
     @property
     def apart(self) -> frozenset[str]:
@@ -158,11 +157,12 @@ class _Place:
     @classmethod
     def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
         spec = spec_of(of)
-        words = _words(spec)
-        setup = {field: value for field, value in words.items() if _is_own(field)}
+        problem, setup = _fields(spec)
         setup["method.preset"] = _as_json(spec.method.preset)
-        own = {field: value for field, value in setup.items() if not (drawn and field.startswith("method.config."))}
-        return cls(name, spec.data.key, _shared(words), own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
+        if drawn:
+            setup = {field: value for field, value in setup.items() if not field.startswith("method.config.")}
+            setup[_DRAWN] = '"chosen"'
+        return cls(name, spec.data.key, problem, setup, of)
 
     @property
     def column(self) -> tuple[str, str]:
@@ -181,39 +181,65 @@ def grid_of(named: Sequence[NamedRun], *, drawn: Container[str] = ()) -> Grid:
     columns = _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
     rows = _row_names(places)
     baselines = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
+    versions: dict[str, set[str]] = {}  # part of the code -> hashes
+    for part, code in (one for _, run in named if isinstance(run, RunResult) for one in run.result.code.parts.items()):
+        versions.setdefault(part, set()).add(code)
+    several = [
+        f"{part} ({len(found)} versions)"
+        for part, found in versions.items()
+        if len(found) > 1 and not part.startswith("data ")
+    ]
     cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
-    for place, row, column in zip(places, rows, columns, strict=True):
-        done, failed = cells.setdefault((row, column), ({}, []))
-        if isinstance(place.of, FailedRun):
-            failed.append(place.of)
-        elif (there := done.setdefault(spec_of(place.of).seed, place.of)) is not place.of:
-            raise RequestError(
-                f"{row} on {column}: seed {spec_of(place.of).seed} is there twice ({there.folder} and "
-                f"{place.of.folder}); leave one out, with where(...) or by loading one folder"
-            )
+    read: dict[str, RunResult] = {}  # column -> a run of which it is known what arrays it read
     of = list(zip(rows, columns, places, strict=True))
-    grid = Grid(
+    for row, column, place in of:
+        (done, failed), run = cells.setdefault((row, column), ({}, [])), place.of
+        if isinstance(run, FailedRun):
+            failed.append(run)
+            continue
+        seed, digest = run.result.spec.seed, run.result.data.digest
+        if (there := done.setdefault(seed, run)) is not run:
+            raise RequestError(
+                f"{row} on {column}: seed {seed} is there twice ({there.folder} and {run.folder}); leave one out, with "
+                "where(...) or by loading one folder"
+            )
+        if digest and (other := read.setdefault(column, run)).result.data.digest != digest:
+            raise RequestError(
+                f"{column}: runs {other.run_id} and {run.run_id} read different arrays, because the files of the data "
+                "set changed in between; run the older ones again, or leave them out with where(...)"
+            )
+    return Grid(
         rows=tuple(dict.fromkeys(rows)),
         columns=tuple(dict.fromkeys(columns)),
         cells={where: RunGroup(done, tuple(failed)) for where, (done, failed) in cells.items()},
         oracles=frozenset(row for row, _, p in of if isinstance(p.of, RunResult) and p.of.result.oracle),
-        common=_common(places),
         baselines=frozenset(row for row, _, p in of if spec_of(p.of).method.key in baselines),
-        notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
+        notes=(f"the runs are of different code: {', '.join(several)}; run the older ones again",) if several else (),
         departures=_departures([(row, c, spec_of(p.of)) for row, c, p in of if _DRAWN not in p.setup]),
     )
-    _refuse_changed_data(grid)
-    return grid
 
 
 def problem_of(spec: RunSpec) -> dict[str, str]:
     """Field of what methods that are compared have in common -> value, as JSON."""
-    return _shared(_words(spec))
+    return _fields(spec)[0]
+
+
+def identity_of(spec: RunSpec) -> str:
+    """Equal for runs with the same scores."""
+    return _as_json(spec.identity())
 
 
 def but_for_seed(spec: RunSpec) -> str:
     """Equal for runs that differ in nothing but their seed."""
     return _as_json({**spec.identity(), "seed": None})
+
+
+def but_for_config(run: RunResult | FailedRun) -> str:
+    """Equal for runs that differ in hyper-parameters alone."""
+    spec = spec_of(run)
+    identity = spec.identity()
+    identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
+    return _as_json({**identity, "preset": spec.method.preset})
 
 
 def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
@@ -258,17 +284,14 @@ def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 # -------------------------------------------------------------------- names
 
 
-def _words(spec: RunSpec) -> dict[str, str]:
-    """Field of a run's identity -> value, as JSON."""
-    return {field: _as_json(value) for field, value in by_path(spec.identity()).items()}
-
-
-def _is_own(field: str) -> bool:
-    return field.split(".")[0] in _OWN
-
-
-def _shared(words: Mapping[str, str]) -> dict[str, str]:
-    return {field: value for field, value in words.items() if not _is_own(field) and field != "seed"}
+def _fields(spec: RunSpec) -> tuple[dict[str, str], dict[str, str]]:
+    """(problem, setup): field of a run's identity -> value, as JSON; the seed is in neither."""
+    problem: dict[str, str] = {}
+    setup: dict[str, str] = {}
+    for name, value in by_path(spec.identity()).items():
+        if name != "seed":
+            (setup if name.split(".")[0] in _OWN else problem)[name] = _as_json(value)
+    return problem, setup
 
 
 def _varying(given: Collection[Mapping[str, str]]) -> list[str]:
@@ -329,16 +352,6 @@ def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> li
     return short if len(set(short)) == len(set(exact)) else exact
 
 
-def _common(places: Sequence[_Place]) -> str:
-    """What every problem has in common, of what means the same on every data set."""
-    varying = _varying([place.problem for place in places])
-    if not places:
-        return ""
-    first = places[0].problem
-    shown = [field for field in _COMMON if field in first and field not in varying and field != "mechanism.variant"]
-    return ", ".join(in_short(field, first[field]) for field in shown if first[field] != "null")
-
-
 # -------------------------------------------------------------------- what a reader must know
 
 
@@ -362,30 +375,3 @@ def _departures(runs: Sequence[tuple[str, str, RunSpec]]) -> dict[tuple[str, str
         if said:
             found[row, column] = ", ".join(said)
     return found
-
-
-def _refuse_changed_data(grid: Grid) -> None:
-    """RequestError unless runs of one column read the same arrays, as far as it is known what they read."""
-    for column in grid.columns:
-        digests: dict[str, RunResult] = {}
-        for row in grid.rows:
-            for run in grid.cell(row, column).runs.values():
-                if run.result.data.digest:
-                    digests.setdefault(run.result.data.digest, run)
-        if len(digests) > 1:
-            one, other, *_ = digests.values()
-            raise RequestError(
-                f"{column}: runs {one.run_id} and {other.run_id} read different arrays, because the files of the data "
-                "set changed in between; run the older ones again, or leave them out with where(...)"
-            )
-
-
-def _notes(runs: Sequence[RunResult]) -> list[str]:
-    """Code of which there are several versions among the runs."""
-    versions: dict[str, set[str]] = {}
-    for run in runs:
-        for part, code in run.result.code.parts.items():
-            if not part.startswith("data "):
-                versions.setdefault(part, set()).add(code)
-    several = [f"{part} ({len(found)} versions)" for part, found in versions.items() if len(found) > 1]
-    return [f"the runs are of different code: {', '.join(several)}; run the older ones again"] if several else []

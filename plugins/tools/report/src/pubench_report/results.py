@@ -16,10 +16,10 @@ from pubench_core.errors import counted, shortened, unknown
 from pubench_core.records.files import RESULT
 from pubench_core.specs import RunSpec
 
-from .grouping import MISSING, FailedRun, Grid, NamedRun, spec_of
-from .measure_table import Significance
+from .grouping import MISSING, FailedRun, Grid, NamedRun, identity_of, spec_of
 from .report.gather import Gathered, StoredRuns, best_of_draws
 from .report.model import Model, comparison_of, model_of
+from .report.significance import Significance
 from .report.tables import MeasureTable, measure_table
 from .rows import FRAME, has_rows, names
 from .rows.record import criteria_of, fits, known_of, measured_frame, metrics_of
@@ -75,19 +75,15 @@ class Results(Sequence[RunResult]):
         return iter(self._runs)
 
     def __add__(self, other: Results) -> Results:
-        """Both; a run that is in both under the same name is there once, and one that failed in neither if it is
-        finished in the other.
-        """
+        """Both; of runs with the same name and spec the first finished one, else the first."""
         if not isinstance(other, Results):
             return NotImplemented
-        named = (*self._gathered.runs, *other._gathered.runs)
-        both = {(name, run.run_id, getattr(run, "folder", None)): run for name, run in named}
-        done = {(name, run_id) for (name, run_id, _), run in both.items() if isinstance(run, RunResult)}
-        return Results._of(
-            (name, run)
-            for (name, run_id, _), run in both.items()
-            if isinstance(run, RunResult) or (name, run_id) not in done
-        )
+        both: dict[tuple[str, str], NamedRun] = {}
+        for name, run in (*self._gathered.runs, *other._gathered.runs):
+            key = (name, identity_of(spec_of(run)))
+            if key not in both or (isinstance(both[key][1], FailedRun) and isinstance(run, RunResult)):
+                both[key] = (name, run)
+        return Results._of(both.values())
 
     @classmethod
     def _of(cls, named: Iterable[tuple[str, RunResult | FailedRun]]) -> Results:
@@ -106,11 +102,6 @@ class Results(Sequence[RunResult]):
 
     def _named(self) -> Iterator[tuple[str, RunResult]]:
         return ((name, run) for name, run in self._gathered.runs if isinstance(run, RunResult))
-
-    @property
-    def named(self) -> list[NamedRun]:
-        """Runs, failed ones among them, with their names in a comparison."""
-        return list(self._gathered.runs)
 
     def _specs(self) -> list[RunSpec]:
         return [spec_of(run) for _, run in self._gathered.runs]
@@ -279,13 +270,12 @@ class Results(Sequence[RunResult]):
             against = grid.reference if reference is None else reference
             if against not in grid.rows:
                 raise unknown("reference", against, grid.rows)
-            said = "{} are not ranked, and tested only as the reference: {}"
-            kinds = {"oracle methods": grid.oracles, "baselines": grid.baselines}
             apart = [
-                said.format(kind, ", ".join(row for row in grid.rows if row in of)) for kind, of in kinds.items() if of
+                f"{kind} are not ranked, and tested only as the reference: {', '.join(r for r in grid.rows if r in of)}"
+                for kind, of in (("oracle methods", grid.oracles), ("baselines", grid.baselines))
+                if of
             ]
-            columns = {column: column for column in grid.columns}
-            return comparison_of(model, against, grid.rows, columns, (*measure_table(model).notes, *apart))
+            return comparison_of(model, model.whole, against, (*measure_table(model).notes, *apart))
 
     @property
     def grid(self) -> Grid:
@@ -332,15 +322,7 @@ class Results(Sequence[RunResult]):
 
         folder = None if figures is None else Path(figures)
         with in_words():
-            return write_report(
-                self._gathered,
-                Path(path),
-                format,
-                measure=measure,
-                criterion=criterion,
-                baseline=baseline,
-                figures=folder,
-            )
+            return write_report(self._gathered, Path(path), format, measure, criterion, baseline, folder)
 
     def noted(self) -> str:
         """Which runs have warnings, in one line; empty where none has."""
@@ -350,11 +332,8 @@ class Results(Sequence[RunResult]):
             if run.result.warnings or run.result.chosen.warnings
         )
         listed = _shortened([f"{where} ({n})" for where, n in cells.items()])
-        return (
-            f"{sum(cells.values())} of {len(self)} runs have warnings: {listed}; to_frame().warnings has them"
-            if cells
-            else ""
-        )
+        said = f"{sum(cells.values())} of {len(self)} runs have warnings: {listed}; their records have them"
+        return said if cells else ""
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

@@ -8,25 +8,17 @@ from typing import Annotated, Literal
 import typer
 from pubench_study.cli.completion import studies
 
-from pubench_cli.choices import Format, NamingCriterion, PrintFormat, Results, TestMeasure, any_key, criteria
+from pubench_cli.choices import Format, NamingCriterion, PrintFormat, Results, TestMeasure, any_key
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 
 ReportFormat = Literal["table", "md", "csv", "latex", "html"]
-CompareFormat = Literal["table", "md", "csv", "json"]
 StudyOfFolder = Annotated[
     str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
 ]
 Baseline = Annotated[
     str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
 ]
-
-
-def published(incomplete: str) -> list[str]:
-    """Completion of a publication whose tables are here."""
-    from ..published import names
-
-    return sorted(name for name in names() if name.startswith(incomplete))
 
 
 def site(
@@ -96,11 +88,11 @@ def compare_methods(
 
     Exit codes: 0 done, 1 a run failed, 2 a wrong request.
     """
-    from pubench_report.cli.compare_methods import CompareMethodsOptions
-    from pubench_report.cli.compare_methods import compare_methods as run_all
+    from .compare_methods import compare_methods as run_all
 
-    asked = CompareMethodsOptions(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, out, figures)
-    if not run_all(asked, given, as_json=format is Format.json):
+    if not run_all(
+        given, methods, data, seeds, set_ or (), baseline, measure, out, figures, as_json=format is Format.json
+    ):
         raise Over(1)
 
 
@@ -182,49 +174,3 @@ def report(
             rows_out().write(report_text(model, tests, form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)
-
-
-def compare(
-    other: Annotated[
-        str,
-        typer.Option(
-            "--with",
-            metavar="NAME|DIR|FILE",
-            help="pubench2026, wang2026 (published tables), board@2026.12 (a dated board), or other records.",
-            autocompletion=published,
-        ),
-    ],
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DIR|FILE]...",
-            help="Folders of records, studies in --results, or files of rows (benchmarks/results/study-*.csv). "
-            "(default: --results)",
-            autocompletion=studies,
-        ),
-    ] = None,
-    study: StudyOfFolder = None,
-    results: Results = Path("results"),
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            help="Selection criterion. (default: that of the published table, else the one that names the results)",
-            autocompletion=criteria,
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="Measure on test rows. (default: that of the publication, else accuracy)")
-    ] = None,
-    format: Annotated[
-        CompareFormat | None,
-        typer.Option("--format", help="How to write it. (default: table, or what --out ends in)"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
-) -> None:
-    """Set results next to published figures or other records: difference, whether within two standard deviations, why.
-
-    Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
-    """
-    from .compare import compare as beside
-
-    beside(sources or [None], results, other, study, criterion, measure, format, out)

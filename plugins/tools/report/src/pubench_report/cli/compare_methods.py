@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +29,9 @@ from pubench_core.results import Result
 
 from ..cells import metric_info
 from ..comparing import results_of, runs_of
-from ..measure_table import Significance
 from ..rendering import print_sections
 from ..report.model import Model, check_baseline, comparisons_of
+from ..report.significance import Significance
 from ..report.tables import cell_rows, compared_sections
 from ..report.write import BY_SUFFIX
 from ..results import Results
@@ -40,8 +40,6 @@ from ..rows import RowSource, rows_of
 if TYPE_CHECKING:
     from pubench_study.in_process import NamedPlan
 
-#: Where a table of Python's says its reader finds the warnings of runs.
-_IN_PYTHON = "to_frame().warnings has them"
 #: Columns of a run in JSON.
 _OF_A_RUN = ("run_id", "method", "data", "seed")
 
@@ -49,53 +47,48 @@ _OF_A_RUN = ("run_id", "method", "data", "seed")
 _MEASURE, _PU = "accuracy", ("pa", "pauc")
 
 
-@dataclass(frozen=True)
-class CompareMethodsOptions:
-    """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
-    others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for user
-    tables without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures.
-    """
-
-    methods: tuple[str, ...]
-    data: str
-    seeds: str
-    sets: tuple[str, ...]
-    baseline: str | None
-    measure: str | None
-    out: Path | None = None
-    figures: Path | None = None
-
-
-def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool) -> bool:
+def compare_methods(
+    given: Given,
+    methods: Sequence[str],
+    data: str,
+    seeds: str,
+    sets: Sequence[str] = (),
+    baseline: str | None = None,
+    measure: str | None = None,
+    out_file: Path | None = None,
+    figures: Path | None = None,
+    *,
+    as_json: bool,
+) -> bool:
     """Runs what is not stored yet and prints the tables and the tests; returns whether every run has a result.
+
+    ``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``measure``: None means accuracy, or PU
+    measures for user tables without true labels. ``out_file``, ``figures``: a report of the runs, and its figures.
 
     Raises RequestError before anything is trained for what cannot be met.
     """
-    data = [key.strip() for key in asked.data.split(",") if key.strip()]
-    if not data:
+    on = [key.strip() for key in data.split(",") if key.strip()]
+    if not on:
         raise RequestError("--data must name data sets, with commas between (--data digits,breast-cancer), got none")
-    tables = [key for key in data if is_table_path(key)]
+    tables = [key for key in on if is_table_path(key)]
     if columns := [] if tables else [option for option, _ in given.values if option.flag in TABLE_FLAGS]:
         raise RequestError(
-            f"{columns[0].flag} needs a table of your own (my.csv); {data[0]} is a data set",
+            f"{columns[0].flag} needs a table of your own (my.csv); {on[0]} is a data set",
             field=columns[0].field.name,
         )
-    seeds = seeds_of(asked.seeds)
     with redirect_stdout(sys.stderr):
-        runs = _runs(asked, data, seeds, given)
+        runs = _runs(methods, on, seeds_of(seeds), given, sets)
+    if baseline is not None and baseline not in methods:
+        raise RequestError(f"--baseline {shortened(baseline)}: expected one of the methods: {', '.join(methods)}")
     keys = list(dict.fromkeys(run.name for run in runs))
-    if asked.baseline is not None and asked.baseline not in asked.methods:
-        raise RequestError(
-            f"--baseline {shortened(asked.baseline)}: expected one of the methods: {', '.join(asked.methods)}"
-        )
-    baseline = None if asked.baseline is None else keys[asked.methods.index(asked.baseline)]
-    _check_shown(asked, None if given.get("--truth-col") is not None else next(iter(tables), None))
+    baseline = None if baseline is None else keys[methods.index(baseline)]
+    _check_shown(measure, out_file, figures, None if given.get("--truth-col") is not None else next(iter(tables), None))
     with redirect_stdout(sys.stderr):
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
         raise RunFailed(f"no run has a result, so nothing can be compared; the first failure: {results.failures[0]}")
     notes = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
-    models = list(_models(results, asked, notes))
+    models = list(_models(results, measure, notes))
     shown = [(one, comparisons_of(one, check_baseline(one, baseline, one.grid.reference))) for one in models]
     if as_json:
         carried = [
@@ -113,31 +106,31 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
             err().print(f"warning: {few}", markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
-    if asked.out is not None:
-        against, measure = shown[0][1][0].reference, asked.measure or _MEASURE
-        for file in results.report(asked.out, measure=measure, baseline=against, figures=asked.figures):
+    if out_file is not None:
+        against = shown[0][1][0].reference
+        for file in results.report(out_file, measure=measure or _MEASURE, baseline=against, figures=figures):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
 
-def _models(results: Results, asked: CompareMethodsOptions, notes: tuple[str, ...]) -> Iterator[Model]:
+def _models(results: Results, asked: str | None, notes: tuple[str, ...]) -> Iterator[Model]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
     wanted = [
-        (set(results.data) - untrue, [asked.measure or _MEASURE]),
-        (untrue, [asked.measure] if asked.measure else [measure for measure in _PU if measure in measured]),
+        (set(results.data) - untrue, [asked or _MEASURE]),
+        (untrue, [asked] if asked else [measure for measure in _PU if measure in measured]),
     ]
     for data, measures in wanted:
         on = results.where(data=data)
         for measure in measures if len(on) else []:
             part = "test" if measure in on.metrics("test") else "validation"
-            if asked.measure is None and all(run.result.decision == "prior" for run in on):
+            if asked is None and all(run.result.decision == "prior" for run in on):
                 measure = shown_first(measure, on.metrics(part), "prior")
             model = on.model(measure, None, part)
-            warned = [note.replace(_IN_PYTHON, "their records have them") for note in model.gathered.notes]
-            said = (*notes, *model.grid.notes, *warned, *([_assumed(measure)] if data is untrue else []))
-            model.gathered = replace(model.gathered, notes=said)
+            assumed = [_assumed(measure)] if data is untrue else []
+            notes_here = (*notes, *model.grid.notes, *model.gathered.notes, *assumed)
+            model.gathered = replace(model.gathered, notes=notes_here)
             yield model
 
 
@@ -168,14 +161,16 @@ def _assumed(measure: str) -> str:
 # -------------------------------------------------------------------- what is asked for
 
 
-def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int], given: Given) -> list[NamedPlan]:
+def _runs(
+    methods: Sequence[str], data: Sequence[str], seeds: Sequence[int], given: Given, sets: Sequence[str]
+) -> list[NamedPlan]:
     """The runs, each under the key of its method. All are resolved before anything is trained."""
     of_tables = {one.path[-1]: value for one, value in given.values if one.flag in TABLE_FLAGS}
     of_runs = Given(tuple((one, value) for one, value in given.values if one.flag not in TABLE_FLAGS))
-    settings = Layer.joined([of_runs.layer(), assigned(*asked.sets, prefix="--set ")])
+    settings = Layer.joined([of_runs.layer(), assigned(*sets, prefix="--set ")])
     entries = [{"own": {**of_tables, "path": key}} if is_table_path(key) else {"key": key} for key in data]
-    axes = {"methods": [{"key": name} for name in asked.methods], "data": entries, "seeds": seeds}
-    if twice := next((name for name in asked.methods if asked.methods.count(name) > 1), None):
+    axes = {"methods": [{"key": name} for name in methods], "data": entries, "seeds": seeds}
+    if twice := next((name for name in methods if methods.count(name) > 1), None):
         raise RequestError(f"{twice} is given twice; name different methods")
     try:
         runs = runs_of(axes, settings, lambda text: say(f"warning: {said(text)}"))
@@ -184,7 +179,7 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
             raise
         words = f"{error}; here it holds for every method; a study can give each its own"
         raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
-    if len(asked.methods) < 2:
+    if len(methods) < 2:
         raise RequestError(
             "expected at least two methods (pubench compare-methods nnpu vpu --data digits); pubench study compare "
             "RESULTS --with board@NAME ranks one among those of a board"
@@ -192,26 +187,26 @@ def _runs(asked: CompareMethodsOptions, data: Sequence[str], seeds: Sequence[int
     return [replace(run, name=run.plan.spec.method.key) for run in runs]
 
 
-def _check_shown(asked: CompareMethodsOptions, table: str | None) -> None:
+def _check_shown(measure: str | None, out_file: Path | None, figures: Path | None, table: str | None) -> None:
     """Refuses before the training what would be refused after it. ``table``: a user's without true labels."""
-    if asked.measure is not None:
-        if (info := metric_info(asked.measure)) is None:
+    if measure is not None:
+        if (info := metric_info(measure)) is None:
             known = [key for one in registry().infos(MetricInfo) for key in (one.key, *one.aliases)]
-            raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
+            raise unknown("measure", measure, known, hint=Hint("list", "metric"))
         if info.oracle and table is not None:
             raise RequestError(
-                f"--measure {asked.measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
+                f"--measure {measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
                 "--measure pa or pauc needs none"
             )
-    if asked.out is None and asked.figures is not None:
-        raise RequestError(f"--figures {asked.figures} needs --out FILE, the report that the figures are of")
-    if asked.out is not None:
+    if out_file is None and figures is not None:
+        raise RequestError(f"--figures {figures} needs --out FILE, the report that the figures are of")
+    if out_file is not None:
         if table is not None:
             raise RequestError(
-                f"--out {asked.out}: a report shows measures on test rows, and {table} has no true labels"
+                f"--out {out_file}: a report shows measures on test rows, and {table} has no true labels"
             )
-        form_of(asked.out, None, BY_SUFFIX)
-        refuse_unwritable(asked.out)
+        form_of(out_file, None, BY_SUFFIX)
+        refuse_unwritable(out_file)
 
 
 # -------------------------------------------------------------------- what is said

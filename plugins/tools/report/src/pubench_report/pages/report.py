@@ -12,10 +12,10 @@ from pubench.running import RunResult
 from pubench_core.errors import visible
 
 from ..grouping import but_for_seed
-from ..measure_table import Significance
 from ..rendering import GAPS, LEGEND
 from ..report.figures import amount_curves
 from ..report.model import Model
+from ..report.significance import Significance
 from ..report.tables import sections
 from ..trace import CRITERION, read_trace
 from .names import criterion_text
@@ -85,7 +85,7 @@ def page(
 def _cells(model: Model) -> Iterator[tuple[str, str, list[tuple[list[RunResult], str, Markup]]]]:
     """Id and name of each cell, and groups of its runs: (runs, what must be done before, command that repeats them)."""
     grid = model.gathered.grid
-    for (row, column), name in model.ids().items():
+    for (row, column), name in model.grid.ids.items():
         same: dict[tuple[str, int, str], list[RunResult]] = {}  # that differ in their seed alone: they have one recipe
         for run in grid.cell(row, column).runs.values():
             key = (but_for_seed(run.result.spec), run.result.threads, run.result.device)
@@ -95,7 +95,7 @@ def _cells(model: Model) -> Iterator[tuple[str, str, list[tuple[list[RunResult],
             one = recipe(group[0].result)
             seed = Markup("<b class=seed>{}</b>").format(group[0].result.spec.seed)
             recipes.append((group, one.first, Markup(escape(visible(one.command)).replace(SEED, seed))))
-        yield name, f"{model.row_name(row)} on {column}", recipes
+        yield name, f"{model.grid.marked(row)} on {column}", recipes
 
 
 def _made(model: Model) -> list[str]:
@@ -141,7 +141,7 @@ def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
         "criterion": model.criterion,
         "rows": [views[0].names.get(row, row) for row in rows],
         "data": [f"{view.columns[c.label]}; {view.title}" if several else view.columns[c.label] for view, c in data],
-        "cells": {name: [rows.index(row), at[label]] for (row, label), name in model.ids().items()},
+        "cells": {name: [rows.index(row), at[label]] for (row, label), name in model.grid.ids.items()},
         "runs": runs,
         "left_out": left_out,
     }

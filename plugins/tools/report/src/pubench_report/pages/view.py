@@ -21,11 +21,10 @@ from pubench_core.plugins.info import MethodInfo
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..gains import gain_sentences, gains_over, is_sure, mean_gain
-from ..measure_table import entry
 from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
 from ..rendering import TableEntry
 from ..report.model import Model, ProblemColumn, Setting
-from ..report.tables import standing_table
+from ..report.tables import entry, standing_table
 from ..rows.runs import share_of_positives
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 from .template import script_json
@@ -86,8 +85,8 @@ class View:
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """Row -> oracle or baseline, of those that are one."""
-        oracles = self.model.oracles
-        return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in self.model.apart}
+        oracles = self.model.grid.oracles
+        return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in self.model.grid.apart}
 
     @property
     def counts(self) -> Counted:
@@ -125,7 +124,7 @@ class View:
     def reference(self) -> str:
         """The row that gains are over: the baseline with runs on most data sets; empty if there is none."""
         baselines = [row for row in self.rows if row in self.model.grid.baselines]
-        on = {row: sum((row, c.label) in self.model.ids() for c in self.setting.columns) for row in baselines}
+        on = {row: sum((row, c.label) in self.model.grid.ids for c in self.setting.columns) for row in baselines}
         return max(baselines, key=lambda row: on[row], default="")
 
     @cached_property
@@ -171,7 +170,8 @@ class View:
     def below(self, row: str, column: ProblemColumn) -> float | None:
         """Points below the best mean of a data set; None for a row of one seed, and if the measure ranks nothing."""
         cell, best = self.cell(row, column), self.best.get(column.label)
-        if best is None or cell.mean is None or self.measure.unranked or not (cell.rank or row in self.model.apart):
+        shown = cell.rank or row in self.model.grid.apart
+        if best is None or cell.mean is None or self.measure.unranked or not shown:
             return None
         return self.measure.scale * (best - cell.mean)
 
@@ -245,7 +245,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         mean, full = _points(measure, cell.mean), view.counts.has(labels[c], cell.values)
         spread = [] if cell.std is None else [_points(measure, cell.std)]
         cells.append([mean, len(cell.values), int(full), cell.alike, *spread])
-        ranked = not (measure.unranked or cell.alike or rows[r] in view.model.apart)
+        ranked = not (measure.unranked or cell.alike or rows[r] in view.model.grid.apart)
         if full and ranked and len(view.counts.seeds[labels[c]]) >= LEAST_SEEDS:
             best[c] = max(mean, best.get(c, mean))
     return {
@@ -313,7 +313,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         if of.seeds:
             if text := grid.departures.get(place):
                 departs[len(cells)] = text
-            cells.append([r, c, model.ids().get(place, ""), len(of.runs), *view.seconds(row, column)])
+            cells.append([r, c, model.grid.ids.get(place, ""), len(of.runs), *view.seconds(row, column)])
     ranking = view.ranking(view.criterion)
     ranked = {place.row for place in ranking.places}
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from ..cells import ShownMeasure
 from ..drawing import dots, plain_style
 from ..grouping import in_short, problem_of, telling
-from ..measure_table import Significance
 from ..ranking import FEW_DATA_SETS
 from ..significance import ALPHA
-from .model import Model, ProblemColumn, Setting
+from .model import Model, ProblemColumn
+from .significance import Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
+#: Title of average ranks.
+BARS = "methods whose bars do not meet differ (Nemenyi's test"
 #: Settings up to which each has figures of its own.
 MOST_SETTINGS = 4
 
@@ -31,36 +33,33 @@ Shown = tuple[ProblemColumn, ShownMeasure, str, str]
 
 def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure]:
     """Name of a file -> figure, of all for which there are values; of many settings, those that show all of them."""
+    found: dict[str, Figure] = {}
+    columns, measure = with_runs(model), model.measure
     with plain_style():
-        pairs = zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ()
-        found = dict(drawn for setting, test in pairs for drawn in _of_setting(model, setting, test))
-        columns = with_runs(model)
-        if len({column.mechanism for column in columns}) > 1:
+        for setting, test in zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ():
+            if not (mine := [column for column in columns if column in setting.columns]):
+                continue
+            found[f"methods-{setting.key}"] = dots_of(model, [(c, measure, c.name, measure.name) for c in mine])
+            if len(measures := [one for one in model.measures if one.key in RADAR]) > 1:
+                of = [(c, one, c.name, one.name) for one in measures for c in mine]
+                found[f"measures-{setting.key}"] = dots_of(model, of)
+            ranks = test.average
+            if ranks.friedman is not None and len(ranks.friedman.data) >= FEW_DATA_SETS:
+                half, title = ranks.friedman.critical_difference / 2, f"{BARS}, level {ALPHA:g})"
+                bars = {(row, "rank"): (rank, half) for row, rank in ranks.ranks}
+                rows = [row for row, _ in ranks.ranks]
+                found[f"difference-{setting.key}"] = dots({title: bars}, "average rank", rows, ["rank"])
+        called = {c.label: c.spec.mechanism for c in columns}
+        names = {k: of.key if of.variant == "paper" else f"{of.key} ({of.variant})" for k, of in called.items()}
+        if len({*names.values()}) > 1:
             titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-            found["mechanisms"] = dots_of(model, [(c, model.measure, titles[c.label], c.mechanism) for c in columns])
-        return found
-
-
-def _of_setting(model: Model, setting: Setting, test: Significance) -> Iterator[tuple[str, Figure]]:
-    columns = [column for column in with_runs(model) if column in setting.columns]
-    if not columns:
-        return
-    measures = [one for one in model.measures if one.key in RADAR]
-    yield f"methods-{setting.key}", dots_of(model, [(c, model.measure, c.name, model.measure.name) for c in columns])
-    if len(measures) > 1:
-        of = [(c, one, c.name, one.name) for one in measures for c in columns]
-        yield f"measures-{setting.key}", dots_of(model, of)
-    average = test.average
-    if average.friedman is not None and len(average.friedman.data) >= FEW_DATA_SETS:
-        half = average.friedman.critical_difference / 2
-        title = f"methods whose bars do not meet differ (Nemenyi's test, level {ALPHA:g})"
-        ranks = {(row, "rank"): (rank, half) for row, rank in average.ranks}
-        yield f"difference-{setting.key}", dots({title: ranks}, "average rank", [row for row, _ in ranks], ["rank"])
+            found["mechanisms"] = dots_of(model, [(c, measure, titles[c.label], names[c.label]) for c in columns])
+    return found
 
 
 def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
     """A panel for each title, a marker for each series. The spread over seeds is there if one measure is shown."""
-    rows = [row for row in model.rows if any((row, column.label) in model.ids() for column, *_ in shown)]
+    rows = [row for row in model.rows if any((row, column.label) in model.grid.ids for column, *_ in shown)]
     several = len({measure.key for _, measure, *_ in shown}) > 1
     panels: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
     for column, measure, title, series in shown:
@@ -69,10 +68,10 @@ def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
             cell = cells[row, column.label]
             if cell.mean is not None:
                 spread = None if several or cell.std is None else cell.std * measure.scale
-                place = (model.row_name(row), series)
+                place = (model.grid.marked(row), series)
                 panels.setdefault(title, {})[place] = (cell.mean * measure.scale, spread)
     label, series_of = "%" if several else model.measure.label, list(dict.fromkeys(series for *_, series in shown))
-    return dots(panels, label, [model.row_name(row) for row in rows], series_of)
+    return dots(panels, label, [model.grid.marked(row) for row in rows], series_of)
 
 
 # -------------------------------------------------------------------- panels of problems
@@ -97,7 +96,7 @@ def titles_of(columns: Sequence[ProblemColumn], varied: Container[str]) -> dict[
 
 def with_runs(model: Model) -> list[ProblemColumn]:
     """Columns in which some method has runs."""
-    there = {label for _, label in model.ids()}
+    there = {label for _, label in model.grid.ids}
     return [column for column in model.columns if column.label in there]
 
 
@@ -106,10 +105,11 @@ def amount_curves(model: Model) -> dict[str, dict[str, dict[str, tuple[tuple[flo
     cells = model.cells(model.measure, model.criterion)
     found: dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]] = {}
     for amount in ("c", "positive_rate"):
-        columns = [column for column in with_runs(model) if column.amount and column.amount[0] == amount]
+        of = [(c, c.spec.mechanism.amount) for c in with_runs(model)]
+        labeled = {c.label: (c, known[1]) for c, known in of if known is not None and known[0] == amount}
         panels: dict[str, list[tuple[float, str]]] = {}
-        for column, title in zip(columns, titles_of(columns, AMOUNTS).values(), strict=True):
-            panels.setdefault(title, []).append((column.amount[1] if column.amount else 0.0, column.label))
+        for label, title in titles_of([c for c, _ in labeled.values()], AMOUNTS).items():
+            panels.setdefault(title, []).append((labeled[label][1], label))
         for title, places in panels.items():
             for row in model.rows:
                 means = [(x, cells[row, label].mean) for x, label in sorted(places)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from pubench_core.records.record import read_failure
 from pubench_core.records.store import RecordStore, failures_in
 
 from ..cells import metric_info
-from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_seed, grid_of, spec_of
+from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_config, but_for_seed, grid_of, spec_of
 from ..rows import FRAME, names
 from ..rows.files import FACTS
 from ..rows.record import known_of
@@ -163,8 +162,9 @@ class StoredRuns:
         if not found.drawn:
             return replace(found, runs=runs)
         chosen, note = best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
-        notes = (*found.notes, *([note] if note else []))
-        return replace(found, runs=chosen, notes=notes, unchosen=left_out(runs, chosen))
+        notes, ids = (*found.notes, *([note] if note else [])), {run.run_id for _, run in chosen}
+        unchosen = [run for _, run in runs if isinstance(run, RunResult) and run.run_id not in ids]
+        return replace(found, runs=chosen, notes=notes, unchosen=unchosen)
 
 
 def _of_records(folder: Path, *, any_name: bool) -> Gathered:
@@ -283,20 +283,6 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
         number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         note = f"{DRAWS} {number} finished draws by {criterion}, on each split"
     return [max(group, key=value) for group in groups.values()], note
-
-
-def left_out(named: Iterable[NamedRun], chosen: Iterable[NamedRun]) -> tuple[RunResult, ...]:
-    """Finished runs of which another draw was chosen."""
-    ids = {run.run_id for _, run in chosen}
-    return tuple(run for _, run in named if isinstance(run, RunResult) and run.run_id not in ids)
-
-
-def but_for_config(run: RunResult | FailedRun) -> str:
-    """Equal for runs that differ in hyper-parameters alone."""
-    spec = spec_of(run)
-    identity = spec.identity()
-    identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
-    return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)
 
 
 # -------------------------------------------------------------------- what a command names

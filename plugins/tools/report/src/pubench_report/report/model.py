@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pubench_core.errors import unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
-from pubench_core.specs import MechanismSpec, RunSpec
+from pubench_core.specs import RunSpec
 
 from ..cells import MeasuredCell, ShownMeasure, grid_cells
 from ..grouping import Grid
-from ..measure_table import Significance, significance_of
-from ..ranking import Counted, Ranking, counted_in, ranking_of
+from ..ranking import AverageRanks, Counted, Ranking, average_ranks, counted_in, ranking_of
 from ..rows.record import compared_by, criteria_of, metrics_of
+from ..significance import pairs_of
 from .gather import Gathered
+from .significance import Significance
 
 
 @dataclass(frozen=True)
 class ProblemColumn:
-    """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there.
-
-    ``amount``: how many are labeled, as (``c`` or ``positive_rate``, value); None where labels are given.
-    ``mechanism``: its key, with the variant where that is not the paper's. ``spec``: of one of its runs.
-    """
+    """A problem."""
 
     label: str
+    """its name in the grid"""
     name: str
+    """within its setting"""
     seeds: frozenset[int]
-    amount: tuple[str, float] | None
-    mechanism: str
+    """of all methods there"""
     spec: RunSpec
+    """of one of its runs"""
 
 
 @dataclass(frozen=True)
@@ -80,31 +79,21 @@ class Model:
         return self.grid.rows
 
     @property
-    def oracles(self) -> frozenset[str]:
-        """Rows of methods that were granted true labels."""
-        return self.grid.oracles
-
-    @property
     def columns(self) -> list[ProblemColumn]:
         """Columns of all settings."""
         return [column for setting in self.settings for column in setting.columns]
 
-    @property
-    def apart(self) -> frozenset[str]:
-        """Rows of oracles and of baselines, which are never best or ranked."""
-        return self.grid.apart
-
-    def row_name(self, row: str) -> str:
-        """Name, with a mark if it is an oracle or a baseline."""
-        return self.grid.marked(row)
+    @cached_property
+    def whole(self) -> Setting:
+        """All columns side by side, under their names in the grid."""
+        columns = {column.label: replace(column, name=column.label) for column in self.columns}
+        facts = [one.words.split(", ") for one in self.settings]
+        common = ", ".join(fact for fact in facts[0] if all(fact in of for of in facts))
+        return Setting("whole", common, "", tuple(columns[label] for label in self.grid.columns))
 
     def criterion_name(self, criterion: str) -> str:
         """Name, with a mark if it is an oracle."""
         return f"{criterion} (oracle)" if criterion in self.oracle_criteria else criterion
-
-    def ids(self) -> Mapping[tuple[str, str], str]:
-        """(row, column) -> identifier, of cells that have runs."""
-        return self.grid.ids
 
     def rows_of(self, setting: Setting) -> list[str]:
         """Rows that are planned or were run in a setting."""
@@ -128,7 +117,7 @@ class Model:
         """Which data sets and seeds methods of a setting are ranked by, by the measure that is shown first."""
         if setting.key not in self._counts:
             cells = self.cells(self.measure, self.criterion)
-            rows = [row for row in self.rows_of(setting) if row not in self.apart]
+            rows = [row for row in self.rows_of(setting) if row not in self.grid.apart]
             values = {c.label: {row: cells[row, c.label].values for row in rows} for c in setting.columns}
             self._counts[setting.key] = counted_in(values, rows)
         return self._counts[setting.key]
@@ -148,7 +137,7 @@ class Model:
                 rows,
                 self.counts(setting),
                 {c.label: c.spec.data.key for c in setting.columns},
-                references=self.apart,
+                references=self.grid.apart,
                 baselines=self.grid.baselines,
                 alike=[(row, c.label) for row in rows for c in setting.columns if cells[row, c.label].alike],
                 unranked=measure.unranked,
@@ -185,23 +174,18 @@ def _settings(grid: Grid) -> Iterable[Setting]:
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for label in grid.columns:
         groups.setdefault(setting_of(of[label]), []).append(label)
-
-    def called(spec: MechanismSpec) -> str:
-        return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
-
-    def column(label: str, alone: bool) -> ProblemColumn:
-        spec = of[label]
-        name = spec.data.key if alone else label
-        return ProblemColumn(label, name, grid.seeds[label], spec.mechanism.amount, called(spec.mechanism), spec)
-
     differing = {name for facts in groups for name, value in facts if any((name, value) not in o for o in groups)}
     for number, (facts, labels) in enumerate(groups.items(), 1):
         keys = [of[label].data.key for label in labels]
+        names = [of[label].data.key if keys.count(of[label].data.key) == 1 else label for label in labels]
         yield Setting(
             key=f"s{number}",
             words=", ".join(f"{name} {value}" for name, value in facts),
             varying=", ".join(f"{name} {value}" for name, value in facts if name in differing),
-            columns=tuple(column(label, keys.count(of[label].data.key) == 1) for label in labels),
+            columns=tuple(
+                ProblemColumn(label, name, grid.seeds[label], of[label])
+                for label, name in zip(labels, names, strict=True)
+            ),
         )
 
 
@@ -242,20 +226,33 @@ def row_called(model: Model, name: str) -> str:
     return max(rows, key=lambda row: sum(bool(model.grid.cell(row, c).runs) for c in model.grid.columns), default="")
 
 
-def comparisons_of(model: Model, baseline: str) -> list[Significance]:
-    """Paired tests against the baseline and ranks, one for each setting, in order."""
-    columns = [{column.label: column.name for column in setting.columns} for setting in model.settings]
-    return [
-        comparison_of(model, baseline, model.rows_of(setting), of)
-        for setting, of in zip(model.settings, columns, strict=True)
-    ]
+def comparisons_of(model: Model, reference: str) -> list[Significance]:
+    """Paired tests against a reference and ranks, one for each setting, in order."""
+    return [comparison_of(model, setting, reference) for setting in model.settings]
 
 
-def comparison_of(
-    model: Model, baseline: str, rows: Sequence[str], columns: Mapping[str, str], notes: Iterable[str] = ()
-) -> Significance:
-    """Paired tests of rows and their ranks. ``columns``: label -> name."""
-    cells = model.cells(model.measure, model.criterion)
-    values = {name: {row: cells[row, label].values for row in rows} for label, name in columns.items()}
-    competing = [row for row in rows if row not in model.apart]
-    return significance_of(values, competing, baseline, model.measure, model.criterion_name(model.criterion), notes)
+def comparison_of(model: Model, setting: Setting, reference: str, notes: Iterable[str] = ()) -> Significance:
+    """Paired tests of the methods of a setting against a reference, and ranks of those that compete.
+
+    ``reference``: a row that may compete or not, empty if there is none.
+    """
+    measure, cells, rows = model.measure, model.cells(model.measure, model.criterion), model.rows_of(setting)
+    competing, higher = [row for row in rows if row not in model.grid.apart], measure.higher_is_better
+    mine = [row for row in rows if row in competing or row == reference]
+    there = {c.name: {row: of for row in mine if (of := cells[row, c.label].values)} for c in setting.columns}
+    without, no_pairs = [data for data, of in there.items() if reference not in of], ""
+    if not any(there.values()):
+        no_pairs = "no method has a value here"
+    elif len(without) == len(there):
+        no_pairs = f"{reference} has no value here" if reference else "nnpu was not run"
+        no_pairs += "; --baseline names another method"
+    elif higher is None:
+        no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
+    said = [f"no tests on {data}: {reference} has no value there" for data in without] if not no_pairs else []
+    pairs = [] if no_pairs else pairs_of(there, reference, higher_is_better=bool(higher))
+    average = AverageRanks(Counted((), (), (), {}), why=no_pairs)
+    if higher is not None:
+        average = average_ranks(there, competing, higher_is_better=higher)
+    no_pairs = no_pairs or "no other method has a value here" * (not pairs)
+    criterion = model.criterion_name(model.criterion)
+    return Significance(measure.key, criterion, reference, tuple(pairs), no_pairs, average, (*notes, *said))

@@ -8,12 +8,14 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from ..cells import MeasuredCell, ShownMeasure
-from ..measure_table import NO_VALUE, Significance, entry, methods_by_data, uncompared
+from pubench_core.errors import counted
+
+from ..cells import MeasuredCell, ShownMeasure, competing_rows
 from ..numbers import percent, points
 from ..rendering import GAPS, LEGEND, Printed, RenderedTable, Section, TableEntry, csv_of
 from ..significance import ALPHA
 from .model import Model, ProblemColumn, Setting
+from .significance import Significance
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,6 +50,14 @@ def sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
 def compared_sections(model: Model, tests: Sequence[Significance]) -> list[Section]:
     """Results, tests and ranks: what a comparison prints."""
     measure, criterion = model.measure, model.criterion_name(model.criterion)
+    pairs, ranks = [], []
+    for setting, test in zip(model.settings, tests, strict=True):
+        labels = {column.name: column.label for column in setting.columns}
+        ids = {(one.data, one.method): model.grid.ids.get((one.method, labels[one.data]), "") for one in test.pairs}
+        pairs.append(test.table(ids, key=f"tests-{setting.key}", title=setting.words))
+        rows, notes = [(method, f"{rank:.2f}") for method, rank in test.average.ranks], tuple(test.average.lines())
+        more = {"key": f"ranks-{setting.key}", "title": setting.words, "notes": notes}
+        ranks.append(RenderedTable.of(("method", "average rank"), rows, **more))
     return [
         Section(
             "results",
@@ -63,13 +73,13 @@ def compared_sections(model: Model, tests: Sequence[Significance]) -> list[Secti
             f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; references are not tested. "
             "Seeds split, label and train the same rows again: a small p does not say that a difference shows on other "
             "data.",
-            tuple(_pairs(model, *each) for each in zip(model.settings, tests, strict=True)),
+            tuple(pairs),
         ),
         Section(
             "ranks",
             "Ranks over data sets",
             f"Average rank (1 is best) by {measure.label}, references left out.",
-            tuple(map(_ranks, model.settings, tests)),
+            tuple(ranks),
         ),
     ]
 
@@ -82,19 +92,53 @@ def upper(text: str) -> str:
 # -------------------------------------------------------------------- cells
 
 
+NO_CELL, NO_VALUE = "·", "-"
+
+
+def entry(cell: MeasuredCell, measure: ShownMeasure, planned: int = 0) -> TableEntry:
+    """``82.15 ± 3.32 (3 of 10)``: the count is there if a seed has no value that is planned, or that others have."""
+    if not cell.seeds:
+        return TableEntry(NO_CELL, why="not run")
+    if not cell.tracked:
+        return TableEntry("not tracked", link=cell.id, why="; ".join(cell.why))
+    n, of = len(cell.values), max(cell.seeds, planned)
+    count = "" if n == of else f" ({n} of {of})"
+    why = "; ".join(cell.why)
+    if cell.mean is None:
+        return TableEntry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
+    spread = "" if cell.std is None else f" ± {measure.text(cell.std)}"
+    return TableEntry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
+
+
 def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> RenderedTable:
     """Methods by data sets."""
     cells, rows = model.cells(measure, model.criterion), model.rows_of(setting)
-    columns = {column.label: column.name for column in setting.columns}
-    shown = [cell for row in rows for label in columns if (cell := cells[row, label]).tracked]
+    head = ["method", *(f"{column.name} ({counted(len(column.seeds), 'seed')})" for column in setting.columns)]
+    body = [
+        (model.grid.marked(row), *(entry(cells[row, c.label], measure, len(c.seeds)) for c in setting.columns))
+        for row in rows
+    ]
+    shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
-    notes += uncompared(model.grid, cells, measure, columns)
     key, title = f"results-{setting.key}", setting.words
     if measure != model.measure:
         key += "-at-prior"
         title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}"
-    return methods_by_data(model.grid, cells, measure, rows, columns, key=key, title=title, notes=tuple(notes))
+    notes += uncompared(model, setting, measure)
+    return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
+
+
+def uncompared(model: Model, setting: Setting, measure: ShownMeasure) -> list[str]:
+    """Notes on rows of one seed among others of several."""
+    found, cells = [], model.cells(measure, model.criterion)
+    for column in setting.columns if measure.higher_is_better is not None else ():
+        of = {row: cells[row, column.label] for row in model.rows}
+        competing = competing_rows(of, model.grid.apart)
+        out = [r for r, cell in of.items() if cell.values and r not in competing and r not in model.grid.apart]
+        if out and competing:
+            found.append(f"{column.name}: not compared for best and second, as it is of one seed: {', '.join(out)}")
+    return found
 
 
 def standing_rows(model: Model, setting: Setting) -> list[str]:
@@ -148,13 +192,13 @@ def _side_by_side(
     of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
     planned = model.cells(model.measure, model.criterion)
     for setting, column in [(one, column) for one in model.settings for column in one.columns]:
-        if not any((row, column.label) in model.ids() for row in model.rows):
+        if not any((row, column.label) in model.grid.ids for row in model.rows):
             continue
         rows = []
         for row in model.rows:
             if planned[row, column.label].seeds:
                 found = [entry(cells[row, column.label], measure, len(column.seeds)) for measure, cells in of]
-                rows.append((model.row_name(row), *found, *(_cost(model, row, column) if costs else ())))
+                rows.append((model.grid.marked(row), *found, *(_cost(model, row, column) if costs else ())))
         key = f"{kind}-{setting.key}-{setting.columns.index(column) + 1}"
         title = f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
         yield RenderedTable.of(("method", *(head for head, _, _ in shown), *costs), rows, key=key, title=title)
@@ -168,32 +212,13 @@ def _cost(model: Model, row: str, column: ProblemColumn) -> tuple[str, str]:
     return f"{seconds:.1f}", f"{size / 2**20:.0f}"
 
 
-# -------------------------------------------------------------------- tests and ranks
-
-
-def _pairs(model: Model, setting: Setting, test: Significance) -> RenderedTable:
-    labels = {column.name: column.label for column in setting.columns}
-    ids = {(pair.data, pair.method): model.ids().get((pair.method, labels[pair.data]), "") for pair in test.pairs}
-    return test.table(ids, key=f"tests-{setting.key}", title=setting.words)
-
-
-def _ranks(setting: Setting, test: Significance) -> RenderedTable:
-    rows = [(method, f"{rank:.2f}") for method, rank in test.average.ranks]
-    key, notes = f"ranks-{setting.key}", tuple(test.average.lines())
-    return RenderedTable.of(("method", "average rank"), rows, key=key, title=setting.words, notes=notes)
-
-
 # -------------------------------------------------------------------- for programs
-
-CSV_COLUMNS = (
-    "setting", "data", "method", "oracle", "criterion", "criterion_oracle", "measure", "mean", "std", "n",
-    "seeds", "mark", "alike", "baseline", "pairs", "difference", "p", "adjusted_p", "decision", "run_ids",
-)  # fmt: skip
 
 
 def csv_text(model: Model, tests: Sequence[Significance]) -> str:
     """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
-    return csv_of(CSV_COLUMNS, list(cell_rows(model, tests, model.criteria)))
+    rows = list(cell_rows(model, tests, model.criteria))
+    return csv_of(list(rows[0]), rows)
 
 
 def cell_rows(model: Model, tests: Sequence[Significance], criteria: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -204,20 +229,19 @@ def cell_rows(model: Model, tests: Sequence[Significance], criteria: Sequence[st
             cell = model.cells(model.measure, criterion)[row, column.label]
             if not cell.seeds:
                 continue
-            runs = model.grid.cell(row, column.label).runs
-            found = {
+            pair = pairs.get((column.name, row)) if criterion == model.criterion else None
+            runs = model.grid.cell(row, column.label).runs.values()
+            yield {
                 "setting": setting.words, "data": column.name, "method": row,
-                "oracle": row in model.oracles, "criterion": criterion,
+                "oracle": row in model.grid.oracles, "criterion": criterion,
                 "criterion_oracle": criterion in model.oracle_criteria, "measure": model.measure.key,
                 "mean": cell.mean, "std": cell.std, "n": len(cell.values), "seeds": cell.seeds,
                 "mark": cell.mark, "alike": cell.alike,
-                "run_ids": " ".join(run.run_id for run in runs.values()),
+                "baseline": pair and pair.reference, "pairs": pair and pair.n,
+                "difference": pair and pair.difference, "p": pair and pair.p,
+                "adjusted_p": pair and pair.adjusted, "decision": pair and pair.decision,
+                "run_ids": " ".join(run.run_id for run in runs),
             }  # fmt: skip
-            pair = pairs.get((column.name, row)) if criterion == model.criterion else None
-            if pair is not None:
-                found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
-                found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
-            yield found
 
 
 # -------------------------------------------------------------------- for Python
@@ -236,25 +260,23 @@ class MeasureTable(Printed):
     metric: str
     part: str
     criterion: str
-    percent: bool
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     oracles: frozenset[str]
     cells: Mapping[tuple[str, str], MeasuredCell]
     notes: tuple[str, ...]
-    title: str
     table: RenderedTable
 
     def to_frame(self) -> DataFrame:
         """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
         import pandas
 
-        places = [(row, column, self.cells[row, column]) for row, column in product(self.rows, self.columns)]
         own = ("mean", "std", "seeds", "alike", "best")
         rows = [
             {"method": row, "data": column, "oracle": row in self.oracles, "n": len(cell.values)}
             | {name: getattr(cell, name) for name in own}
-            for row, column, cell in places
+            for row, column in product(self.rows, self.columns)
+            for cell in [self.cells[row, column]]
         ]
         columns = ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
         return pandas.DataFrame(rows, columns=columns).astype({"mean": float, "std": float})
@@ -262,13 +284,13 @@ class MeasureTable(Printed):
     def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
         marked = any(cell.mark or cell.alike for cell in self.cells.values())
         below = [f"{LEGEND['table']}; {GAPS}"] if marked else []
-        return [self.title], self.table, [*below, *(f"note: {note}" for note in self.notes)]
+        return [self.table.title], self.table, [*below, *(f"note: {note}" for note in self.notes)]
 
 
 def measure_table(model: Model) -> MeasureTable:
     """The table of a model, with all settings side by side."""
     grid, measure, found = model.grid, model.measure, list(model.grid.notes)
-    cells = model.cells(measure, model.criterion)
+    cells, table = model.cells(measure, model.criterion), result_table(model, model.whole, measure)
     for (row, column), cell in cells.items():
         for reason in dict.fromkeys(cell.missing.values()):
             seeds = ", ".join(str(seed) for seed, why in cell.missing.items() if why == reason)
@@ -276,21 +298,13 @@ def measure_table(model: Model) -> MeasureTable:
         found += [f"{failure}" for failure in grid.cell(row, column).failures]
     if measure.higher_is_better is None:
         found.append(f"nothing is marked best: metric {measure.key} is not installed, so its direction is not known")
-    named = model.criterion_name(model.criterion)
-    unit, setting = ", percent" if measure.percent else "", f"; {grid.common}" if grid.common else ""
-    title = f"{measure.key} ({model.part}{unit}), mean ± std over seeds, selected by {named}{setting}"
-    columns = {column: column for column in grid.columns}
-    table = methods_by_data(grid, cells, measure, grid.rows, columns)
-    return MeasureTable(
-        metric=measure.key,
-        part=model.part,
-        criterion=named,
-        percent=measure.percent,
-        rows=grid.rows,
-        columns=grid.columns,
-        oracles=grid.oracles,
-        cells=cells,
-        notes=(*found, *uncompared(grid, cells, measure, columns), *model.gathered.notes),
-        title=title,
-        table=replace(table, rows=tuple(tuple(replace(one, link="") for one in row) for row in table.rows)),
+    found += [*uncompared(model, model.whole, measure), *model.gathered.notes]
+    criterion, unit = model.criterion_name(model.criterion), ", percent" if measure.percent else ""
+    title = f"{measure.key} ({model.part}{unit}), mean ± std over seeds, selected by {criterion}"
+    table = replace(
+        table,
+        title=f"{title}; {table.title}" if table.title else title,
+        rows=tuple(tuple(replace(one, link="") for one in row) for row in table.rows),
     )
+    facts = (grid.rows, grid.columns, grid.oracles, cells, tuple(found), table)
+    return MeasureTable(measure.key, model.part, criterion, *facts)

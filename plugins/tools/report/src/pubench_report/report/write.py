@@ -16,11 +16,11 @@ from pubench_cli.out_file import endings
 from pubench_core.errors import RequestError, counted, unknown, visible
 from pubench_core.records.files import replace_text
 
-from ..measure_table import Significance
 from ..ranking import changes, headline, not_told_apart
 from ..rendering import latex, markdown, print_sections
 from .gather import Gathered, collection_off
 from .model import Model, check_baseline, comparisons_of, model_of
+from .significance import Significance
 from .tables import csv_text, sections, standing_rows, standing_table, upper
 
 Format = Literal["table", "md", "csv", "latex", "html"]
@@ -36,7 +36,6 @@ def write_report(
     gathered: Gathered,
     path: Path,
     format: Format | None,
-    *,
     measure: str,
     criterion: str | None,
     baseline: str | None,
@@ -147,9 +146,9 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
     rows = standing_rows(model, setting)
-    shown = {row: model.row_name(row) for row in rows}
+    shown = {row: model.grid.marked(row) for row in rows}
     table = standing_table(model, setting, shown, [column.name for column in setting.columns])
-    styles = ["dim" if row in model.apart else "" for row in rows[:MOST_ROWS]]
+    styles = ["dim" if row in model.grid.apart else "" for row in rows[:MOST_ROWS]]
     replace(table, rows=table.rows[:MOST_ROWS]).print_to(console, styles, surplus="left out", everything="--full")
     more = [counted(len(rows) - MOST_ROWS, "more method")] if len(rows) > MOST_ROWS else []
     more += [counted(len(model.settings) - 1, "more setting")] if len(model.settings) > 1 else []

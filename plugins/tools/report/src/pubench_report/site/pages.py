@@ -20,7 +20,6 @@ from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import InfoT
 
 from ..grouping import FailedRun, spec_of
-from ..measure_table import Significance
 from ..pages.names import criterion_text, in_order, info_of, setting_names
 from ..pages.report import page
 from ..pages.template import rendered
@@ -28,6 +27,7 @@ from ..pages.view import View, shown_first
 from ..ranking import MethodPlace, Ranking
 from ..report.gather import Gathered, place_of
 from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
+from ..report.significance import Significance
 from ..report.write import BASELINE, title_lines
 from ..rows.record import revision_of
 from .sources import Collected, Run, SiteRequest
@@ -69,7 +69,7 @@ class SiteTable(View):
         found, cells = {}, self.model.cells(self.measure, self.criterion)
         for column, row in product(self.setting.columns, self.rows):
             left = [s for s in self.counts.seeds[column.label] if s not in cells[row, column.label].values]
-            if left and row not in self.model.oracles:
+            if left and row not in self.model.grid.oracles:
                 found[row, column.label] = left
         return found
 
