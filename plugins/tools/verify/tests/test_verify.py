@@ -412,6 +412,16 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     assert missing == f"{tmp_path / 'own.csv'} is not here (a relative path counts from the current folder)"
 
 
+def test_known_negatives_are_in_no_fold_of_an_honest_joint_record(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
+    label = np.select([x[:, 0] > 0.5, x[:, 0] < -1], [1, -1], 0)
+    np.savetxt(tmp_path / "own.csv", np.column_stack([x, label]), "%g", ",", header="x,y,label", comments="")
+    own = pubench.data(tmp_path / "own.csv", "label", known_negative="-1", positive_value="1")
+    for folds in (None, 2):
+        pubench.run(UPU, own, prior=0.5, folds=folds, results=tmp_path / "results", **SHORT)
+    assert pubench.verify(tmp_path / "results", rerun=0).problems == ()
+
+
 @pytest.mark.parametrize("gone", ["gone.csv", "/dev/zero", "pipe", "/proc/self/environ", "."])
 def test_a_table_that_is_not_here_hides_no_forged_measure(tmp_path: Path, gone: str) -> None:
     """Neither is a file read that only a stranger's spec names."""

@@ -25,7 +25,7 @@ from ..training.views import features_of
 from .open import OpenedData, open_data
 from .plan import MechanismChoice, Plan
 from .priors import prior_of, true_prior
-from .problem import Problem, Truth
+from .problem import Draw, Problem
 
 
 def build_problem(
@@ -54,8 +54,8 @@ def build_problem(
                 "that does, or leave them out",
                 field="data.own.weights",
             )
-    calibration = calibration_of(plan)
-    split, truth, preprocessing = draw_split(plan, opened, root)
+    draw, preprocessing = drawn(plan, opened, root)
+    split = draw.split
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     takes_gaps = plan.method.takes_gaps
@@ -67,24 +67,15 @@ def build_problem(
     if len(test) != len(split.test_rows) or not np.array_equal(split.test_rows, np.arange(len(test))):
         test = test[split.test_rows]  # a copy, which all rows in their order do not need
     test = preprocessing.apply(test)
-    prior_true = true_prior(spec, split, truth.train)
-    known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
+    known = draw.prior_true
+    if spec.prior == TEST and draw.truth_test is not None:
+        known = float(draw.truth_test.mean())
     prior, estimate = prior_of(plan, split, filled, known, plan.backbone.builder(data), root.cache, data.groups)
     return Problem(
-        opened=opened,
-        split=split,
-        scheme=spec.data.scheme,
+        **{**vars(draw), "prior": prior, "estimate": estimate},
         seed=spec.seed,
-        calibrated=calibration.calibrated,
-        uncalibrated=calibration.uncalibrated,
-        prior_true=prior_true,
-        prior=prior,
-        estimate=estimate,
         features=features_of(pool, device, keep_sparse=keep_sparse),
         features_test=features_of(test, device, keep_sparse=keep_sparse),
-        truth_train=truth.train,
-        truth_validation=truth.validation,
-        truth_test=truth.test,
         preprocessing=preprocessing,
     )
 
@@ -105,33 +96,27 @@ def calibration_of(plan: Plan) -> Calibration:
     )
 
 
-class Truths(NamedTuple):
-    """0/1 labels of the rows of a split's parts, in order; None where the truth is not known."""
+def drawn(plan: Plan, opened: OpenedData, root: DataRoot) -> tuple[Draw, Preprocessing]:
+    """Draw of a plan's seed, and what is fitted on its pool.
 
-    train: Truth | None
-    validation: Truth | None
-    test: Truth | None
-
-
-class DrawnSplit(NamedTuple):
-    """Draw of a plan's seed: rows and labels of every part, and what is fitted on the pool."""
-
-    split: Split
-    truth: Truths
-    preprocessing: Preprocessing
-
-
-def draw_split(plan: Plan, opened: OpenedData, root: DataRoot) -> DrawnSplit:
-    """Splits and labels opened data; raises RequestError for a number of labels or rows that they cannot give."""
-    data = opened.data
+    Raises RequestError for a number of labels or rows that the data cannot give.
+    """
+    data, calibration = opened.data, calibration_of(plan)
     split, preprocessing = _split(plan, data, root.cache / "posterior")
     y, y_test = data.y, data.y if data.x_test is None else data.y_test
-    truths = Truths(
-        train=y[split.train.rows] if y is not None else None,
-        validation=y[split.validation.rows] if y is not None else None,
-        test=y_test[split.test_rows] if y_test is not None else None,
+    truth = y[split.train.rows] if y is not None else None
+    draw = Draw(
+        opened=opened,
+        split=split,
+        scheme=plan.spec.data.scheme,
+        calibrated=calibration.calibrated,
+        uncalibrated=calibration.uncalibrated,
+        prior_true=true_prior(plan.spec, split, truth),
+        truth_train=truth,
+        truth_validation=y[split.validation.rows] if y is not None else None,
+        truth_test=y_test[split.test_rows] if y_test is not None else None,
     )
-    return DrawnSplit(split, truths, preprocessing)
+    return draw, preprocessing
 
 
 # -------------------------------------------------------------------- data and labels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +25,9 @@ from .open import OpenedData
 Truth = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """``features``: rows of the training pool, then of the validation part, in the split's random order - not the order
-    of a file, which is often sorted by class; ``features_test``: the test rows in the split's order.
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """Draw of a plan's seed from opened data: the split, and the truth that only the evaluator holds.
 
     ``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
 
@@ -42,18 +40,14 @@ class Problem:
     opened: OpenedData
     split: Split
     scheme: Scheme
-    seed: int
     calibrated: bool
     uncalibrated: bool
     prior_true: float | None
-    prior: float | None
-    estimate: Estimate | None
-    features: Features
-    features_test: Features
+    prior: float | None = None
+    estimate: Estimate | None = None
     truth_train: Truth | None
     truth_validation: Truth | None
     truth_test: Truth | None
-    preprocessing: Preprocessing = field(default_factory=Preprocessing)
 
     @property
     def data(self) -> PNDataset:
@@ -61,25 +55,10 @@ class Problem:
         return self.opened.data
 
     @property
-    def device(self) -> torch.device:
-        """The device that the features are on."""
-        return self.features.device
-
-    @property
     def unlabeled_prior(self) -> float | None:
         """Share of positives in U that the method is to believe: what π implies, or π where U stands for the pool."""
         train, whole = self.split.train, self.calibrated or self.uncalibrated
         return share_to_believe(self.prior, self.scheme, train.n_labeled, len(train.rows), whole=whole)
-
-    def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
-        """Features, positions in them and truth of ``train`` (each instance once), ``validation`` or ``test``."""
-        n_train, n_validation = len(self.split.train.rows), len(self.split.validation.rows)
-        if name == "train":
-            return self.features, torch.arange(n_train, device=self.device), self.truth_train
-        if name == "validation":
-            rows = torch.arange(n_train, n_train + n_validation, device=self.device)
-            return self.features, rows, self.truth_validation
-        return self.features_test, torch.arange(len(self.features_test), device=self.device), self.truth_test
 
     def known(self) -> Arrays:
         """Rows and labels of the scored rows, by their names in ``scores.npz``."""
@@ -100,6 +79,70 @@ class Problem:
             return None
         rows = np.flatnonzero(~self.data.labeled)
         return rows[np.isin(rows, self.data.rows)] if self.split.validation is self.split.train else rows
+
+    def facts(self) -> DataFacts:
+        """Counts and priors for the record."""
+        train, validation, estimate = self.split.train, self.split.validation, self.estimate
+        unlabeled = train.unlabeled(self.scheme)
+        hidden = self.truth_train[unlabeled] if self.truth_train is not None else None
+        if estimate is not None and hidden is not None and len(hidden):
+            estimate = estimate.model_copy(update={"true_share": float(hidden.mean())})
+        test = self.truth_test
+        return DataFacts(
+            modality=self.data.modality,
+            shape=self.data.shape,
+            dropped=self.data.dropped,
+            train=PartFacts(
+                rows=len(train.rows),
+                labeled=train.n_labeled,
+                unlabeled=len(unlabeled),
+                **_classes(self.truth_train),
+                **{f"unlabeled_{name}": count for name, count in _classes(hidden).items()},
+            ),
+            validation=PartFacts(
+                rows=len(validation.rows), labeled=validation.n_labeled, **_classes(self.truth_validation)
+            ),
+            test=PartFacts(rows=len(self.split.test_rows), **_classes(test)) if test is not None else None,
+            prior=PriorFacts(
+                given=self.prior,
+                given_unlabeled=self.unlabeled_prior,
+                true=self.prior_true,
+                estimate=estimate,
+            ),
+            calibrated=self.calibrated,
+            digest=self.opened.digest,
+            encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
+            notes=self.opened.notes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Draw):
+    """A draw to train on.
+
+    ``features``: rows of the training pool, then of the validation part, in the split's random order - not the order
+    of a file, which is often sorted by class; ``features_test``: the test rows in the split's order.
+    """
+
+    seed: int
+    features: Features
+    features_test: Features
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the features are on."""
+        return self.features.device
+
+    def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
+        """Features, positions in them and truth of ``train`` (each instance once), ``validation`` or ``test``."""
+        n_train, n_validation = len(self.split.train.rows), len(self.split.validation.rows)
+        if name == "train":
+            return self.features, torch.arange(n_train, device=self.device), self.truth_train
+        if name == "validation":
+            rows = torch.arange(n_train, n_train + n_validation, device=self.device)
+            return self.features, rows, self.truth_validation
+        return self.features_test, torch.arange(len(self.features_test), device=self.device), self.truth_test
 
     def view(self, granted: frozenset[str]) -> PUData:
         """View of a method; its table is LP ‖ U. Groups are numbered in the part's random order."""
@@ -141,31 +184,6 @@ class Problem:
             torch.from_numpy(truth[positions].astype(np.float32)).to(self.device) if truth is not None else None,
         )
 
-    def facts(self) -> DataFacts:
-        """Counts and priors for the record."""
-        unlabeled = self.split.train.unlabeled(self.scheme)
-        hidden = self.truth_train[unlabeled] if self.truth_train is not None else None
-        estimate = self.estimate
-        truths = self.truth_train, self.truth_validation, self.truth_test
-        if estimate is not None and hidden is not None and len(hidden):
-            estimate = estimate.model_copy(update={"true_share": float(hidden.mean())})
-        return DataFacts(
-            modality=self.data.modality,
-            shape=self.data.shape,
-            dropped=self.data.dropped,
-            **parts_of(self.split, self.scheme, *truths),
-            prior=PriorFacts(
-                given=self.prior,
-                given_unlabeled=self.unlabeled_prior,
-                true=self.prior_true,
-                estimate=estimate,
-            ),
-            calibrated=self.calibrated,
-            digest=self.opened.digest,
-            encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
-            notes=self.opened.notes,
-        )
-
 
 def share_to_believe(prior: float | None, scheme: Scheme, n_labeled: int, n: int, *, whole: bool) -> float | None:
     """Share of positives in U that π implies, of ``n`` rows with ``n_labeled`` labels; π where U stands for the pool.
@@ -184,37 +202,6 @@ def _categories(columns: Sequence[Column]) -> Iterator[tuple[int, int]]:
         start, stop = stop, stop + len(column.features)
         if column.kind == "category":
             yield start, stop
-
-
-class Parts(TypedDict):
-    """Counts of every part of a split."""
-
-    train: PartFacts
-    validation: PartFacts
-    test: PartFacts | None
-
-
-def parts_of(
-    split: Split,
-    scheme: Scheme,
-    truth_train: Truth | None,
-    truth_validation: Truth | None,
-    truth_test: Truth | None,
-) -> Parts:
-    """The counts of a split's parts. ``truth_*``: 0/1 labels of their rows, in order; None where they are not known."""
-    train, validation, unlabeled = split.train, split.validation, split.train.unlabeled(scheme)
-    hidden = truth_train[unlabeled] if truth_train is not None else None
-    return Parts(
-        train=PartFacts(
-            rows=len(train.rows),
-            labeled=train.n_labeled,
-            unlabeled=len(unlabeled),
-            **_classes(truth_train),
-            **{f"unlabeled_{name}": count for name, count in _classes(hidden).items()},
-        ),
-        validation=PartFacts(rows=len(validation.rows), labeled=validation.n_labeled, **_classes(truth_validation)),
-        test=PartFacts(rows=len(split.test_rows), **_classes(truth_test)) if truth_test is not None else None,
-    )
 
 
 def _classes(truth: Truth | None) -> dict[str, int]:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pubench_study.folds import folds_of, refit_of
 from pydantic import ValidationError
 
-from pubench_core.data.labeled import as_plain
 from pubench_core.data.table_reader import in_memory
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, counted, shortened
 from pubench_core.metric import MetricPlugin
@@ -25,8 +24,7 @@ from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record
-from pubench_core.records.scores import rows_and_labels
-from pubench_core.results import Code, Result
+from pubench_core.results import Code, DataFacts, Result
 from pubench_core.specs import is_one_sample, population_prior
 from pubench_core.specs.run import TEST, run_id
 
@@ -313,6 +311,10 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
 # -------------------------------------------------------------------- code and data
 
 
+#: Facts of the data that the draw does not decide: the method does, and the code is compared.
+_BY_RECORD = ("prior", "calibrated", "digest")
+
+
 class _Drawn(NamedTuple):
     """Rows and labels that a spec draws from the data that are here."""
 
@@ -327,28 +329,16 @@ class _Drawn(NamedTuple):
 
 
 def _draw(plan: Plan, opened: Any, root: Any) -> _Drawn:
-    from pubench_core.engine.build import draw_split
-    from pubench_core.engine.priors import true_prior
-    from pubench_core.engine.problem import parts_of
+    from pubench_core.engine.build import drawn
 
     try:
-        split, truth, _ = draw_split(plan, opened, root)
+        draw, _ = drawn(plan, opened, root)
     except PubenchError as error:
         return _Drawn(opened.digest, {}, {}, f"its rows cannot be drawn here: {error}")
-    given, data = opened.data.labeled, opened.data
-    unlabeled = None if given is None or opened.columns is None else np.flatnonzero(~given)
-    parts: Mapping[str, Any] = parts_of(split, plan.spec.data.scheme, *truth)
-    fields = {
-        **{f"data.{part}": counts and counts.model_dump(mode="json") for part, counts in parts.items()},
-        "data.prior.true": true_prior(plan.spec, split, truth.train),
-        "data.modality": data.modality,
-        "data.shape": data.shape,
-        "data.dropped": data.dropped,
-        "data.encoding": None if opened.columns is None else as_plain(opened.columns),
-        "data.notes": opened.notes or None,
-    }
-    rows = rows_and_labels(split, truth.test, truth.validation, unlabeled)
-    return _Drawn(opened.digest, {name: _digest(array) for name, array in rows.items()}, fields)
+    facts = draw.facts().model_dump(mode="json")
+    fields = {f"data.{name}": facts.get(name) for name in DataFacts.model_fields if name not in _BY_RECORD}
+    arrays = {name: _digest(array) for name, array in draw.known().items()}
+    return _Drawn(opened.digest, arrays, {**fields, "data.prior.true": draw.prior_true})
 
 
 def _other_code(plan: Plan, result: Result, drawn: _Drawn | None) -> Iterator[str | Derived]:
