@@ -16,11 +16,11 @@ from ..rendering import GAPS, LEGEND
 from ..report.figures import amount_curves
 from ..report.model import Model
 from ..report.significance import Significance
-from ..report.tables import sections
+from ..report.tables import compared_sections
 from ..trace import CRITERION, read_trace
 from .names import criterion_text
 from .recipe import SEED, recipe
-from .template import rendered, script_json
+from .template import rendered
 from .view import View, shown_first
 
 #: Bytes of values and of learning curves in a page.
@@ -43,8 +43,7 @@ def page(
     """
     model = views[0].model
     names = {row: name for view in views for row, name in view.names.items()}
-    parts = {section.key: section for section in sections(model, tests)}
-    curves = learning(views, CURVES)
+    results, differences, ranks = compared_sections(model, tests)
     panels = [
         {
             "title": title,
@@ -60,17 +59,12 @@ def page(
         ("page.js", "board.js", "report.js"),
         nav=nav,
         lines_above=title[1:],
-        results=parts["results"],
+        results=results,
         legend=f"{LEGEND['html']}; {GAPS}",
-        tests=parts["tests"].tables,
-        tests_text=parts["tests"].text,
-        ranks=parts["ranks"],
-        labels=script_json({"panels": panels}),
-        learning=script_json(curves),
-        has_curves=bool(curves),
-        left_out=curves.get("left_out", 0),
-        notes=model.gathered.notes,
-        failed=[str(failure) for failure in model.gathered.failed],
+        tests=differences,
+        ranks=ranks,
+        panels=panels,
+        curves=learning(views, CURVES),
         made=_made(model),
         cells=list(_cells(model)),
         records=records or {},

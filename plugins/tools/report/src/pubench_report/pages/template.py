@@ -61,6 +61,7 @@ def _environment(package: str) -> Environment:
         autoescape=lambda name: str(name).endswith(".html.j2"), trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
+    environment.filters["script_json"] = script_json
     environment.globals |= {
         "strip": {"width": STRIP},
         "x": lambda value: round(MARGIN + min(max(value, 0.0), SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),

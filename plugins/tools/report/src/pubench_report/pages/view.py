@@ -27,7 +27,6 @@ from ..report.model import Model, ProblemColumn, Setting
 from ..report.tables import entry, standing_table
 from ..rows.runs import share_of_positives
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
-from .template import script_json
 
 
 @dataclass(frozen=True)
@@ -375,7 +374,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
     return {
         "view": view,
         "standing_of": standing_table(view.model, view.setting, called, columns, view.page),
-        "values": script_json(payload(views, pages, budget)),
+        "values": payload(views, pages, budget),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,
         **sentences(view, view.measure, view.criterion),
