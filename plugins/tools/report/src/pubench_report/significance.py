@@ -43,13 +43,13 @@ def paired_t(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     d, smallest = left - right, ROUNDING * float(np.abs([left, right]).max(initial=0.0))
     if len(d) < 2:
         raise ValueError(f"a paired t-test needs 2 pairs at least, given {len(d)}")
-    mean = float(d.mean())
-    if d.std(ddof=1) <= smallest:
+    mean, deviation = float(d.mean()), float(d.std(ddof=1))
+    if deviation <= smallest:
         return (0.0, 1.0) if abs(mean) <= smallest else (math.copysign(math.inf, mean), 0.0)
-    from scipy import stats
+    from scipy.special import stdtr  # of stats.ttest_1samp, which takes a hundred times as long for a few numbers
 
-    found = stats.ttest_1samp(d, 0.0)
-    return float(found.statistic), float(found.pvalue)
+    t = mean / (deviation / math.sqrt(len(d)))
+    return t, 2 * float(stdtr(len(d) - 1, -abs(t)))
 
 
 def without_rounding(values: Floats) -> Floats:

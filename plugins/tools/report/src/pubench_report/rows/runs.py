@@ -62,9 +62,8 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
     """
     frame = read_rows(path)
     shares, by_run = _shares(frame), frame.groupby("run_id", sort=False).indices
-    older, read, other = 0, 0, set[tuple[Any, ...]]()
-    specs: dict[tuple[Any, ...], tuple[RunSpec, bool]] = {}
-    counts: Counter[tuple[Any, ...]] = Counter()
+    specs: dict[tuple[Any, ...], tuple[RunSpec, bool, bool]] = {}
+    older, counts = 0, Counter[tuple[Any, ...]]()
     rows: list[Row] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     for run_id, places in by_run.items():
         mine = [rows[place] for place in places]
@@ -73,13 +72,12 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
         try:
             if key not in specs:  # resolved once for all seeds
                 plan, oracle = _planned(mine[0])
-                specs[key] = plan.spec, oracle
-                other |= {key} if plan.run_id != run_id else set()
+                specs[key] = plan.spec, oracle, plan.run_id != run_id
         except (RequestError, PluginError) as error:
             notes.append(f"{path.name}: run {run_id} is left out: {error}")
             continue
-        read, (spec, oracle) = read + 1, specs[key]
         counts[key] += 1
+        spec, oracle, _ = specs[key]
         spec = spec.model_copy(update={"seed": mine[0]["seed"]})
         result = _result(str(run_id), mine, spec, shares.get(_test_part(mine[0])), oracle=oracle)
         yield RunResult(result, path, reused=True), mine
@@ -89,12 +87,12 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
             f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
             "an unknown one"
         )
-    if other:
+    if other := sum(counts[key] for key, (*_, is_other) in specs.items() if is_other):
         notes.append(
-            f"{path.name}: what is installed reads {sum(counts[key] for key in other)} of {len(by_run)} runs under "
-            "another id; the commands shown for them are of the installed version"
+            f"{path.name}: what is installed reads {other} of {len(by_run)} runs under another id; the commands shown "
+            "for them are of the installed version"
         )
-    if not read:
+    if not counts:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
 
 

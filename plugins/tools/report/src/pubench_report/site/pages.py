@@ -124,8 +124,8 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
             continue
         try:
-            kept = sorted(_newest(runs), key=place_of)
-            named = [(spec_of(run).method.key, run) for run in kept]
+            kept = _newest(runs)
+            named = [(spec_of(run).method.key, run) for run in sorted(kept, key=place_of)]
             gathered = Gathered(Path(title), title, named, drawn=frozenset(collected.chosen), by_name=True)
             gathered = replace(gathered, notes=gathered.grid.notes)
             criterion = request.criterion or default_criterion(gathered)

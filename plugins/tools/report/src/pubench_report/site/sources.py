@@ -62,7 +62,7 @@ class Collected:
     studies: dict[str, dict[str, None]] = field(default_factory=dict)
     """run id -> names, in order"""
     notes: list[str] = field(default_factory=list)
-    differing: dict[str, list[str]] = field(default_factory=dict)
+    differing: dict[str, dict[str, None]] = field(default_factory=dict)
     """two sources, in words -> ids of runs that have other measures in the second"""
 
     @property
@@ -97,7 +97,7 @@ class Collected:
                 pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
                 if any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs):
                     places = f"{there.folder.name} and {new.folder.name}"
-                    self.differing.setdefault(places, []).append(new.run_id)
+                    self.differing.setdefault(places, {})[new.run_id] = None
 
 
 @collection_off()
@@ -131,7 +131,7 @@ def collect(request: SiteRequest) -> Collected:
             found.add(mine, study)
         found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, source.kind))
     said = "{} with other measures in {}, such as {}; the first is shown"
-    found.notes += [said.format(counted(len(ids), "run"), places, ids[0]) for places, ids in found.differing.items()]
+    found.notes += [said.format(counted(len(ids), "run"), where, *ids) for where, ids in found.differing.items()]
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
