@@ -472,6 +472,17 @@ def _first_setting(index: str) -> dict[str, Any]:
     return first
 
 
+def test_tasks_of_a_source_are_one_line_of_the_front_page(tmp_path: Path) -> None:
+    """A source of hundreds would take more of it than everything else; its table names each of them."""
+    made = made_study(["nnpu", "vpu"], ["imdb", "disdat/sa01", "disdat/sa02"], [2, 25])
+    index = pubench.site(stored(tmp_path / "results", made), tmp_path / "site")
+    assert table_of(index, "data")[1:] == [
+        ["disdat", "2 tasks, with pages of their own", "2", "8"],
+        ["imdb", "IMDb", "2", "4"],
+    ]
+    assert 'href="data-disdat-sa02.html"' in text_of(index.with_name("method-nnpu.html"))
+
+
 def test_a_cell_has_one_number_on_every_page(tmp_path: Path) -> None:
     """Also of a method that has more seeds than others."""
     made = [

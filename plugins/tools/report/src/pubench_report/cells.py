@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -165,11 +165,6 @@ def signed(difference: float, measure: ShownMeasure) -> str:
     return text if float(text) else text[1:]
 
 
-def competing_rows(cells: Mapping[str, MeasuredCell], apart: Container[str]) -> list[str]:
-    """Rows of a column that are compared: those of several seeds that are no references."""
-    return [row for row, cell in cells.items() if row not in apart and len(cell.values) >= LEAST_SEEDS]
-
-
 def grid_cells(
     grid: Grid, measure: ShownMeasure, criterion: str | None, part: str = "test"
 ) -> dict[tuple[str, str], MeasuredCell]:
@@ -185,7 +180,8 @@ def grid_cells(
     }
     for column in grid.columns if measure.higher_is_better is not None else ():
         cells, larger = {row: found[row, column] for row in grid.rows}, measure.higher_is_better
-        means = {row: float(measure.text(cells[row].mean or 0.0)) for row in competing_rows(cells, grid.apart)}
+        rows = [row for row, cell in cells.items() if row not in grid.apart and len(cell.values) >= LEAST_SEEDS]
+        means = {row: float(measure.text(cells[row].mean or 0.0)) for row in rows}
         ranks = ranks_of(means.values(), larger_is_better=bool(larger))
         marked = {row: mean for row, mean in means.items() if not cells[row].alike}
         best = sorted({*marked.values()}, reverse=bool(larger))[:2] if len(marked) > 1 else []

@@ -36,6 +36,7 @@ from .published import (
     standing_of,
     verdict_of,
 )
+from .ranking import ranks_of
 from .rendering import Printed, RenderedTable
 from .results import Results, load_results
 from .rows import Board, is_board, problem_of, read_board
@@ -388,7 +389,7 @@ def beside_board(
             return None
         older.update(there[there["revision"] != str(board.facts.get("engine_revision"))]["run_id"])
         best, mean = max(figures, key=lambda name: figures[name].mean), ours.figure.mean
-        rank = 1 + sum(one.mean > mean for one in figures.values())
+        rank, *_ = ranks_of([mean, *(one.mean for one in figures.values())], larger_is_better=True)
         place = (rank, 1 + len(figures), best)
         return ComparedCell(ours.row, ours.column, ours.oracle, ours.figure, figures[best], None, *place)
 

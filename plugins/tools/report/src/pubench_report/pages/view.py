@@ -349,7 +349,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "typical": [typical(row) for row in rows],
         "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
         "criterion": view.criterion,
-        "measures": [[one.key, one.name, int(not one.unranked)] for one in view.measures],
+        "measures": [[one.key, one.name] for one in view.measures],
         "measure": view.measure.key,
         "shown": {},
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import counted
 
-from ..cells import MeasuredCell, ShownMeasure, competing_rows
+from ..cells import MeasuredCell, ShownMeasure
 from ..numbers import percent, points
 from ..rendering import GAPS, LEGEND, Printed, RenderedTable, Section, TableEntry, csv_of
 from ..significance import ALPHA
@@ -132,11 +132,10 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
 def uncompared(model: Model, setting: Setting, measure: ShownMeasure) -> list[str]:
     """Notes on rows of one seed among others of several."""
     found, cells = [], model.cells(measure, model.criterion)
-    for column in setting.columns if measure.higher_is_better is not None else ():
-        of = {row: cells[row, column.label] for row in model.rows}
-        competing = competing_rows(of, model.grid.apart)
-        out = [r for r, cell in of.items() if cell.values and r not in competing and r not in model.grid.apart]
-        if out and competing:
+    for column in setting.columns:
+        of = {row: cells[row, column.label] for row in model.rows if row not in model.grid.apart}
+        out = [row for row, cell in of.items() if cell.values and not cell.rank]
+        if out and any(cell.rank for cell in of.values()):
             found.append(f"{column.name}: not compared for best and second, as it is of one seed: {', '.join(out)}")
     return found
 

@@ -24,7 +24,7 @@ from ..pages.names import criterion_text, in_order, info_of, setting_names
 from ..pages.report import page
 from ..pages.template import rendered
 from ..pages.view import View, shown_first
-from ..ranking import MethodPlace, Ranking
+from ..ranking import MethodPlace, Ranking, sources_of
 from ..report.gather import Gathered, place_of
 from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
 from ..report.significance import Significance
@@ -243,11 +243,20 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
 
 def _index(site: Site) -> str:
     shown = [one for one in site.tables if len(one.columns) <= MOST_DATA_SETS] or site.tables
+    by_source: dict[str, list[str]] = {}
+    for key, source in sources_of(list(site.pages["data"])).items():
+        by_source.setdefault(source, []).append(key)
     data = []
-    for key, address in site.pages["data"].items():
-        info, mine = info_of(DatasetInfo, key), site.runs_of["data", key]
-        called = info.name if info is not None else "not installed where this site was made"
-        data.append((key, address, called, len({run.result.spec.method.key for run in mine}), len(mine)))
+    for source, keys in by_source.items():
+        runs = [run for key in keys for run in site.runs_of["data", key]]
+        counts = len({run.result.spec.method.key for run in runs}), len(runs)
+        info = info_of(DatasetInfo, keys[0])
+        name = info.name if info is not None else "not installed where this site was made"
+        address = site.pages["data"][keys[0]]
+        if len(keys) > 1:  # the hundreds of a source are on the page of their table
+            there = (one.page for one in site.tables if any(c.spec.data.key in keys for c in one.setting.columns))
+            name, address = f"{len(keys)} tasks, with pages of their own", next(there)
+        data.append((source, address, name, *counts))
     return site.rendered(
         "front.html.j2",
         site.request.title,
