@@ -62,7 +62,7 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
     model = made_model(tmp_path, results)
     assert '"amount":"positive_rate"' in page(views_of(model), comparisons_of(model, "nnpu"), ["of two schemes"])
     (found,) = amount_curves(model).values()
-    assert [title.split(", ")[:3] for title in found] == [["imdb", scheme, "scar"] for scheme in schemes]
+    assert [*found] == [f"imdb [scheme={scheme}]" for scheme in schemes]
     xs, ys = zip(*next(iter(found.values()))["nnpu"], strict=True)
     assert xs == pytest.approx([0.1, 0.3, 0.5])
     assert ys == pytest.approx([13, 33, 53])
@@ -83,7 +83,7 @@ def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path
     model = made_model(tmp_path, results)
     drawn = drawn_of(model)
     assert set(titles_of(drawn["mechanisms"])) == {
-        f"imdb, {scheme}, c={c}, validation={fraction}"
+        f"imdb [scheme={scheme}, c={c}, validation={fraction}]"
         for scheme in ("case-control", "single-training-set")
         for c, fraction in ((0.1, 0.2), (0.3, 0.01), (0.5, 0.01))
     }

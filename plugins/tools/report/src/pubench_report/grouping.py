@@ -177,9 +177,7 @@ def grid_of(named: Sequence[NamedRun], *, drawn: Container[str] = ()) -> Grid:
     Raises RequestError if a seed is there twice, or data files changed in between.
     """
     places = [_Place.of_run(name, run, drawn=run.run_id in drawn) for name, run in named]
-    told = telling([(place.data, place.problem) for place in places])
-    columns = _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
-    rows = _row_names(places)
+    columns, rows = problem_names([(place.data, place.problem) for place in places]), _row_names(places)
     baselines = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
     versions: dict[str, set[str]] = {}  # part of the code -> hashes
     for part, code in (one for _, run in named if isinstance(run, RunResult) for one in run.result.code.parts.items()):
@@ -242,8 +240,8 @@ def but_for_config(run: RunResult | FailedRun) -> str:
     return _as_json({**identity, "preset": spec.method.preset})
 
 
-def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
-    """For each problem, as (data set, fields), the fields that tell it from the others.
+def problem_names(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[str]:
+    """``digits [c=0.1]`` for each problem, as (data set, fields): with the fields that tell it from the others.
 
     Those of ``_COMMON`` that differ anywhere, and all that differ on its data set.
     """
@@ -253,10 +251,11 @@ def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]
         data: _varying([fields for other, fields in problems if other == data])
         for data in dict.fromkeys(data for data, _ in problems)
     }
-    return [list(dict.fromkeys([*everywhere, *of_data[data]])) for data, _ in problems]
+    told = {data: list(dict.fromkeys([*everywhere, *fields])) for data, fields in of_data.items()}
+    return _labels([(data, fields, told[data]) for data, fields in problems])
 
 
-def in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
+def _in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
     """``c=0.1``, of a field and its value as JSON. ``digits``: of numbers that are no whole ones; None: all."""
     plain = json.loads(value)
     if isinstance(plain, float) and digits is not None:
@@ -345,7 +344,7 @@ def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> li
     """A name for each (name, values, fields that tell it apart), with few digits unless that makes two the same."""
 
     def label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
-        said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
+        said = [_in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
         return f"{name} [{', '.join(said)}]" if said else name
 
     short, exact = ([label(*each, digits) for each in given] for digits in (_DIGITS, None))
@@ -370,7 +369,7 @@ def _departures(runs: Sequence[tuple[str, str, RunSpec]]) -> dict[tuple[str, str
         for setting, usual in infos[key].presets[name].resolve(spec.data.key).items():
             mine, theirs = (_as_json(value) for value in (spec.method.config.get(setting, usual), usual))
             if mine != theirs:
-                said.append(f"{in_short(setting, mine)} instead of {in_short(setting, theirs).partition('=')[2]}")
+                said.append(f"{_in_short(setting, mine)} instead of {_in_short(setting, theirs).partition('=')[2]}")
         said = [text for text in said if text.partition(" instead")[0] not in row]
         if said:
             found[row, column] = ", ".join(said)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..cells import ShownMeasure
 from ..drawing import dots, plain_style
-from ..grouping import in_short, problem_of, telling
+from ..grouping import problem_names, problem_of
 from ..ranking import FEW_DATA_SETS
 from ..significance import ALPHA
 from .model import Model, ProblemColumn
@@ -23,9 +23,8 @@ BARS = "methods whose bars do not meet differ (Nemenyi's test"
 #: Settings up to which each has figures of its own.
 MOST_SETTINGS = 4
 
-#: Fields of a problem: how many are labeled; those whose value says what it is of; those that every title names.
-AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
-ALWAYS = ("mechanism.key", *AMOUNTS)
+#: Fields of a problem that say how many are labeled.
+AMOUNTS = ("mechanism.c", "mechanism.positive_rate")
 
 #: What a panel of dots shows: a measure of the methods on a problem, under the titles of panel and series.
 Shown = tuple[ProblemColumn, ShownMeasure, str, str]
@@ -78,20 +77,10 @@ def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
 
 
 def titles_of(columns: Sequence[ProblemColumn], varied: Container[str]) -> dict[str, str]:
-    """Label -> title of the panel that a column belongs to: columns that differ in more than ``varied`` (fields of the
-    problem) have other titles, which say in what.
-    """
-    problems = [
-        (column.spec.data.key, {name: v for name, v in problem_of(column.spec).items() if name not in varied})
-        for column in columns
-    ]
-    titles = {}
-    for column, (data, mine), told in zip(columns, problems, telling(problems), strict=True):
-        shown = [name for name, value in mine.items() if name in (*told, *ALWAYS) and value != "null"]
-        words = [in_short(name, mine[name]) for name in shown]
-        plain = [word.partition("=")[2] if name in PLAIN else word for name, word in zip(shown, words, strict=True)]
-        titles[column.label] = ", ".join([data, *plain])
-    return titles
+    """Label -> title of the panel that a column belongs to: that of its problem without the fields ``varied``."""
+    problems = [(c.spec.data.key, problem_of(c.spec)) for c in columns]
+    named = problem_names([(data, {k: v for k, v in of.items() if k not in varied}) for data, of in problems])
+    return {column.label: name for column, name in zip(columns, named, strict=True)}
 
 
 def with_runs(model: Model) -> list[ProblemColumn]:
