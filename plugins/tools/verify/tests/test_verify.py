@@ -412,6 +412,14 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     assert missing == f"{tmp_path / 'own.csv'} is not here (a relative path counts from the current folder)"
 
 
+def test_a_scaled_prior_is_derived(tmp_path: Path) -> None:
+    folder = pubench.run("nnpu", "digits", prior="scaled:1.2", results=tmp_path / "results", **SHORT).folder
+    assert said(folder) == []
+    prior = json.loads((folder / "result.json").read_text())["data"]["prior"]
+    edit(folder, put("data.prior.given", prior["true"]))
+    assert f"data.prior.given is {prior['true']:.6g}; its spec gives {1.2 * prior['true']:.6g}" in said(folder)
+
+
 def test_known_negatives_are_in_no_fold_of_an_honest_joint_record(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
     label = np.select([x[:, 0] > 0.5, x[:, 0] < -1], [1, -1], 0)

@@ -23,7 +23,7 @@ from ..isolation import isolated
 from ..prior import Samples
 from ..randomness import stream, torch_seed
 from ..results import Estimate, plain_data
-from ..specs import RunSpec, is_one_sample, population_prior, unlabeled_prior
+from ..specs import RunSpec, Scheme, is_one_sample, population_prior, unlabeled_prior
 from ..specs.fields import short_hash
 from ..specs.run import TEST, UNKNOWN, PriorScorer
 from .machine import versions
@@ -47,12 +47,11 @@ def prior_of(
     """
     spec, train, wanted, how = plan.spec, split.train, plan.spec.prior, ""
     estimate: Estimate | None = None
+    share: float | None = None
     n, n_labeled, one_sample = len(train.rows), train.n_labeled, is_one_sample(spec.data.scheme)
     if wanted == UNKNOWN:
         return None, None
-    if isinstance(wanted, float):
-        prior = wanted
-    elif plan.estimator is not None:
+    if plan.estimator is not None:
         key, parts = plan.estimator.info.key, plan.code.parts
         # one package may have several estimators; the run's network counts where it scores
         code = [key, parts[f"prior {key}"], parts["engine"]]
@@ -70,16 +69,11 @@ def prior_of(
         if estimate is None:
             estimate = estimate_of(plan.estimator, samples, spec.seed, spec.prior_scorer, lambda: network(1))
             keep(path, estimate.model_dump_json().encode())
-        prior = estimate.share
-        if one_sample:
-            prior = population_prior(estimate.share, n_labeled, n_labeled + len(unlabeled))
-        how = f"estimated by {key}"
-    else:
-        assert true is not None  # resolve refuses the true prior if there is no truth
-        word, _, factor = wanted.partition(":")
-        prior = true
-        if word not in ("true", TEST):
-            prior, how = true * float(factor), f"{true:.4g} x {factor}"
+        share, how = estimate.share, f"estimated by {key}"
+    prior = prior_given(wanted, true, share, n_labeled, n, spec.data.scheme)
+    assert prior is not None  # resolve refuses the true prior if there is no truth
+    if isinstance(wanted, str) and wanted.startswith("scaled:"):
+        how = f"{true:.4g} x {wanted.removeprefix('scaled:')}"
     if how and not 0 < prior < 1:
         raise RequestError(
             f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (prior=0.4)",
@@ -97,6 +91,21 @@ def prior_of(
                 value=prior,
             )
     return prior, estimate
+
+
+def prior_given(
+    wanted: float | str, known: float | None, share: float | None, n_labeled: int, n: int, scheme: Scheme
+) -> float | None:
+    """π as a method is given it: a number, the known one, that scaled, or what an estimated ``share`` of U implies.
+
+    ``n``: rows of the training part. None if it is not known.
+    """
+    if share is not None:
+        return population_prior(share, n_labeled, n) if is_one_sample(scheme) else share
+    if isinstance(wanted, float):
+        return wanted
+    word, _, factor = wanted.partition(":")
+    return known * float(factor or 1) if known is not None and word in ("true", "scaled", TEST) else None
 
 
 def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:

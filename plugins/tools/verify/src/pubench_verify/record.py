@@ -25,7 +25,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record
 from pubench_core.results import Code, DataFacts, Result
-from pubench_core.specs import is_one_sample, population_prior
 from pubench_core.specs.run import TEST, run_id
 
 from .files import MOST_LISTED, RUN_ID, digest_within, wrong_files
@@ -280,6 +279,7 @@ def _claims(metrics: Mapping[str, MetricPlugin], plan: Plan | None, result: Resu
 def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     """Folds, calibration and priors. The share to believe of U is compared if the record has one; older ones do not."""
     from pubench_core.engine.build import calibration_of
+    from pubench_core.engine.priors import prior_given
     from pubench_core.engine.problem import share_to_believe
 
     refit, calibration, spec = refit_of(plan), calibration_of(plan), result.spec
@@ -289,16 +289,13 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
         "refit": None if refit is None else refit.run_id,
         "data.calibrated": calibration.calibrated,
     }
-    given = prior.true if spec.prior == "true" else spec.prior if isinstance(spec.prior, float) else None
-    if spec.prior == TEST and test is not None and test.positive is not None:
-        given = test.positive / test.rows
-    labeled, estimate = train.labeled or 0, prior.estimate
-    if prior.given is not None and estimate is None and given is not None:
-        by_spec["data.prior.given"] = given
-    if prior.given is not None and estimate is not None:
-        one_sample = is_one_sample(spec.data.scheme)
-        of_all = population_prior(estimate.share, labeled, train.rows) if one_sample else estimate.share
-        by_counts["data.prior.given"] = of_all
+    labeled, estimate, known = train.labeled or 0, prior.estimate, prior.true
+    if spec.prior == TEST:
+        known = None if test is None or test.positive is None else test.positive / test.rows
+    share = estimate.share if estimate is not None else None
+    given = prior_given(spec.prior, known, share, labeled, train.rows, spec.data.scheme)
+    if prior.given is not None and given is not None:
+        (by_spec if estimate is None else by_counts)["data.prior.given"] = given
     if estimate is not None and train.unlabeled and train.unlabeled_positive is not None:
         by_counts["data.prior.estimate.true_share"] = train.unlabeled_positive / train.unlabeled
     if prior.given_unlabeled is not None and train.labeled is not None and labeled < train.rows:
