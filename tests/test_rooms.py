@@ -372,7 +372,7 @@ BUDGETS = {
     "plugins/tools/report/src": 7_931,
     "plugins/tools/study/src": 4_353,
     "plugins/tools/testkit/src": 2_400,
-    "plugins/tools/tune/src": 1_387,
+    "plugins/tools/tune/src": 1_375,
     "plugins/tools/verify/src": 2_427,
 }
 

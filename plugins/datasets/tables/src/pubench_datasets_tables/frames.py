@@ -18,6 +18,7 @@ from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import in_memory, table_reader
 from pubench_core.errors import RequestError, visible
 from pubench_core.plugins.registry import registry
+from pubench_core.records.files import replace_bytes
 from pubench_core.specs.run_fields import run_fields
 
 from . import SUFFIXES
@@ -87,7 +88,7 @@ class PUTable:
         own = dict(self.own)
         in_no_file = [role for role in files if role in own and in_memory(Path(own[role]))]
         for role, table in zip(in_no_file, self._held, strict=True):
-            files[role].write_bytes(table.content)
+            replace_bytes(files[role], table.content)
             own[role] = files[role]
         return PUTable(own, self.scheme)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -114,19 +112,9 @@ def _on_disk(table: PUTable, folder: Path) -> PUTable:
     held = [held_at(Path(table.own[role])) for role in ("path", "test") if role in table.own]
     if held[0] is None:
         return table
-    name = "-".join(part.sha256[:16] for part in held if part is not None)
-    path = folder / name / f"{Path(table.own['path']).stem}.parquet"
-    aside = folder / f".{name}.{os.getpid()}"
+    path = folder / "-".join(part.sha256[:16] for part in held if part is not None) / f"{Path(table.name).stem}.parquet"
     try:
-        aside.mkdir(parents=True, exist_ok=True)
-        saved = table.save(aside / path.name)
-        if not path.parent.exists():
-            aside.rename(path.parent)
-        else:
-            shutil.rmtree(aside)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return table.save(path)
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror or error}", field="execution.results") from error
-    own = {
-        role: path.parent / Path(value).name if role in ("path", "test") else value for role, value in saved.own.items()
-    }
-    return PUTable(own, table.scheme)
