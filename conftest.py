@@ -52,7 +52,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 #: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
 LONGEST = (
     "tests/test_docs.py",
-    "plugins/tools/verify/tests/test_verify_watched.py",
+    "plugins/tools/verify/tests/test_verify_blind.py",
     "plugins/tools/verify/tests/test_honest_records.py",
     "plugins/tools/evaluate/tests/test_advise.py",
     "plugins/executors/ray/tests/test_study_ray.py",

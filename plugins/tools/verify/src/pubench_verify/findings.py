@@ -37,7 +37,7 @@ class RecordProblem:
 
 @dataclass(frozen=True)
 class Again:
-    """A run that was carried out again without a problem."""
+    """A run that was carried out without a problem: again, or with other hidden labels."""
 
     run_id: str
     what: str
@@ -69,6 +69,8 @@ class Verification:
     """runs that were carried out again"""
     unchecked: Mapping[str, str] = field(default_factory=dict)
     """run id -> data that are not here, so that its rows were not compared and it was not carried out again"""
+    blind: tuple[Again, ...] = ()
+    """runs that were trained with other hidden labels"""
     sha256: str = ""
     """of the archive of a submission"""
     resembles: tuple[RecordProblem, ...] = ()

@@ -30,7 +30,6 @@ from pubench_core.specs.run import TEST, run_id
 from .files import MOST_LISTED, RUN_ID, digest_within, wrong_files
 from .findings import Derived, RecordProblem, Say, close, differences
 from .scores import STATE, StoredScores
-from .submission import digests_of
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -59,8 +58,6 @@ class RecordChecker:
         """run id -> data of it that are not here, so that it is not checked as a whole"""
         self.notes: dict[str, None] = {}
         """what a reader must know besides the problems, each once"""
-        self.states: dict[tuple[str, str], list[set[str]]] = {}
-        """(run id, method) of a submission -> digests of the test scores of each state"""
         self._draws: dict[str, _Drawn] = {}
         self._own_functions: set[frozenset[str]] = set()
 
@@ -109,8 +106,6 @@ class RecordChecker:
             yield str(error)
             return
         self.derived += 1
-        if self._submitted:
-            self.states[result.run_id, result.spec.method.key] = digests_of(arrays)
         yield from StoredScores(metrics, plan, result, arrays, training).problems()
         if plan is not None and drawn is not None:
             yield from _other_rows(plan, drawn, arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +68,6 @@ class Reproduction:
     """fields of ``result.json`` that another run of the same code repeats, and that are not those of the record"""
     changed: tuple[FieldDifference, ...]
     """code, metrics and fields of the environment that are others than when the record was made"""
-    opened: tuple[str, ...] = ()
-    """files that may show true labels and were opened meanwhile, if it ran in a process of its own"""
 
     @property
     def identical(self) -> bool:
@@ -178,13 +176,11 @@ def reproduce(
         None if place is None else Path(place) for place in (own["path"], test or own.get("test"), data_root)
     )
     here = Here(table, rows, root, device, threads)
-    return reproduced(
-        read_record(run.folder), here, say=lambda text: None if progress is None else progress(said(text))
-    )
+    return reproduced(run.folder, here, say=lambda text: None if progress is None else progress(said(text)))
 
 
 def reproduced(
-    record: Record,
+    folder: Path,
     here: Here = Here(),
     *,
     display: Any = None,
@@ -194,10 +190,10 @@ def reproduced(
 ) -> Reproduction:
     """Carries out the run of a record again, as :func:`reproduce` does; no tracker hears of it.
 
-    ``alone``: in a process of its own, unless its table is in memory.
+    ``alone``: in a process of its own, that of ``--blind``, unless its table is in memory.
 
-    Raises RecordError if the scores are damaged, RequestError if the run cannot be carried out here, RunFailed if it
-    fails.
+    Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
+    be carried out here, RunFailed if it fails.
     """
     from pubench_core.engine.execute import execute
     from pubench_core.engine.layers import Layer
@@ -205,13 +201,12 @@ def reproduced(
 
     from .training import trained
 
-    before = read_scores(record.folder) if (record.folder / SCORES).exists() else {}
-    spec = _spec_again(record.result, here, say)
+    record = read_record(folder)
+    before = read_scores(folder) if (folder / SCORES).exists() else {}
+    spec = spec_again(record.result, here, say)
     if alone and not in_memory(Path((spec["data"]["own"] or {}).get("path", "."))):
-        with trained(spec, record.folder.parent) as (folder, opened):
-            again = read_record(folder)
-            found = compared(record, again, before, read_scores(folder) if before else {})
-            return replace(found, opened=tuple(opened))
+        with trained(spec, folder.parent) as (again, _):
+            return compared(record, read_record(again), before, read_scores(again) if before else {})
     with tempfile.TemporaryDirectory(prefix="pubench-reproduce-") as place:
         spec["execution"]["results"] = place
         plan = resolve([Layer(spec)], registry(), warn=say)
@@ -221,7 +216,7 @@ def reproduced(
         return compared(record, Record(done.folder, done.result), before, read_scores(done.folder) if before else {})
 
 
-def _spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
+def spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
     """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
     from pubench_core.engine.machine import device_here
     from pubench_core.engine.resolve import stored_spec

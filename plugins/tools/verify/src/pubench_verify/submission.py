@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from pubench_report.rendering import md_escaped, md_rows
 from pubench_report.rows import Board
 from pubench_report.rows.record import digest_of
 
-from pubench_core.errors import counted
-from pubench_core.records.files import Arrays
+from pubench_core.errors import RecordError, counted
+from pubench_core.records.files import Arrays, read_scores
 from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 
@@ -58,14 +59,15 @@ def issue_text(found: Verification, records: Iterable[Record]) -> str:
 # -------------------------------------------------------------------- scores of other methods
 
 
-#: (run id, method) -> of each state of the record, digests of its test scores and of their order.
-States = Mapping[tuple[str, str], Sequence[set[str]]]
-
-
-def resembling(mine: States, board: Board | None) -> dict[RecordProblem, bool]:
+def resembling(records: Iterable[Record], board: Board | None) -> dict[RecordProblem, bool]:
     """Records with test scores of a run of another method, or its order, on the board or among themselves; whether in
     every state. Methods that differ in a correction which has not acted yet share some states, honestly.
     """
+    mine = {}
+    for record in records:
+        with suppress(RecordError):  # a problem of the record
+            states = list(_digests(on_test(read_scores(record.folder))))
+            mine[record.result.run_id, record.result.spec.method.key] = states
     others = {run: {digest for state in states for digest in state} for run, states in mine.items()}
     if board is not None:
         others |= {run: set(rows) for run, rows in board.rows.groupby(["run_id", "method"])["scores"]}
@@ -85,11 +87,9 @@ def on_test(arrays: Arrays) -> list[npt.NDArray[Any]]:
     return [array for name, array in arrays.items() if name.startswith(scores_name("test", ""))]
 
 
-def digests_of(arrays: Arrays) -> list[set[str]]:
-    """Digests of the test scores and of their order, of each state that says something."""
-    found = []
-    for scores in on_test(arrays):
+def _digests(states: Iterable[npt.NDArray[Any]]) -> Iterator[set[str]]:
+    """Digests of the scores and of the order of each state that says something."""
+    for scores in states:
         values, order = np.unique(scores, return_inverse=True)
         if len(values) >= _FEWEST_VALUES:
-            found.append({digest_of(scores), digest_of(order)})
-    return found
+            yield {digest_of(scores), digest_of(order)}

@@ -40,6 +40,7 @@ def _ended(*, well: bool) -> None:
 def verify(
     path: Annotated[Path, typer.Argument(help="A record, a folder of records, a submission (.tar.gz) or a board.")],
     rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
+    blind: Annotated[int, typer.Option(help="How many runs to train with other hidden labels.", min=0)] = 0,
     tolerance: Annotated[
         float,
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
@@ -71,6 +72,7 @@ def verify(
         found = verify(
             path,
             rerun=rerun,
+            blind=blind,
             tolerance=tolerance,
             board=board,
             seed=seed,
@@ -89,7 +91,7 @@ def verify(
     else:
         for note in found.notes:
             _say(note)
-        for line in (*found.problems, *found.again):
+        for line in (*found.problems, *found.again, *found.blind):
             _answer(line)
         for what, count in Counter(found.unchecked.values()).items():
             _answer(f"not checked as a whole: {counted(count, 'run')}: {what}")
@@ -122,13 +124,11 @@ def reproduce(
 
     The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
     """
-    from pubench_core.records.record import read_record
-
     from ..reproduction import Here, reproduced
 
     folder, here = folder_of_run(results, run), Here(data, test, data_root, device, threads)
     with redirect_stdout(sys.stderr), display() as terminal:
-        found = reproduced(read_record(folder), here, display=terminal, say=_say, progress=data_progress)
+        found = reproduced(folder, here, display=terminal, say=_say, progress=data_progress)
     if format is Format.json:
         print_json({"record": str(folder), **found.to_dict()})
         return _ended(well=found.confirmed)

@@ -1,4 +1,4 @@
-"""``pubench verify --rerun``: what a method that sees true labels opens, and how its scores differ, is found."""
+"""``pubench verify --blind``: a method that sees true labels in its process gives other scores with other ones."""
 
 from __future__ import annotations
 
@@ -25,8 +25,20 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
     return str(folder)
 
 
+@pytest.mark.parametrize(
+    "method",
+    ["thief-framed", "thief-collected", "thief-formatted", "replaces", "schemer-matched", "schemer-remembered"],
+)
+def test_a_thief_gives_other_scores_with_other_hidden_labels(pubench: Run, site: str, method: str) -> None:
+    env = {"PYTHONPATH": site}
+    assert pubench("run", "--method", method, *RUN, "--select", "f1", env=env).returncode == 0
+    blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
+    assert blind.returncode == 1
+    assert "with other hidden labels its scores are others (" in blind.stdout
+    assert blind.stdout.splitlines()[-1].startswith("1 record, 1 problem; ")
+
+
 def test_the_same_code_steals_the_same_labels_in_a_rerun(pubench: Run, site: str) -> None:
-    """What a method takes from memory, ``pubench check`` finds (``test_conformance_kit.py``)."""
     env = {"PYTHONPATH": site}
     assert pubench("run", "--method", "thief-framed", *RUN, env=env).returncode == 0
     again = pubench("verify", "results", "--rerun", 1, env=env)
@@ -43,26 +55,30 @@ def test_files_that_show_labels_are_named(tmp_path: Path, pubench: Run, site: st
     for key, results in (("pn", "results"), (method, "mine")):  # the first leaves scores that the other may find
         words = ("run", "--method", key, *RUN, "--set", "epochs=1", "--results", results)
         assert pubench(*words, env=env).returncode == 0
-    again = pubench("verify", "mine", env=env)
-    assert again.returncode == 1
-    assert "while it trains it opens " in again.stdout
-    assert file in again.stdout
-    assert again.stdout.splitlines()[-1].endswith("; 1 run carried out again")
+    again = pubench("verify", "mine", "--rerun", 1, env=env)
+    assert again.returncode == 0, again.stdout
+    blind = pubench("verify", "mine", "--rerun", 0, "--blind", 1, env=env)
+    assert blind.returncode == 1
+    assert "while it trains it opens " in blind.stdout
+    assert file in blind.stdout
 
 
-def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(pubench: Run, site: str) -> None:
-    """It cheats only if a variable of the environment tells it to."""
+def test_scores_that_an_undisturbed_training_does_not_give_are_a_problem(
+    tmp_path: Path, pubench: Run, site: str
+) -> None:
+    """It cheats in a run and in a rerun, and not in a process of its own: the record tells."""
     env, left = {"PYTHONPATH": site}, {"PYTHONPATH": site, "PUBENCH_LEFT": "a7z"}
     words = ("run", "--method", "schemer-environment", *RUN, "--set", "epochs=1")
     assert pubench(*words, env=left).returncode == 0
-    again = pubench("verify", "results", env=env)
-    assert again.returncode == 1
-    assert "carried out again, " in again.stdout
-    assert again.stdout.splitlines()[0].endswith("on the same machine with the same versions")
+    blind = pubench("verify", "results", "--rerun", 0, "--blind", 1, env=env)
+    assert blind.returncode == 1
+    assert "carried out again, " in blind.stdout
+    assert blind.stdout.splitlines()[0].endswith("on the same machine with the same versions")
 
 
+@pytest.mark.parametrize("how", [("--rerun", 1), ("--rerun", 0, "--blind", 1)])
 def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
-    tmp_path: Path, pubench: Run, site: str
+    tmp_path: Path, pubench: Run, site: str, how: tuple[object, ...]
 ) -> None:
     """Decisions at 0 are honest; order and decisions at the prior are those of the true labels."""
     env = {"PYTHONPATH": site}
@@ -73,16 +89,19 @@ def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
     assert measured["measures"]["test"]["auc"]["value"] == 1
     assert measured["measures"]["test"]["accuracy"]["value"] < 0.6
     edit_json(folder / "environment.json", put("cpu", "another processor"))
-    found = pubench("verify", "results", env=env)
+    found = pubench("verify", "results", *how, env=env)
     assert found.returncode == 1, found.stdout
     assert "arrays differ, a measure by 0." in found.stdout
     assert "more than environment.cpu can explain" in found.stdout
     assert "its test accuracy-at-prior is 1 on 360 rows" in found.stderr
 
 
-def test_an_oracle_and_an_honest_method_open_nothing_as_users_start_it(pubench: Run) -> None:
+@pytest.mark.parametrize("scheme", ["case-control", "one-sample"])
+def test_an_honest_method_gives_the_same_scores(pubench: Run, scheme: str) -> None:
+    rate = ("--positive-rate", 0.3) if scheme == "one-sample" else ("--c", 0.3)
     for method in ("nnpu", "pn"):
-        assert pubench("run", "--method", method, *RUN, "--set", "epochs=3", "--select", "f1").returncode == 0
-    done = pubench("verify", "results", "--rerun", 2, cold=True)
+        words = ("run", "--method", method, *RUN, "--scheme", scheme, *rate, "--set", "epochs=3", "--select", "f1")
+        assert pubench(*words).returncode == 0
+    done = pubench("verify", "results", "--rerun", 0, "--blind", 2, cold=scheme == "one-sample")  # once as users do
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("the same scores to the last bit") == 2
+    assert done.stdout.count("with other hidden labels the same ") == 1, "an oracle is granted them"
