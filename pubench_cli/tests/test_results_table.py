@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from made_results import made_result, made_spec
 from pubench_report.cli.compare_methods import few_in_all
 
-from pubench_cli import results
+from pubench_cli import results, run
 from pubench_cli.console import out
+from pubench_core.plugins import registry as registries
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import CriterionResult, Measure, PartFacts, PeakMemory, PriorFacts, Seconds, said_alike
@@ -167,3 +169,15 @@ def test_results_together_name_how_many_chose_by_few_labels() -> None:
     line = few_in_all([RESULT, RESULT.model_copy(update={"data": enough})])
     assert line.startswith("1 of 2 runs chose the epoch by 14 held-out labeled positives: with fewer than 20")
     assert few_in_all([RESULT.model_copy(update={"data": enough})]) == ""
+
+
+def test_a_table_of_a_user_needs_no_package_that_sums_up_decisions(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registries, "PARTS", {**registries.PARTS, "pubench_absent": "pubench-absent"})
+    monkeypatch.setattr(run, "part", lambda hook, what: registries.part("pubench_absent", what))
+    plan: Any = SimpleNamespace(data=SimpleNamespace(table=object()))
+    assert run.decisions_in(plan, RESULT, Path("results/abc")) is None
+    assert (
+        "a summary of the decisions on a table is not installed: pip install pubench-absent" in capsys.readouterr().err
+    )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import yaml
 
@@ -31,9 +31,6 @@ from .options import Given
 from .progress import data_progress, display
 from .results import print_result
 from .yaml_layers import assigned, read_yaml
-
-if TYPE_CHECKING:
-    from pubench_models.decisions import Decisions
 
 #: A table of more bytes takes seconds to read.
 LARGE = 2**24
@@ -145,12 +142,16 @@ def layers_of(given: Given, sets: list[str], config: Path | None) -> list[Layer]
     ]
 
 
-def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions | None:
-    """Decisions of a run on a user's table; None for another data set, and where no scores were kept."""
+def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Any:
+    """Decisions of a run on a user's table, by ``pubench_models``; None for others, and where they cannot be had."""
     if plan.data.table is None:
         return None
-    found: Decisions | None = part("pubench_decisions", "decisions of a user table")(plan, result, folder)
-    return found
+    try:
+        decisions_of = part("pubench_decisions", "a summary of the decisions on a table")
+    except PubenchError as error:
+        say(error)
+        return None
+    return decisions_of(plan, result, folder)
 
 
 def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pubench_study.in_process import Done, carried_out, plans_of, study_of
@@ -31,9 +31,6 @@ from pubench_core.results import Result
 
 from ..cells import ShownMeasure, mean_and_std
 from ..rendering import RenderedTable
-
-if TYPE_CHECKING:
-    from pubench_models.decisions import Decisions
 
 
 def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *, force: bool, as_json: bool) -> None:
@@ -108,7 +105,7 @@ def _print(found: Sequence[tuple[Done, Result]], *, as_json: bool) -> None:
         out().print(f"record: {done.folder or 'none could be written'}", markup=False, soft_wrap=True)
 
 
-def _measures(found: Sequence[Result], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
+def _measures(found: Sequence[Result], decisions: Sequence[Any]) -> dict[str, list[float | None]]:
     """Row of the table -> a value per run: test measures in percent; else the criterion and what was decided."""
 
     def percent(values: Iterable[float | None]) -> list[float | None]:
