@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pydantic import ConfigDict
 from scipy.sparse import issparse
 from scipy.sparse.linalg import norm
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from pubench_core.errors import RequestError, counted
 from pubench_core.specs.config import MethodConfig
@@ -54,6 +54,8 @@ class Base(ABC):
 
     def __init__(self, **config: Any) -> None:
         self.config: Any = self.Config.model_validate(config)
+        #: Libraries with threads, when a first fit has loaded what it needs; to look for them takes as long as a tree
+        self._pools: ThreadpoolController | None = None
 
     @property
     def member(self) -> Base:
@@ -78,8 +80,11 @@ class Base(ABC):
 
         ``categories``: (first, stop) of the runs of features that are one-hot values of a category.
         """
-        with threadpool_limits(1):
-            return self._fit(x, y, weight, seed, categories)
+        pools = self._pools
+        with threadpool_limits(1) if pools is None else pools.limit(limits=1):
+            found = self._fit(x, y, weight, seed, categories)
+        self._pools = pools or ThreadpoolController()
+        return found
 
     @abstractmethod
     def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model: ...
