@@ -42,7 +42,7 @@ def carried_out(app: typer.Typer) -> int:
     except TyperException as error:  # an unknown option, a missing value: one line, without typer's box
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help)" if context is not None else ""
-        complain(f"{error.format_message()}{where}", 2)
+        complain(f"{error.format_message().replace(': Value error, ', ': ')}{where}", 2)
         return 2
     except Over as over:
         return over.code
