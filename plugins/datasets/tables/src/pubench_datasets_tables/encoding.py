@@ -391,12 +391,12 @@ def column_uses(
         use, what = roles.get(name, ("names rows" if name in ids else "left out", found[name]))
         if name in of and name not in roles:
             use, what = "feature", of[name]
-        given = values[values.notna()]
-        different = given.drop_duplicates()
-        some = dict.fromkeys(ids.get(name, different.to_numpy(dtype=object)).tolist())  # ids as written in the file
+        different = values.dropna().drop_duplicates()
+        first = different.head(SHOWN)
+        some = ids[name][first.index] if name in ids else first.to_numpy(dtype=object)  # ids as written in the file
         shown = tuple(
             text if len(text := str(value)) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
-            for value in [*some][:SHOWN]
+            for value in some.tolist()
         )
-        uses.append(ColumnUse(name, use, what, len(different), len(values) - len(given), shown))
+        uses.append(ColumnUse(name, use, what, len(different), int(values.isna().sum()), shown))
     return uses
