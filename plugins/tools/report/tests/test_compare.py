@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from made_results import made_result
+from pubench_report import results
 from pubench_report.cli import compare as command
 from pubench_report.comparison import beside_published, beside_results, compare_with
 from pubench_report.published import source
@@ -337,7 +338,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     """What the command prints of three runs of the protocol and one of another, by format."""
     made = Results([*three(method=LBE), run(0.5, prior=0.4)])
     monkeypatch.setattr(
-        command, "load_results", lambda path, study: load_results(path) if Path(path).is_file() else made
+        results, "load_results", lambda path, study: load_results(path) if Path(path).is_file() else made
     )
     monkeypatch.setattr(machine, "_printed", False)
 
@@ -410,7 +411,7 @@ def test_files_of_rows_are_compared_as_their_runs_are(said: Command) -> None:
 
 
 def test_a_folder_without_runs_is_named(monkeypatch: pytest.MonkeyPatch, said: Command, tmp_path: Path) -> None:
-    monkeypatch.setattr(command, "load_results", lambda folder, study: Results([]))
+    monkeypatch.setattr(results, "load_results", lambda folder, study: Results([]))
     with pytest.raises(RequestError, match=rf"{tmp_path} has no finished run to compare: it holds no records"):
         said("table")
     with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):

@@ -130,6 +130,13 @@ class Printed:
     def __repr__(self) -> str:
         return str(self)
 
+    def print_to(self, console: Console) -> None:
+        """The same on a terminal of any width."""
+        above, table, below = self.shown()
+        print_sections(console, above, ())
+        table.print_to(console)
+        print_sections(console, below, ())
+
     def _repr_html_(self) -> str:
         from .pages.template import fragment  # jinja2, which text does not need
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pubench_study.cli.completion import studies
-from rich.console import Console
 
 from pubench.field_names import PubenchWarning
 from pubench_cli.choices import Results as ResultsOption
@@ -26,14 +22,11 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, counted, shortened, visible
 
-from ..comparison import SideBySide, side_by_side
-from ..published import names
-from ..rendering import csv_of, md_escaped, md_table, print_sections
-from ..report.gather import folder_and_study, why_none
-from ..report.write import write_text
-from ..results import Results, load_results
-from ..site.sources import files_of_rows
 from .commands import StudyOfFolder
+
+if TYPE_CHECKING:
+    from ..comparison import SideBySide
+    from ..results import Results
 
 #: Format by the end of the file's name, where none is named.
 BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
@@ -41,6 +34,8 @@ BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 def published(incomplete: str) -> list[str]:
     """Completion of a publication whose tables are here."""
+    from ..published import names
+
     return sorted(name for name in names() if name.startswith(incomplete))
 
 
@@ -85,14 +80,16 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
+    from ..comparison import side_by_side
+    from ..report.write import write_text
+
     form = form_of(out, format, BY_SUFFIX)
     if out is not None:
         refuse_unwritable(out)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        given: Sequence[str | None] = sources or [None]
-        loaded = [_loaded(one, results, study) for one in given]
-        ours = reduce(add, loaded)
+        loaded = [_loaded(given, results, study) for given in sources or ()] or [_loaded(None, results, study)]
+        ours = sum(loaded[1:], loaded[0])
         found = side_by_side(ours, other, criterion, measure, "--with")
     if again := sum(map(len, loaded)) - len(ours):
         err().print(f"note: {counted(again, 'run')} of the same spec as another; the first counts", markup=False)
@@ -102,7 +99,7 @@ def compare(
     if out is not None:
         write_text(out, _text(found, form))
     elif form == "table":
-        _print(found, stdout())
+        found.print_to(stdout())
     elif form == "json":
         print_json(found.to_dict())
     else:
@@ -116,6 +113,10 @@ def compare(
 
 def _loaded(given: str | None, results: Path, study: str | None) -> Results:
     """Finished runs of a source. Raises RequestError if there are none."""
+    from ..report.gather import folder_and_study, why_none
+    from ..results import load_results
+    from ..site.sources import files_of_rows
+
     folder, named = folder_and_study(given, results, study)
     found = load_results(folder, study=named or None)
     if not len(found):
@@ -127,6 +128,8 @@ def _loaded(given: str | None, results: Path, study: str | None) -> Results:
 
 def _text(found: SideBySide, form: str) -> str:
     """The content of a file."""
+    from ..rendering import csv_of, md_escaped, md_table
+
     if form == "csv":
         return csv_of(found.fields, found.to_rows())
     if form == "json":
@@ -134,14 +137,6 @@ def _text(found: SideBySide, form: str) -> str:
     if form == "md":
         heading = [f"{md_escaped(line)}  " for line in found.heading()]
         remarks = [f"- {md_escaped(line)}" for line in found.remarks()]
-        return "\n".join(
-            [f"# {md_escaped(found.title())}", "", *heading, "", *md_table(found.shown()[1]), *remarks, ""]
-        )
-    return as_plain_text(lambda console: _print(found, console))
-
-
-def _print(found: SideBySide, console: Console) -> None:
-    above, table, below = found.shown()
-    print_sections(console, above, ())
-    table.print_to(console)
-    print_sections(console, below, ())
+        title = f"# {md_escaped(found.title())}"
+        return "\n".join([title, "", *heading, "", *md_table(found.shown()[1]), *remarks, ""])
+    return as_plain_text(found.print_to)
