@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from pubench_backbones.networks import lenet
+from pubench_backbones.networks import cnn_mri, lenet
 
 import pubench
 from benchmarks.raw_rows import append
 from benchmarks.timing.published import published_code
-from benchmarks.timing.turns import SCRIPT, rounds
+from benchmarks.timing.turns import SCRIPT, timed
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -58,21 +58,18 @@ def scores_and_seconds(asked: Asked, method: str, **given: Any) -> tuple[np.ndar
     given = {"data": "digits", "device": asked.device, "preset": "quick", **given}
     results = Path(tempfile.mkdtemp(dir=asked.place))
     run = pubench.run(method, c=0.1, seed=2, results=results, tracking=False, threads=1, select="last", **given)
-    arrays = read_scores(run.folder)
-    return arrays[f"test_scores_{run.result.chosen.snapshot}"], run.result.seconds.training
+    return read_scores(run.folder)[f"test_scores_{run.result.chosen.snapshot}"], run.result.seconds.training
 
 
 def methods(asked: Asked) -> Iterator[Row]:
     """Every network method with preset ``quick`` on both devices: largest difference of scores, in their deviations."""
     for info in (info for info in registry().infos(MethodInfo) if "cuda" in info.devices):
         try:
-            (cpu, slow), (gpu, fast) = (scores_and_seconds(asked, info.key, device=d) for d in ("cpu", asked.device))
+            cpu, gpu = (scores_and_seconds(asked, info.key, device=d)[0] for d in ("cpu", asked.device))
         except PubenchError as error:
             yield info.key, "failed", str(error)[:300]
             continue
         yield info.key, "difference", np.abs(gpu - cpu).max() / max(cpu.std(), 1e-12)
-        yield info.key, "cpu_seconds", slow
-        yield info.key, "seconds", fast
 
 
 def bits(asked: Asked) -> Iterator[Row]:
@@ -109,7 +106,8 @@ def slots(asked: Asked) -> Iterator[Row]:
 def graph(asked: Asked) -> Iterator[Row]:
     """A step as PyTorch launches it, and as one CUDA graph."""
     mlp = torch.nn.Sequential(torch.nn.Linear(57, 300), torch.nn.ReLU(), torch.nn.Linear(300, 1))
-    for name, net, shape in (("mlp", mlp, (57,)), ("lenet", lenet((1, 28, 28), 1), (1, 28, 28))):
+    nets = [("mlp", mlp, (57,)), ("lenet", lenet((1, 28, 28), 1), (1, 28, 28))]
+    for name, net, shape in nets if asked.pretend else [*nets, ("cnn-mri", cnn_mri((1, 128, 128), 1), (1, 128, 128))]:
         net, x = net.to(asked.device), torch.randn(256, *shape, device=asked.device)
         optimizer = torch.optim.Adam(net.parameters(), capturable=not asked.pretend)
 
@@ -168,15 +166,19 @@ def resume(asked: Asked) -> Iterator[Row]:
 def epochs(asked: Asked) -> Iterator[Row]:
     """An epoch of nnPU and VPU next to the published code, if its folder is named."""
     if asked.published is not None:
-        for case in published_code(asked.published, ("nnpu", "vpu"), device=asked.device, packages=asked.packages):
-            for row in rounds(case, 1):
-                yield str(row["method"]), f"{row['what']} seconds", row["seconds"]
+        names, each = ("nnpu", "vpu"), ("ieee", "tf32", "bf16")
+        for case in published_code(asked.published, names, each, packages=asked.packages, device=asked.device):
+            for name, work in case.sides.items():
+                yield str(case.facts["method"]), f"{name} seconds", timed(work)["seconds"]
 
 
 def first_page(asked: Asked) -> Iterator[Row]:
-    """The command of the first page, two epochs."""
-    data = "digits" if asked.pretend else "adni"
-    yield data, "seconds", scores_and_seconds(asked, "p3mix-c", data=data, config={"epochs": 2})[1]
+    """The command of the first page, two epochs, and of nnPU one."""
+    data, precisions = ("digits", ("ieee",)) if asked.pretend else ("adni", ("ieee", "tf32", "bf16"))
+    for precision in precisions:
+        for method, number in (("p3mix-c", 2), ("nnpu", 1)):
+            spent = scores_and_seconds(asked, method, data=data, precision=precision, config={"epochs": number})[1]
+            yield method, f"{precision} seconds of {number}", spent
 
 
 def words(asked: Asked, results: str | Path) -> list[str]:
@@ -194,7 +196,7 @@ def study(asked: Asked, seeds: int) -> Path:
 
 
 CHECKS: tuple[Callable[[Asked], Iterator[Row]], ...] = (
-    bits, precision, graph, memory, resume, slots, first_page, epochs, methods,
+    bits, graph, precision, memory, resume, first_page, epochs, slots, methods,
 )  # fmt: skip
 
 

@@ -57,11 +57,9 @@ def published_code(
         }  # fmt: skip
         for method in methods:
             theirs = partial(_published, code, NAMES[method], data, place, env)
-            sides = {
-                f"pubench {precision}": partial(_ours, method, data, precision, threads, device)
-                for precision in precisions
-            }
-            work = {name: partial(_per_epoch, one, LONG[data]) for name, one in {"published": theirs, **sides}.items()}
+            ours = {f"pubench {name}": partial(_ours, method, data, name, threads, device) for name in precisions}
+            long = LONG[data] * (1 if device == "cpu" else 4)
+            work = {name: partial(_per_epoch, one, long) for name, one in {"published": theirs, **ours}.items()}
             yield Case({"method": method, "data": data, "threads": threads}, work)
 
 
