@@ -89,7 +89,6 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpu", "--data", "my.csv", "--label-col", "s"), "cannot read my.csv: No such file or directory"),
         (("nnpu", "vpu", "--data", "digits", "--label-col", "s"), "--label-col needs a table of your own (my.csv)"),
         (("nnpu", "vpu", "--data", ","), "--data must name data sets, with commas between"),
-        (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
         (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: expected a name that ends in .html"),
         (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "seeds must be a number from 1 to 10000 or a list of"),
         (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: expected one of the methods"),
@@ -161,7 +160,7 @@ def test_criteria_measures_and_reports_that_need_true_labels_are_refused_for_suc
 def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_and_in_a_report(
     command: Run, own: Path, home: Path
 ) -> None:
-    words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex", "--figures", "figures")
+    words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex")
     done = command("compare-methods", "vpu", "nnpu", *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
@@ -170,7 +169,6 @@ def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_an
     assert [*heads] == ["true.csv", "digits"]  # each has a table by both decisions
     assert "written: report.tex" in done.stderr
     assert "\\begin{tabular}" in (home / "report.tex").read_text()
-    assert list((home / "figures").glob("*.svg"))
 
 
 def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:

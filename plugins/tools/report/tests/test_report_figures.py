@@ -22,7 +22,7 @@ from pubench_core.specs import MechanismSpec, ValidationSpec
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
-KEYS = ["methods-s1", "measures-s1", "difference-s1"]
+KEYS = ["methods-s1", "difference-s1"]
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,7 @@ def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Any
 @pytest.mark.parametrize("panels", [1, 2, 3])
 def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: int) -> None:
     drawn = drawn_of(made_model(tmp_path, made_study(METHODS, ["spambase", "20news", "imdb"][:panels], [2])))
-    for key in ("methods-s1", "measures-s1"):
-        assert_nothing_overlaps(drawn[key])
+    assert_nothing_overlaps(drawn["methods-s1"])
 
 
 def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_a_mean_and_its_spread_are_in_percent(tmp_path: Path) -> None:
     cell = model.cells(model.measure, model.criterion)["nnpu", column.label]
     assert cell.mean is not None
     assert cell.std is not None
-    (marks,) = dots_of(model, [(column, model.measure, "imdb", "accuracy")]).axes[0].containers
+    (marks,) = dots_of(model, [(column, "imdb", "accuracy")]).axes[0].containers
     assert marks.lines[0].get_xdata() == pytest.approx([100 * cell.mean])
     (low, _), (high, _) = marks.lines[2][0].get_segments()[0]
     assert (high - low) / 2 == pytest.approx(100 * cell.std)

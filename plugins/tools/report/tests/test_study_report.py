@@ -80,7 +80,7 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
     assert done.returncode == 0, done.stderr
     assert (folder / "results-report.html").read_text().startswith("<!DOCTYPE html>")
     names = {path.name for path in (folder / "figures").iterdir()}
-    assert {"methods-s1.png", "methods-s1.svg", "measures-s1.png"} <= names
+    assert {"methods-s1.png", "methods-s1.svg"} <= names
     assert "difference-s1.svg" not in names  # of two data sets
 
 

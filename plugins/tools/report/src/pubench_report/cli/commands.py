@@ -76,10 +76,6 @@ def compare_methods(
         Path | None,
         typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
     ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Folder that gets every figure of the report as PNG and SVG.", file_okay=False),
-    ] = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Run several methods on several data sets and seeds, and say which differences are more than chance.
@@ -90,9 +86,7 @@ def compare_methods(
     """
     from .compare_methods import compare_methods as run_all
 
-    if not run_all(
-        given, methods, data, seeds, set_ or (), baseline, measure, out, figures, as_json=format is Format.json
-    ):
+    if not run_all(given, methods, data, seeds, set_ or (), baseline, measure, out, as_json=format is Format.json):
         raise Over(1)
 
 

@@ -56,14 +56,13 @@ def compare_methods(
     baseline: str | None = None,
     measure: str | None = None,
     out_file: Path | None = None,
-    figures: Path | None = None,
     *,
     as_json: bool,
 ) -> bool:
     """Runs what is not stored yet and prints the tables and the tests; returns whether every run has a result.
 
     ``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``measure``: None means accuracy, or PU
-    measures for user tables without true labels. ``out_file``, ``figures``: a report of the runs, and its figures.
+    measures for user tables without true labels. ``out_file``: a report of the runs.
 
     Raises RequestError before anything is trained for what cannot be met.
     """
@@ -82,7 +81,7 @@ def compare_methods(
         raise RequestError(f"--baseline {shortened(baseline)}: expected one of the methods: {', '.join(methods)}")
     keys = list(dict.fromkeys(run.name for run in runs))
     baseline = None if baseline is None else keys[methods.index(baseline)]
-    _check_shown(measure, out_file, figures, None if given.get("--truth-col") is not None else next(iter(tables), None))
+    _check_shown(measure, out_file, None if given.get("--truth-col") is not None else next(iter(tables), None))
     with redirect_stdout(sys.stderr):
         results = results_of(runs, Lines(len(runs)), said)
     if not len(results):
@@ -108,7 +107,7 @@ def compare_methods(
             err().print(f"failed: {failure}", markup=False)
     if out_file is not None:
         against = shown[0][1][0].reference
-        for file in results.report(out_file, measure=measure or _MEASURE, baseline=against, figures=figures):
+        for file in results.report(out_file, measure=measure or _MEASURE, baseline=against):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
@@ -187,7 +186,7 @@ def _runs(
     return [replace(run, name=run.plan.spec.method.key) for run in runs]
 
 
-def _check_shown(measure: str | None, out_file: Path | None, figures: Path | None, table: str | None) -> None:
+def _check_shown(measure: str | None, out_file: Path | None, table: str | None) -> None:
     """Refuses before the training what would be refused after it. ``table``: a user's without true labels."""
     if measure is not None:
         if (info := metric_info(measure)) is None:
@@ -198,8 +197,6 @@ def _check_shown(measure: str | None, out_file: Path | None, figures: Path | Non
                 f"--measure {measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
                 "--measure pa or pauc needs none"
             )
-    if out_file is None and figures is not None:
-        raise RequestError(f"--figures {figures} needs --out FILE, the report that the figures are of")
     if out_file is not None:
         if table is not None:
             raise RequestError(

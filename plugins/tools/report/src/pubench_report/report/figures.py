@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
-from ..cells import ShownMeasure
 from ..drawing import dots, plain_style
 from ..grouping import problem_names, problem_of
 from ..ranking import FEW_DATA_SETS
@@ -16,8 +16,6 @@ from .significance import Significance
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Measures that the radar plots of the published benchmark have.
-RADAR = ("accuracy", "precision", "recall", "f1", "auc")
 #: Title of average ranks.
 BARS = "methods whose bars do not meet differ (Nemenyi's test"
 #: Settings up to which each has figures of its own.
@@ -26,22 +24,19 @@ MOST_SETTINGS = 4
 #: Fields of a problem that say how many are labeled.
 AMOUNTS = ("mechanism.c", "mechanism.positive_rate")
 
-#: What a panel of dots shows: a measure of the methods on a problem, under the titles of panel and series.
-Shown = tuple[ProblemColumn, ShownMeasure, str, str]
+#: What a panel of dots shows: the methods on a problem, under the titles of panel and series.
+Shown = tuple[ProblemColumn, str, str]
 
 
 def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure]:
     """Name of a file -> figure, of all for which there are values; of many settings, those that show all of them."""
     found: dict[str, Figure] = {}
-    columns, measure = with_runs(model), model.measure
+    columns = with_runs(model)
     with plain_style():
         for setting, test in zip(model.settings, tests, strict=True) if len(model.settings) <= MOST_SETTINGS else ():
             if not (mine := [column for column in columns if column in setting.columns]):
                 continue
-            found[f"methods-{setting.key}"] = dots_of(model, [(c, measure, c.name, measure.name) for c in mine])
-            if len(measures := [one for one in model.measures if one.key in RADAR]) > 1:
-                of = [(c, one, c.name, one.name) for one in measures for c in mine]
-                found[f"measures-{setting.key}"] = dots_of(model, of)
+            found[f"methods-{setting.key}"] = dots_of(model, [(c, c.name, model.measure.name) for c in mine])
             ranks = test.average
             if ranks.friedman is not None and len(ranks.friedman.data) >= FEW_DATA_SETS:
                 half, title = ranks.friedman.critical_difference / 2, f"{BARS}, level {ALPHA:g})"
@@ -52,25 +47,22 @@ def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure
         names = {k: of.key if of.variant == "paper" else f"{of.key} ({of.variant})" for k, of in called.items()}
         if len({*names.values()}) > 1:
             titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
-            found["mechanisms"] = dots_of(model, [(c, measure, titles[c.label], names[c.label]) for c in columns])
+            found["mechanisms"] = dots_of(model, [(c, titles[c.label], names[c.label]) for c in columns])
     return found
 
 
 def dots_of(model: Model, shown: Sequence[Shown]) -> Figure:
-    """A panel for each title, a marker for each series. The spread over seeds is there if one measure is shown."""
+    """The measure of a model: a panel for each title, a marker for each series, with the spread over seeds."""
     rows = [row for row in model.rows if any((row, column.label) in model.grid.ids for column, *_ in shown)]
-    several = len({measure.key for _, measure, *_ in shown}) > 1
+    cells, scale = model.cells(model.measure, model.criterion), model.measure.scale
     panels: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
-    for column, measure, title, series in shown:
-        cells = model.cells(measure, model.criterion)
-        for row in rows:
-            cell = cells[row, column.label]
-            if cell.mean is not None:
-                spread = None if several or cell.std is None else cell.std * measure.scale
-                place = (model.grid.marked(row), series)
-                panels.setdefault(title, {})[place] = (cell.mean * measure.scale, spread)
-    label, series_of = "%" if several else model.measure.label, list(dict.fromkeys(series for *_, series in shown))
-    return dots(panels, label, [model.grid.marked(row) for row in rows], series_of)
+    for (column, title, series), row in product(shown, rows):
+        cell = cells[row, column.label]
+        if cell.mean is not None:
+            spread = None if cell.std is None else cell.std * scale
+            panels.setdefault(title, {})[model.grid.marked(row), series] = (cell.mean * scale, spread)
+    series_of = list(dict.fromkeys(series for *_, series in shown))
+    return dots(panels, model.measure.label, [model.grid.marked(row) for row in rows], series_of)
 
 
 # -------------------------------------------------------------------- panels of problems
