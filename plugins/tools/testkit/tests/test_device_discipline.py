@@ -5,26 +5,21 @@ On a machine without a GPU the device is pretended; with one, methods run on it.
 
 from __future__ import annotations
 
-import copy
-import itertools
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from fake_device import DEVICE, DeviceError, pretended_device, three_steps, train_on
+from fake_device import DeviceError, pretended_device, three_steps, train_on
 from pubench_testkit.conformance import Subject
 from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
 from registries import registry_with
-from torch import Tensor, nn
-from torch.nn import functional as F
-from waits import Wait, Watch, trained_on_device, waiting_device, watched
+from waits import Wait, Watch, trained_on_device, watched
 
 from pubench.method import TrainingConfig
 from pubench_core.engine.resolve_method import method_class
@@ -52,192 +47,7 @@ SHORT = {
 PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))
 A_GPU_IS_HERE = torch.cuda.is_available()
 
-# -------------------------------------------------------------------- what the pretended device refuses
-
-
-def on(device: torch.device, *values: object) -> list[Tensor]:
-    return [torch.tensor(value).to(device) for value in values]
-
-
-REFUSED: dict[str, tuple[Callable[[Tensor], object], str]] = {
-    "a sum of both": (lambda t: t + torch.ones(4), r"add is given .* of shape \(4,\) on the host"),
-    "written on the host": (lambda t: torch.zeros(()).add_(t.sum()), "add is given"),
-    "concatenated": (lambda t: torch.cat([t, torch.ones(2)]), "cat is given"),
-    "a host index": (lambda t: t[torch.tensor([0, 2])], "on the host is the index of one on the device"),
-    "a host mask": (lambda t: t[torch.tensor([True, False, True, False])], "on the host is the index"),
-    "a device index": (lambda t: torch.ones(4)[t.long()], "on the device is the index of one on the host"),
-    "NumPy": (lambda t: t.numpy(), r"\.numpy\(\) of a tensor on the device"),
-    "a host generator": (
-        lambda t: torch.rand(4, generator=torch.Generator(), device=t.device),
-        "rand on the device draws from a generator of the host",
-    ),
-    "a device generator": (
-        lambda t: torch.randperm(4, generator=torch.Generator(device=t.device)),
-        "randperm on the host draws from a generator of the device",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-@pytest.mark.parametrize("inference", [False, True], ids=["training", "inference"])
-def test_what_a_gpu_refuses_is_refused_with_operation_and_place(what: str, inference: bool) -> None:
-    act, message = REFUSED[what]
-    here = f"{Path(__file__).parent.name}/{Path(__file__).name}:{act.__code__.co_firstlineno}"
-    with pretended_device() as device, torch.inference_mode(inference):
-        (t,) = on(device, [0.0, 1.0, 2.0, 3.0])
-        with pytest.raises(DeviceError, match=message) as refused:
-            act(t)
-    assert here.rpartition(":")[0] in str(refused.value)
-
-
-def test_a_tensor_of_the_device_says_so_everywhere() -> None:
-    with pretended_device() as device:
-        t = torch.rand(2, 3).to(device)
-        network = nn.Linear(3, 1).to(device)
-        found = [t, t[0], t.view(6), t.detach(), t.clone(), torch.zeros_like(t), t.new_zeros(2), t.new_tensor([1.0])]
-        found += [
-            torch.arange(3, device=device),
-            torch.tensor(1.0, device=t.device),
-            torch.full((2,), 1, device=device),
-        ]
-        found += [
-            *network.parameters(),
-            network(t),
-            torch.optim.Adam(network.parameters(), fused=True).param_groups[0]["params"][0],
-        ]
-        assert {(x.device, x.is_cuda, x.is_cpu) for x in found} == {(DEVICE, True, False)}
-        assert all(isinstance(p, nn.Parameter) for p in network.parameters())
-        assert t.to(device) is t
-        assert torch.zeros_like(t, device="cpu").device.type == "cpu"
-        assert torch.Generator(device=device).device == DEVICE
-        assert torch.Generator().device.type == "cpu"
-    with pytest.raises(DeviceError, match="after the block"):
-        t + 1
-    assert torch.ones(1).device.type == "cpu"
-
-
-@pytest.mark.parametrize("shape", [(64, 1, 4, 4), (1, 1, 1, 1), (2, 3, 4, 4), (8, 2)])
-def test_a_memory_format_gives_the_strides_that_it_gives_on_the_cpu(shape: tuple[int, ...]) -> None:
-    """With one channel, or sides of 1, a tensor is contiguous in both formats; its strides decide the kernel."""
-    layouts = (torch.preserve_format, torch.contiguous_format, torch.channels_last)[: 3 if len(shape) == 4 else 2]
-    with pretended_device() as device:
-        for first, second in itertools.product(layouts, repeat=2):
-            here = torch.zeros(shape).to(memory_format=first)
-            there = torch.zeros(shape).to(device).to(memory_format=first)
-            assert there.stride() == here.stride()
-            here_again, there_again = here.to(memory_format=second), there.to(memory_format=second)
-            assert (there_again.stride(), there_again is there) == (here_again.stride(), here_again is here)
-
-
-# -------------------------------------------------------------------- what it waits for
-
-WAITS: dict[str, tuple[Callable[[Tensor, Tensor], object], list[str]]] = {
-    "item": (lambda t, mask: t.sum().item(), ["item"]),
-    "a device number as an index": (lambda t, mask: t[mask.sum()], ["item"]),
-    "tolist": (lambda t, mask: t.tolist(), ["copy to the host"]),
-    "cpu": (lambda t, mask: t.cpu(), ["copy to the host"]),
-    "NumPy by force": (lambda t, mask: t.numpy(force=True), ["copy to the host"]),
-    "nonzero": (lambda t, mask: torch.nonzero(mask), ["nonzero"]),
-    "a mask as an index": (lambda t, mask: t[mask], ["index by a mask"]),
-    "masked_select": (lambda t, mask: t.masked_select(mask), ["masked_select"]),
-    "unique": (lambda t, mask: t.unique(), ["unique"]),
-    "repeat_interleave": (lambda t, mask: t.repeat_interleave(mask.long()), ["repeat_interleave"]),
-    "equal": (lambda t, mask: torch.equal(t, t), ["equal"]),
-    "multinomial": (lambda t, mask: torch.multinomial(mask.float(), 1), ["multinomial"]),
-    "a tensor where a mask is True": (lambda t, mask: t.__setitem__(mask, t[:1]), ["index_put by a mask"]),
-    "a number where one element is": (lambda t, mask: t.__setitem__(0, 1.0), ["copy to the device"]),
-    "a new tensor of a number": (lambda t, mask: torch.tensor(1.0, device=t.device), ["copy to the device"]),
-    "to the device": (lambda t, mask: torch.ones(4).to(t.device), ["copy to the device"]),
-    # What does not wait.
-    "to the device, not blocking": (lambda t, mask: torch.ones(4).to(t.device, non_blocking=True), []),
-    "a number where a mask is True": (lambda t, mask: t.__setitem__(mask, 1.0), []),
-    "rows by number": (lambda t, mask: t[mask.long()], []),
-    "masked values": (lambda t, mask: t.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1), []),
-    "where": (lambda t, mask: torch.where(mask, t, 0.0), []),
-    "repeat_interleave, told the size": (lambda t, mask: t.repeat_interleave(mask.long(), output_size=2), []),
-    "a host number": (lambda t, mask: t * torch.tensor(2.0), []),
-    "drawn on the device": (
-        lambda t, mask: torch.rand(4, generator=torch.Generator(device=t.device), device=t.device),
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WAITS)
-@pytest.mark.parametrize("inference", [False, True], ids=["training", "inference"])
-def test_what_the_host_waits_for_is_reported_with_its_place(what: str, inference: bool) -> None:
-    act, expected = WAITS[what]
-    found: list[tuple[str, str]] = []
-    with waiting_device(lambda operation, place: found.append((operation, place.file))) as device:
-        t, mask = on(device, [0.0, 1.0, 2.0, 3.0], [True, False, True, False])
-        found.clear()
-        with torch.inference_mode(inference):
-            act(t, mask)
-    assert [operation for operation, _ in found] == expected
-    assert all(file.endswith("test_device_discipline.py") for _, file in found)
-
-
-def test_a_gradient_that_waits_is_ascribed_to_the_line_it_is_the_gradient_of() -> None:
-    found: list[tuple[str, str]] = []
-    with waiting_device(lambda operation, place: found.append((operation, place.code))) as device:
-        t, mask = on(device, [1.0, 2.0], [True, False])
-        t.requires_grad_()
-        found.clear()
-        doubled = t * 2
-        selected = doubled[mask]
-        loss = selected.square().sum()
-        loss.backward()
-    assert found == [
-        ("index by a mask", "selected = doubled[mask]"),
-        ("index_put by a mask (gradient)", "selected = doubled[mask]"),
-    ]
-
-
-# -------------------------------------------------------------------- values
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
-def test_training_on_the_pretended_device_gives_the_values_of_the_cpu(optimizer: str) -> None:
-    def made(network: nn.Module) -> torch.optim.Optimizer:
-        if optimizer == "sgd":
-            return torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9, nesterov=True)
-        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.AdamW
-        return kind(network.parameters(), lr=0.1, weight_decay=0.1, fused=True)
-
-    torch.manual_seed(0)
-    there = nn.Sequential(
-        nn.Conv2d(2, 4, 3),
-        nn.BatchNorm2d(4),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Dropout(0.3),
-        nn.Linear(36, 1),
-    ).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    here = copy.deepcopy(there)
-    x, rows = torch.rand(16, 2, 8, 8), torch.arange(0, 16, 2)
-    with pretended_device() as device:
-        there.to(device)
-        for network, values, chosen in ((here, x, rows), (there, x.to(device), rows.to(device))):
-            torch.manual_seed(1)
-            steps = made(network)
-            for _ in range(3):
-                steps.zero_grad()
-                F.softplus(network(values[chosen])).mean().backward()
-                steps.step()
-        teacher = copy.deepcopy(there)
-        with torch.no_grad():
-            for slow, fast in zip(teacher.parameters(), there.parameters(), strict=True):
-                slow.lerp_(fast + 1, 0.5)
-        found = {name: value.cpu() for name, value in there.state_dict().items()}
-        there.load_state_dict(teacher.state_dict())
-        assert torch.equal(there[0].weight.cpu(), here[0].weight.lerp(here[0].weight + 1, 0.5))
-    assert found.keys() == here.state_dict().keys()
-    for name, value in here.state_dict().items():
-        assert torch.equal(found[name], value), name
-
-
-# -------------------------------------------------------------------- steps
+# -------------------------------------------------------------------- doubles that break a rule each
 
 
 @pytest.fixture(scope="module")
