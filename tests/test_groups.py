@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_evaluate.advice.fits import FitRows
+from pubench_evaluate.advice.fits import folds_for
 from sklearn.metrics import roc_auc_score
 
 import pubench
@@ -51,10 +51,9 @@ def test_a_run_holds_out_whole_groups(tmp_path: Path, texts: bool) -> None:
 
 def test_advice_makes_at_most_a_fold_for_each_group_with_labels(tmp_path: Path) -> None:
     x, labeled = visits()
-    table = pubench.data(x, labeled, groups=PATIENTS)
-    assert FitRows(x.to_numpy(np.float32), labeled, table, 0, PATIENTS).folds == 5
+    assert folds_for(labeled, PATIENTS) == 5
     three = labeled & np.isin(PATIENTS, np.unique(PATIENTS[labeled])[:3])
-    assert FitRows(x.to_numpy(np.float32), three, table, 0, PATIENTS).folds == 3
+    assert folds_for(three, PATIENTS) == 3
     one = np.arange(320) < 16
     table = pubench.data(x, one, groups=np.where(one, 0, PATIENTS))
     with pytest.raises(ValueError, match="labeled rows are of 1 group, and held-out scores need two"):

@@ -368,7 +368,7 @@ BUDGETS = {
     "plugins/datasets/tabular/src": 1_459,
     "plugins/datasets/text/src": 916,
     "plugins/datasets/vision/src": 799,
-    "plugins/tools/evaluate/src": 4_652,
+    "plugins/tools/evaluate/src": 4_525,
     "plugins/tools/report/src": 7_858,
     "plugins/tools/study/src": 4_353,
     "plugins/tools/testkit/src": 2_400,

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from pubench_evaluate.advice import advise as steps
 from pubench_evaluate.advice import fits
-from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging, Scar
+from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging
 from pubench_evaluate.advice.page import Advice, Promise
-from pubench_study.folds import folds_of
+from pubench_evaluate.audit.statistics import ScarTest
+from pubench_study.folds import folds_of, parts_of
 
 import pubench
-from pubench_core.engine.plan import Plan
 from pubench_core.errors import RequestError, RunFailed
 
 #: Bagged trees, of which there are few, and two cheap methods.
@@ -114,7 +114,7 @@ class TestAnAnswer:
     def test_json_says_what_python_says(self, answered: Any) -> None:
         stored = json.loads((answered[0].folder / "answer.json").read_text("utf-8"))
         assert stored == json.loads(json.dumps(answered[0].to_dict()))
-        assert stored["version"] == 3
+        assert stored["version"] == 4
         assert [one["name"] for one in stored["methods"]] == [DEFAULT.name]
 
     def test_the_sheet_has_names_and_features_and_neither_scores_nor_labels(self, answered: Any) -> None:
@@ -168,7 +168,7 @@ CHECKED = Fit(OTHERS[3], checked=OverBagging(0.9, 0.8, 0.1, (0.0, 0.2), 0.91))
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "scar": ({}, "Of the top 60, 40 to 58 are positive if labels are SCAR, which is untested; check the 60 rows of"),
     "contradicted": (
-        {"scar": Scar("contradicted", None, "more than chance explains")},
+        {"scar": ScarTest(contradiction="more than chance explains")},
         "How many of the top 60 are positive cannot be said yet: check the 60 rows of audit.csv.",
     ),
     "everything is possible": (
@@ -235,7 +235,6 @@ class TestAComparison:
         assert tuple(fit.candidate for fit in after.fits) == CHEAP
         assert [fit.checked is None for fit in after.fits] == [True, False, False]
         assert str(after.fits[1].checked) in (after.folder / "advice.html").read_text("utf-8")
-        assert [one.seconds for one in OTHERS] == sorted(one.seconds for one in OTHERS)
 
 
 class TestAnEstimate:
@@ -249,7 +248,7 @@ class TestAnEstimate:
         found = pubench.advise(file, "labeled", goal="review:60", out=tmp_path / "out")
         assert found.prior.interval is None
         assert found.prior.source == "unknown: the estimate 0.88 to 0.95 contradicts the scores"
-        assert found.scar.status == "untested"
+        assert found.scar.verdict == "not tested"
         assert "cannot be said yet" in found.headline
 
     def test_evaluate_does_not_call_a_prior_given_that_nobody_gave(
@@ -280,7 +279,7 @@ class TestCheckedRows:
         assert after.promise.by == "checked rows"
         assert after.prior.source == "given, narrowed by checked rows"
         assert after.prior.interval[0] <= truth.mean() <= after.prior.interval[1]
-        assert after.scar.status == "not rejected"  # labels are SCAR
+        assert after.scar.verdict == "not rejected"  # labels are SCAR
         assert after.scar.p_value is not None
         assert after.before is not None
         assert after.before["promise"]["high"] == advice.promise.high
@@ -308,7 +307,7 @@ class TestCheckedRows:
 class TestWhatIsKept:
     def test_finished_fits_are_not_made_again(self, answered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         advice, file, _ = answered
-        monkeypatch.setattr(fits, "trained", lambda plan: pytest.fail("a finished fit was made again"))
+        monkeypatch.setattr(fits, "trained", lambda *a: pytest.fail("a finished fit was made again"))
         again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder)
         np.testing.assert_array_equal(again.fits[0].scores, advice.fits[0].scores)
 
@@ -318,11 +317,11 @@ class TestWhatIsKept:
         advice, file, _ = answered
         made, trained = [], fits.trained
 
-        def killed(plan: Any) -> Any:
+        def killed(plan: Any, *seconds: Any) -> Any:
             if len(made) == 3:
                 raise KeyboardInterrupt
             made.append(plan.run_id)
-            return trained(plan)
+            return trained(plan, *seconds)
 
         arguments: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": tmp_path / "out"}
         monkeypatch.setattr(fits, "trained", killed)
@@ -330,9 +329,9 @@ class TestWhatIsKept:
             pubench.advise(file, "labeled", **arguments)
         assert sum(path.is_file() for path in (tmp_path / "out" / "fits").glob("*/scores.npz")) == 3
         made.clear()
-        monkeypatch.setattr(fits, "trained", lambda plan: made.append(plan.run_id) or trained(plan))
+        monkeypatch.setattr(fits, "trained", lambda plan, *more: made.append(plan.run_id) or trained(plan, *more))
         after = pubench.advise(file, "labeled", **arguments)
-        assert len(made) == 5 - 3
+        assert len(made) == 7 - 3  # five parts, all rows, and the record that joins them
         np.testing.assert_array_equal(after.fits[0].scores, advice.fits[0].scores)
 
     def test_finished_fits_count_when_the_time_is_up(self, answered: Any, tmp_path: Path) -> None:
@@ -345,12 +344,12 @@ class TestWhatIsKept:
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
-        rows = fits.FitRows(*of_clouds(file), pubench.data(file, "labeled"))
-        before = fits.fitted(CHEAP[1], rows, tmp_path, None, fits.Clock(600))
-        half = next(tmp_path.glob("*/scores.npz"))
-        half.write_bytes(half.read_bytes()[:400])
-        assert sum(isinstance(one, Plan) for one in fits.kept_folds(fits.run_of(CHEAP[1], rows, tmp_path, None))) == 1
-        after = fits.fitted(CHEAP[1], rows, tmp_path, None, fits.Clock(600))
+        plan, labeled = fits.run_of(CHEAP[1], pubench.data(file, "labeled"), 5, tmp_path), of_clouds(file)[1]
+        before = fits.fitted(CHEAP[1], plan, labeled)
+        for stored in tmp_path.glob("*/scores.npz"):
+            stored.write_bytes(stored.read_bytes()[:400])
+        assert [fits.kept_record(one) for one in (plan, *parts_of(plan))] == [None] * 7
+        after = fits.fitted(CHEAP[1], plan, labeled)
         assert (before.reason, after.reason) == ("", "")
         np.testing.assert_array_equal(after.scores, before.scores)
 
@@ -369,9 +368,8 @@ class TestWhatIsKept:
 
 class TestTheRuns:
     def test_every_candidate_is_a_run_of_its_own_with_its_settings(self, answered: Any, tmp_path: Path) -> None:
-        rows = fits.FitRows(*of_clouds(answered[1]), pubench.data(answered[1], "labeled"))
-        every = (DEFAULT, *OTHERS)
-        plans = {one.name: fits.run_of(one, rows, tmp_path, 0.4) for one in every}
+        table, every = pubench.data(answered[1], "labeled"), (DEFAULT, *OTHERS)
+        plans = {one.name: fits.run_of(one, table, 5, tmp_path, 0.4) for one in every}
         assert len({fold.run_id for plan in plans.values() for fold in folds_of(plan)}) == 5 * len(every)
         for one in every:
             assert one.config.items() <= plans[one.name].spec.method.config.items()
@@ -387,7 +385,7 @@ class TestHonestScores:
         frame = pd.DataFrame(x, columns=list("abcd")).assign(labeled=labeled.astype(int))
         table = pubench.data(frame, "labeled")
         forest = Candidate("forest", "naive", {"base": "forest"})
-        found = fits.fitted(forest, fits.FitRows(x, labeled, table), tmp_path, None, fits.Clock(600))
+        found = fits.fitted(forest, fits.run_of(forest, table, 5, tmp_path), labeled)
         copies, others = found.scores[60:120], found.scores[120:]
         assert abs(copies.mean() - others.mean()) < 0.1
 
@@ -404,10 +402,10 @@ class TestTime:
     ) -> None:
         trained = fits.trained
 
-        def fails(plan: Any) -> Any:
+        def fails(plan: Any, *seconds: Any) -> Any:
             if plan.spec.method.key == CHEAP[1].method:
                 raise RunFailed("the loss is not finite")
-            return trained(plan)
+            return trained(plan, *seconds)
 
         monkeypatch.setattr(fits, "trained", fails)
         sheet = sheet_of(answered, tmp_path)
@@ -419,14 +417,22 @@ class TestTime:
     def test_what_does_not_fit_into_the_time_is_left_out_and_bagged_trees_are_not(
         self, answered: Any, tmp_path: Path
     ) -> None:
-        lines: list[str] = []
         more: dict[str, Any] = {"out": tmp_path / "out", "audited": sheet_of(answered, tmp_path)}
-        found = pubench.advise(answered[1], "labeled", **more, time="1s", progress=lines.append)
-        assert [fit.candidate for fit in found.fits if not fit.reason] == [TREES]
-        assert len(found.fits) == len(CHEAP)
-        assert lines[0].startswith("reading ")
-        assert "all 3 methods in about" in lines[1]
-        assert lines[1].endswith("at most 1 s")
+        found = pubench.advise(answered[1], "labeled", **more, time=0.01)
+        assert [fit.reason for fit in found.fits] == [
+            "",
+            *["the time was up after 0 of 6 fits; the same command goes on"] * 2,
+        ]
+
+    def test_a_fit_that_takes_longer_than_the_time_is_ended(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("pubench_core.engine.execute.compute", lambda *a: time.sleep(60))
+        plan, labeled = fits.run_of(CHEAP[1], pubench.data(answered[1], "labeled"), 5, tmp_path), of_clouds(answered[1])
+        began = time.perf_counter()
+        found = fits.fitted(CHEAP[1], plan, labeled[1], left=lambda: 0.5)
+        assert found.reason == "the time was up after 0 of 6 fits; the same command goes on"
+        assert time.perf_counter() - began < 30
 
     def test_a_long_fit_says_every_few_seconds_that_it_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(fits, "BEAT", 0.02)

@@ -14,9 +14,9 @@ from pubench_evaluate.advice.choice import (
     budget_of,
     checked_difference,
     chosen_by_checked_rows,
-    scar_of,
 )
 from pubench_evaluate.advice.fits import aligned
+from pubench_evaluate.audit.statistics import ScarTest
 from pubench_evaluate.cli.score_table import flags_for_arguments, flags_in
 from pubench_evaluate.prior import PriorEstimates, prior_of
 from sklearn.metrics import roc_auc_score
@@ -100,11 +100,12 @@ class TestThePrior:
         assert prior_of(None, None, self.estimated(None)).interval is None
 
 
-def test_scar_is_contradicted_by_the_card_and_untested_without_checked_rows() -> None:
-    assert scar_of(None, "the prior implies 300 among 200 rows").status == "contradicted"
-    untested = scar_of(None, "")
-    assert untested.status == "untested"
-    assert "is not tested: no row was checked" in untested.sentence
+def test_scar_is_contradicted_by_the_card_unless_checked_rows_reject_it() -> None:
+    implied = ScarTest(undefined="no row was checked", contradiction="the prior implies 300 among 200 rows")
+    assert implied.verdict == "contradicted"
+    assert "or the prior is wrong: the prior implies 300 among 200 rows" in implied.sentence
+    assert ScarTest(0.001, rejected=True, contradiction="the prior implies 300 among 200 rows").verdict == "rejected"
+    assert ScarTest(undefined="no row was checked").sentence == "SCAR is not tested: no row was checked"
 
 
 def test_errors_on_the_command_line_name_flags() -> None:

@@ -25,6 +25,8 @@ from .thresholds import Cuts, ThresholdCut
 
 #: Bins of the histogram of scores.
 BINS = 30
+#: How a contradiction ends that is not infeasible by chance.
+BEYOND_CHANCE = "more than chance explains"
 #: Below so many labeled rows, intervals are rough.
 FEW = 30
 
@@ -193,13 +195,11 @@ def _contradictions(
     """What cannot be if the prior is right and labeled rows are a random draw of all positives."""
     said, both = [], "The prior and the labeled rows imply"
     if decision.infeasible:
-        chance = ", more than chance explains" if decision.contradicted else ""
+        chance = f", {BEYOND_CHANCE}" if decision.contradicted else ""
         said.append(f"{both} {decision.implied:,.0f} positives among these {decision.all_rows:,} rows{chance}")
     for cut in others:
         if cut.contradicted and cut.all_rows != decision.all_rows:
-            said.append(
-                f"{both} {cut.implied:,.0f} positives among the top {cut.all_rows:,} rows, more than chance explains"
-            )
+            said.append(f"{both} {cut.implied:,.0f} positives among the top {cut.all_rows:,} rows, {BEYOND_CHANCE}")
     if infeasible := [found.name for found in measures.values() if found.infeasible]:
         said.append(f"What is recovered cannot be: {', '.join(infeasible)} outside of [0, 1]")
     return said

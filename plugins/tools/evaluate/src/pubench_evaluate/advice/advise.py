@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -15,22 +16,21 @@ from pubench_datasets_tables.frames import TableFields, data
 from pubench_study.durations import duration, seconds_of
 
 from pubench import PUTable
-from pubench.field_names import in_words
+from pubench.field_names import in_arguments, in_words
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
-from pubench_core.records.record import Record
 from pubench_core.specs.fields import short_hash
 
 from ..audit import AuditSample, audit_sample
 from ..audit.sheet import DESIGN, columns_of_table, most_used
-from ..audit.statistics import Side, clopper_pearson
+from ..audit.statistics import ScarTest, Side, clopper_pearson
 from ..belief import Interval, ends_of
-from ..evaluation import Evaluation, evaluate
+from ..evaluation import BEYOND_CHANCE, Evaluation, evaluate
 from ..prior import APART, Prior, PriorEstimates, estimate_prior, infos_of, prior_of
-from ..scored_rows import FloatArray, IntArray
+from ..scored_rows import BoolArray, FloatArray, IntArray
 from .choice import (
     DEFAULT,
     OTHERS,
@@ -42,9 +42,8 @@ from .choice import (
     checked_difference,
     chosen_by_checked_rows,
     read_answers,
-    scar_of,
 )
-from .fits import Clock, FitRows, Say, fitted, kept_record, run_of, still_said, trained
+from .fits import Say, fitted, folds_for, run_of
 from .look import FEW_TO_CHOOSE, looked_at
 from .page import SHEET, Advice, Promise
 
@@ -55,6 +54,9 @@ if TYPE_CHECKING:
 BUDGET = 200
 #: Estimators of the prior read at most so many rows, a random part of the table.
 MOST_ROWS = 10_000
+NOT_CHECKED = (
+    "no row was checked. A table alone cannot tell: labels that prefer some positives look like a smaller prior"
+)
 
 
 def advise(
@@ -88,25 +90,22 @@ def advise(
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
     with in_words():
-        budget, clock, say = (
-            budget_of(goal),
-            Clock(seconds_of(time, "time", least=1e-9)),
-            progress or (lambda text: None),
-        )
-        given = None if prior is None else ends_of(prior)
+        began, budget, limit = perf_counter(), budget_of(goal), seconds_of(time, "time", least=1e-9)
+        given, say = None if prior is None else ends_of(prior), progress or (lambda text: None)
         own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **about)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         say(f"reading {own.name}")
-        _claim(folder, own)
+        read = own._read()
+        _claim(folder, own, read)
         checked = None if audited is None else read_answers(Path(audited), folder)
-        return _Steps(own, folder, goal, budget, clock, given, checked, threads, seed, say).answer()
+        return _Steps(own, read, folder, goal, budget, began, limit, given, checked, threads, seed, say).answer()
 
 
-def _claim(folder: Path, table: PUTable) -> None:
+def _claim(folder: Path, table: PUTable, read: LabeledData) -> None:
     """Makes the folder, or finds that it is of the same table. Raises RequestError if it is of another one."""
     files = ("path", "test", "positives", "unlabeled")
     facts = {name: str(value) for name, value in sorted(table.own.items()) if name not in files}
-    mine = short_hash([*table.notes, facts, table.scheme])
+    mine = short_hash([*map(in_arguments, read.notes), facts, table.scheme])
     about = folder / "about.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,14 +121,14 @@ def _claim(folder: Path, table: PUTable) -> None:
         raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
 
 
-def estimates(rows: FitRows, say: Say) -> PriorEstimates | None:
+def estimates(x: FloatArray, labeled: BoolArray, scheme: str, seed: int, say: Say) -> PriorEstimates | None:
     """Estimators whose answer can count, on at most :data:`MOST_ROWS` rows; None if they cannot be asked."""
     keys = [info.key for info in infos_of("any", None) if info.error is not None and info.error <= APART]
-    part = stream(rows.seed, "rows for priors").permutation(len(rows.x))[:MOST_ROWS]
-    x, labeled = rows.x[part], rows.labeled[part]
+    part = stream(seed, "rows for priors").permutation(len(x))[:MOST_ROWS]
+    x = x[part]
     x = x[:, ~np.isnan(x).all(axis=0)]
     try:
-        return estimate_prior(x, labeled, estimators=keys, scheme=rows.scheme, seed=rows.seed, progress=say)
+        return estimate_prior(x, labeled[part], estimators=keys, scheme=scheme, seed=seed, progress=say)
     except PubenchError as error:
         say(f"no prior is estimated: {error}")
         return None
@@ -140,11 +139,14 @@ class _Steps:
     """The way to an answer; each step keeps what the later ones read."""
 
     table: PUTable
+    read: LabeledData
     folder: Path
     goal: str
     wanted: int | None
     """how many rows are to be reviewed"""
-    clock: Clock
+    began: float
+    limit: float
+    """seconds for a comparison, from the beginning"""
     given: Interval | None
     audited: Audited | None
     threads: int | None
@@ -152,33 +154,41 @@ class _Steps:
     say: Say
 
     def __post_init__(self) -> None:
-        self.kept = self.folder / "fits"
-        self.read: LabeledData = self.table._read()
         self.look = looked_at(self.table, self.read)
         assert isinstance(self.read.x, np.ndarray)
-        self.rows = FitRows(self.read.x, self.read.labeled, self.table, self.seed, self.read.groups)
-        self.unlabeled = np.flatnonzero(~self.read.labeled)
+        self.x, self.labeled, self.scheme = self.read.x, self.read.labeled, self.table.scheme or "one-sample"
+        self.folds = folds_for(self.labeled, self.read.groups)
+        self.unlabeled = np.flatnonzero(~self.labeled)
         self.cards: dict[tuple[str, Interval | None], Evaluation] = {}
         self.checks = None if self.audited is None else self.audited.result
+        self.before = self._before()
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return perf_counter() - self.began
 
     def answer(self) -> Advice:
         """Bagged trees with ranking, model and sheet; then the prior, and with checked rows the other methods."""
         self._refuse()
-        self._announce()
-        prior = prior_of(self.given, self.checks, None)
+        look, prior = self.look, prior_of(self.given, self.checks, None)
+        self.say(f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features")
         self.told, self.budget = self._told(prior), self._budget(prior)
-        trees = self._fitted(DEFAULT, must=True)
+        trees = self._fitted(DEFAULT)
         if trees.reason:
-            raise RequestError(f"{self.table.name}: {DEFAULT.name} {trees.reason}")
+            raise RequestError(f"{look.name}: {DEFAULT.name} {trees.reason}")
+        self.reference = trees.scores
+        self.sheet = self._sheet() if self.audited is None else None
         self._answered(prior, [trees])
-        self.say(f"ranked rows, model and rows to check after {duration(self.clock.spent)}: {self.folder}")
+        self.say(f"ranked rows, model and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
-            prior = prior_of(self.given, None, estimates(self.rows, self.say))
+            found = estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            prior = prior_of(self.given, None, found)
             if prior.assumes_scar and self._contradiction(trees, prior):  # it is wrong, whatever the labels are
                 prior = prior.without("contradicts the scores")
             return self._answered(prior, [trees])
-        few = f"needs {FEW_TO_CHOOSE} labeled rows" if self.look.labeled < FEW_TO_CHOOSE else ""
-        return self._answered(prior, [trees, *(Fit(one, reason=few) if few else self._fitted(one) for one in OTHERS)])
+        few = f"needs {FEW_TO_CHOOSE} labeled rows" if look.labeled < FEW_TO_CHOOSE else ""
+        return self._answered(prior, [trees, *(Fit(one, reason=few) if few else self._compared(one) for one in OTHERS)])
 
     def _refuse(self) -> None:
         """Raises RequestError for a goal or a prior that the table cannot have."""
@@ -198,65 +208,52 @@ class _Steps:
                 value=given,
             )
 
-    def _announce(self) -> None:
-        """How long it will take, before it starts."""
-        look, least, more = self.look, self.rows.expected([DEFAULT]) + 5, ""
-        if self.audited is not None:
-            whole = least + self.rows.expected(OTHERS)
-            more = f", all {len(OTHERS) + 1} methods in about {duration(whole)}, at most {duration(self.clock.budget)}"
-        self.say(
-            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; an answer in "
-            f"about {duration(least)}{more}"
+    def _fitted(self, one: Candidate, left: Callable[[], float] | None = None) -> Fit:
+        plan = run_of(
+            one, self.table, self.folds, self.folder / "fits", self.told, threads=self.threads, seed=self.seed
         )
+        return fitted(one, plan, self.labeled, self.say, left)
 
-    def _fitted(self, one: Candidate, *, must: bool = False) -> Fit:
-        """A fit, next to bagged trees by checked rows."""
-        fit = fitted(one, self.rows, self.kept, self.told, self.clock, threads=self.threads, say=self.say, must=must)
-        if one is DEFAULT:
-            self.reference = fit.scores
-        elif self.audited is not None and not fit.reason:
-            return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
-        return fit
+    def _compared(self, one: Candidate) -> Fit:
+        """A fit within the time, next to bagged trees by checked rows."""
+        fit = self._fitted(one, lambda: self.limit - self.spent)
+        if fit.reason or self.audited is None:
+            return fit
+        return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
 
     def _told(self, prior: Prior) -> float | None:
-        """What models are given to decide by: as before, if that lies in the interval, so that their fits still count.
+        """What models are given to decide by: the middle of a given prior, if checked rows allow it; else of theirs.
 
-        Nothing that was only estimated.
+        Nothing that was only estimated. A given prior stays, so that fits without checked rows still count.
         """
-        path = self.kept / "told.json"
         if prior.interval is None:
             return None
         low, high = prior.interval
-        try:
-            before = float(json.loads(path.read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
-            before = -1.0
-        if low <= before <= high:
-            return before
-        told = round((low + high) / 2, 4)
-        if self.rows.scheme == "one-sample":  # in every fold more rows are positive than are labeled
+        middle = sum(self.given or prior.interval) / 2
+        told = round(middle if low <= middle <= high else (low + high) / 2, 4)
+        if self.scheme == "one-sample":  # in every fold more rows are positive than are labeled
             told = max(told, round(1.1 * self.look.labeled / self.look.rows, 4))
-        self.kept.mkdir(parents=True, exist_ok=True)
-        replace_text(path, json.dumps(told))
         return told
 
     def _answered(self, prior: Prior, fits: Sequence[Fit]) -> Advice:
-        """The answer, written to the folder with its ranking, model and sheet."""
-        best = chosen_by_checked_rows(fits)
-        chosen = best or fits[0]
-        model, more = self._model(chosen)
+        """The answer, written to the folder with its ranking and model."""
+        chosen, more = chosen_by_checked_rows(fits) or fits[0], []
         known = [(fit.checked, fit.candidate) for fit in fits if fit.checked is not None]
         over, first = max(known, key=lambda one: one[0].difference, default=(None, DEFAULT))
         if over is not None and first.is_baseline and over.better >= SURE:
             more.append(
                 f"{first.name} is better than every PU method on the checked rows: PU learning does not help here"
             )
+        model = self.folder / "model"
+        shutil.rmtree(model, ignore_errors=True)
+        shutil.copytree(chosen.folder, model)  # the record that predict, evaluate and audit read
+        test = ScarTest(undefined=NOT_CHECKED) if self.checks is None else self.checks.scar
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
             look=self.look,
-            scheme=self.rows.scheme,
-            scar=scar_of(self.checks, self._contradiction(chosen, prior)),
+            scheme=self.scheme,
+            scar=replace(test, contradiction=self._contradiction(chosen, prior)),
             prior=prior,
             given=self.given,
             answer=chosen.candidate.name,
@@ -265,12 +262,12 @@ class _Steps:
             card=self._card(chosen, prior.interval),
             audited=self.audited,
             warnings=(*self.look.warnings, *prior.warnings, *more),
-            seconds=self.clock.spent,
-            model=model,
-            sheet=self._sheet() if self.audited is None else None,
-            thresholds=self._ranked(chosen, prior),
-            before=self._before(),
+            seconds=self.spent,
+            model=str(model),
+            sheet=self.sheet,
+            before=self.before,
         )
+        self._rank(chosen, prior)
         replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
         replace_text(self.folder / "advice.html", advice.html())
         return advice
@@ -289,7 +286,7 @@ class _Steps:
     def _positives(self, prior: float) -> int:
         """Positives among the unlabeled rows."""
         look = self.look
-        n = prior * look.unlabeled if self.rows.scheme == "two-sample" else prior * look.rows - look.labeled
+        n = prior * look.unlabeled if self.scheme == "two-sample" else prior * look.rows - look.labeled
         return int(np.clip(round(n), 0, look.unlabeled))
 
     def _top(self, scores: FloatArray, n: int | None = None) -> IntArray:
@@ -303,9 +300,9 @@ class _Steps:
                 warnings.simplefilter("ignore")
                 self.cards[key] = evaluate(
                     chosen.scores,
-                    self.rows.labeled,
+                    self.labeled,
                     prior=prior,
-                    scheme=self.rows.scheme,
+                    scheme=self.scheme,
                     budget=self.budget,
                     resamples=0,
                     thorough=False,  # the answer shows no measure
@@ -318,18 +315,11 @@ class _Steps:
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if prior.interval is None or not self._card(chosen, prior.interval).contradictions:
+        if prior.interval is None:
             return ""
         low = prior.interval[0]
-        lowest = self._card(chosen, (low, low))
-        beyond = [cut for cut in (lowest.decision, *lowest.budgets, *lowest.recalls) if cut.contradicted]
-        if not beyond:
-            return ""
-        cut = max(beyond, key=lambda one: (one.implied or 0) / one.all_rows)
-        return (
-            f"even a prior of {low:.3g} and the labeled rows imply {cut.implied:,.0f} positives among the top "
-            f"{cut.all_rows:,} rows, more than chance explains"
-        )
+        found = [line for line in self._card(chosen, (low, low)).contradictions if line.endswith(BEYOND_CHANCE)]
+        return "" if not found else f"with a prior of {low:.3g}, {found[0][0].lower()}{found[0][1:]}"
 
     def _promise(self, chosen: Fit, prior: Prior) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
@@ -350,18 +340,11 @@ class _Steps:
         return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
 
     def _by_design(self, chosen: Fit, budget: int) -> tuple[int, int] | None:
-        """95 % interval by checked rows: by the design if the sheet divides the rows there, else by those in the top.
-
-        None without checked rows in the top.
-        """
+        """95 % interval by the checked rows among the highest, weighted by their design; None if there is none."""
         if self.audited is None:
             return None
-        top = self._top(chosen.scores, budget)
-        sample, checked, precision = self.audited.sample, self.audited.checked, self.audited.result.precision.interval
-        above = np.flatnonzero(~sample.scored.labeled & (sample.scored.scores > sample.threshold))
-        if np.array_equal(np.sort(top), above) and precision is not None:
-            return int(np.floor(precision[0] * budget)), int(np.ceil(precision[1] * budget))
-        inside = np.isin(checked.rows, top)
+        checked = self.audited.checked
+        inside = np.isin(checked.rows, self._top(chosen.scores, budget))
         if not inside.any():
             return None
         weights, positive = checked.weight[inside], checked.positive[inside]
@@ -373,39 +356,36 @@ class _Steps:
 
     def _before(self) -> dict[str, Any] | None:
         """Prior, promise and choice of the answer without checked rows, if there was one."""
-        path, now = self.folder / "before.json", self.folder / "answer.json"
-        if self.audited is None:
+        path = self.folder / "answer.json"
+        if self.audited is None or not path.exists():
             return None
-        if not path.exists() and now.exists():
-            was = json.loads(now.read_text("utf-8"))
-            if was.get("audited") is None:
-                kept = {name: was.get(name) for name in ("answer", "promise", "headline")}
-                replace_text(path, json.dumps({**kept, "prior": was["prior"]["interval"]}))
-        found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
-        return found
+        was = json.loads(path.read_text("utf-8"))
+        if was.get("audited") is not None:
+            return dict(was["before"]) if was.get("before") else None
+        return {
+            **{name: was.get(name) for name in ("answer", "promise", "headline")},
+            "prior": was["prior"]["interval"],
+        }
 
     # ---------------------------------------------------------------- use
 
-    def _ranked(self, chosen: Fit, prior: Prior) -> dict[str, float]:
-        """Writes all unlabeled rows, the highest first; thresholds of the score at both ends of the prior."""
+    def _rank(self, chosen: Fit, prior: Prior) -> None:
+        """Writes all unlabeled rows, the highest first, with decisions at both ends of the prior and its middle."""
         import pandas as pd
 
-        scores, order = chosen.scores, self._top(chosen.scores)
+        order = self._top(chosen.scores)
         frame = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "row": order})
         for name, texts in self.read.ids.items():
             frame[name] = texts[order]
-        frame["score"] = np.round(scores[order], 6)
-        thresholds: dict[str, float] = {}
+        frame["score"] = np.round(chosen.scores[order], 6)
         if prior.interval is not None:
-            for name, end in (("low", prior.interval[0]), ("middle", prior.middle or 0), ("high", prior.interval[1])):
-                n = self._positives(end)
-                thresholds[name] = float(scores[order[n - 1]]) if n else 1.0
-                frame["decision" if name == "middle" else f"decision_{name}"] = (frame["rank"] <= n).astype(int)
+            low, high = prior.interval
+            for name, end in (("decision_low", low), ("decision", (low + high) / 2), ("decision_high", high)):
+                frame[name] = (frame["rank"] <= self._positives(end)).astype(int)
         if self.audited is not None:
             answers = dict(zip(self.audited.checked.rows.tolist(), self.audited.checked.positive.tolist(), strict=True))
             frame["checked"] = [str(int(answers[row])) if row in answers else "" for row in order.tolist()]
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
-        return thresholds
 
     def _sheet(self) -> str | None:
         """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
@@ -413,10 +393,10 @@ class _Steps:
             return None
         sample = audit_sample(
             self.reference,
-            self.rows.labeled,
+            self.labeled,
             n=SHEET,
             budget=self.budget,
-            scheme=self.rows.scheme,
+            scheme=self.scheme,
             name=self.look.name,
             groups=self.read.groups,
             seed=self.seed,
@@ -435,19 +415,3 @@ class _Steps:
         sample.save(path.with_suffix(DESIGN))
         sample.sheet(columns).to_csv(path, index=False)
         return str(path)
-
-    def _model(self, chosen: Fit) -> tuple[str | None, list[str]]:
-        """Joins the folds of the answer and trains it on all rows: the record that predict, evaluate and audit read."""
-        plan, text = run_of(chosen.candidate, self.rows, self.kept, self.told, self.threads), chosen.candidate.name
-        try:
-            record = kept_record(plan)
-            if not isinstance(record, Record):
-                self.say(f"training {text} on all rows, to be kept")
-                with still_said(self.say, f"training {text} on all rows"):
-                    record = trained(record)
-        except PubenchError as error:
-            return None, [f"no model was kept: {error}"]
-        model = self.folder / "model"
-        shutil.rmtree(model, ignore_errors=True)
-        shutil.copytree(record.folder, model)
-        return str(model), []

@@ -38,28 +38,22 @@ class Candidate:
     """as pages show it"""
     method: str
     config: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float = 0.1
-    """of one fit of 1,000 rows with 20 columns on one core"""
 
     @property
     def is_baseline(self) -> bool:
         """Whether it is no PU method: a classifier of labeled against unlabeled rows."""
         return self.method == "naive"
 
-    def expected(self, rows: int, columns: int) -> float:
-        """Seconds of one fit, roughly."""
-        return 0.1 + self.seconds * float((rows / 1000) ** 0.7) * max(columns / 20, 0.5)
-
 
 #: The answer unless checked rows speak against it: without them it loses least of all constant choices.
-DEFAULT = Candidate("bagged trees", "pu-bagging", {"n_estimators": 100}, seconds=0.1)
-#: The others, cheapest first. Seconds: of processor time, on 3,000 to 100,000 rows.
+DEFAULT = Candidate("bagged trees", "pu-bagging", {"n_estimators": 100})
+#: The others, cheapest first.
 OTHERS = (
-    Candidate("logistic regression, P against U", "naive", {"base": "logistic"}, seconds=0.01),
-    Candidate("Elkan-Noto, logistic", "elkan-noto", {"base": "logistic"}, seconds=0.01),
-    Candidate("two-step, logistic", "two-step", {"base": "logistic"}, seconds=0.02),
-    Candidate("boosting, P against U", "naive", {"base": "boosting"}, seconds=0.08),
-    Candidate("bagged forest", "pu-bagging", {"base": "forest", "n_estimators": 100}, seconds=0.14),
+    Candidate("logistic regression, P against U", "naive", {"base": "logistic"}),
+    Candidate("Elkan-Noto, logistic", "elkan-noto", {"base": "logistic"}),
+    Candidate("two-step, logistic", "two-step", {"base": "logistic"}),
+    Candidate("boosting, P against U", "naive", {"base": "boosting"}),
+    Candidate("bagged forest", "pu-bagging", {"base": "forest", "n_estimators": 100}),
 )
 
 
@@ -188,6 +182,8 @@ class Fit:
     seconds: float = 0.0
     reason: str = ""
     """why there are no scores"""
+    folder: Path = Path()
+    """record of the joint run, with a model of all rows"""
     checked: OverBagging | None = None
     """None for bagged trees themselves, and without checked rows"""
 
@@ -197,44 +193,3 @@ def chosen_by_checked_rows(fits: Sequence[Fit], sure: float = SURE) -> Fit | Non
     known = [(fit.checked.better, -k) for k, fit in enumerate(fits) if fit.checked is not None]
     better, place = max(known, default=(0.0, 0))
     return fits[-place] if better >= sure else None
-
-
-# -------------------------------------------------------------------- SCAR
-
-
-@dataclass(frozen=True)
-class Scar:
-    """Whether labeled positives are a random draw of all positives."""
-
-    status: str
-    """``untested``, ``contradicted`` (by prior and scores), ``rejected`` or ``not rejected`` (by checked rows)"""
-    p_value: float | None = None
-    """of the checked rows"""
-    reason: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """Finding about SCAR, in words."""
-        match self.status:
-            case "rejected":
-                return f"Labeled rows are no random draw of the positives (p = {self.p_value:.2g}, checked rows)."
-            case "not rejected":
-                return f"Checked rows do not contradict a random draw (p = {self.p_value:.2g}); no proof."
-            case "contradicted":
-                return f"Labeled rows are no random draw of the positives, or the prior is wrong: {self.reason}."
-        return (
-            f"Whether labeled rows are a random draw of the positives is not tested: {self.reason}. A table alone "
-            "cannot tell: labels that prefer some positives look like a smaller prior."
-        )
-
-
-def scar_of(audited: AuditResult | None, contradiction: str) -> Scar:
-    """Rejected by checked rows, contradicted by the scores at the narrowed prior, not rejected, or untested."""
-    test = None if audited is None else audited.scar
-    if test is not None and test.rejected:
-        return Scar("rejected", test.p_value)
-    if contradiction:
-        return Scar("contradicted", None if test is None else test.p_value, contradiction)
-    if test is not None and test.p_value is not None:
-        return Scar("not rejected", test.p_value)
-    return Scar("untested", reason="no row was checked" if test is None else test.undefined)

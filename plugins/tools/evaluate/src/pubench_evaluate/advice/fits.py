@@ -1,30 +1,28 @@
-"""Scores of every row by models that did not see it: the folds of a run, each a record that is kept and reused."""
+"""Scores of every row by models that did not see it: the joint run of a candidate, whose parts are kept and reused."""
 
 from __future__ import annotations
 
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from pubench_study.durations import duration
-from pubench_study.folds import folds_of
+from pubench_study.folds import parts_of
 
 from pubench import PUTable
 from pubench.running import plan_of
 from pubench_core.data.dataset import data_root
-from pubench_core.errors import PubenchError
+from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.randomness import stream
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import Record
-from pubench_core.records.scores import scores_name
+from pubench_core.records.scores import scores_of
 from pubench_core.records.store import RecordStore
 
 from ..scored_rows import BoolArray, FloatArray, IntArray
@@ -41,63 +39,30 @@ FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
 BEAT = 10.0
 
 
-@dataclass(frozen=True)
-class FitRows:
-    """Features of a table and who is labeled."""
-
-    x: npt.NDArray[np.float32]
-    """(n, d), NaN if missing"""
-    labeled: BoolArray
-    table: PUTable
-    seed: int = 0
-    groups: IntArray | None = None
-    """(n,) codes of rows that no fold parts"""
-
-    @property
-    def folds(self) -> int:
-        """Number of parts, at most one for each group with labeled rows."""
-        most = FOLDS if self.labeled.sum() >= FEW else FOLDS_OF_FEW
-        return most if self.groups is None else min(most, len(np.unique(self.groups[self.labeled])))
-
-    @property
-    def scheme(self) -> str:
-        """How labeled and unlabeled rows were drawn."""
-        return self.table.scheme or "one-sample"
-
-    def expected(self, candidates: Sequence[Candidate]) -> float:
-        """Seconds of all fits of candidates, roughly."""
-        return self.folds * sum(one.expected(*self.x.shape) for one in candidates)
+def folds_for(labeled: BoolArray, groups: IntArray | None = None) -> int:
+    """Number of parts, at most one for each group with labeled rows. ``groups``: (n,) codes that no fold parts."""
+    most = FOLDS if labeled.sum() >= FEW else FOLDS_OF_FEW
+    return most if groups is None else min(most, len(np.unique(groups[labeled])))
 
 
-@dataclass
-class Clock:
-    """A budget of seconds."""
-
-    budget: float
-    slower: float = 1.0
-    """how much longer fits take than expected, of those so far"""
-    began: float = field(default_factory=time.perf_counter)
-
-    @property
-    def spent(self) -> float:
-        """Seconds so far."""
-        return time.perf_counter() - self.began
-
-    @property
-    def left(self) -> float:
-        """Seconds until the budget is used up."""
-        return self.budget - self.spent
-
-
-def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None, threads: int | None = None) -> Plan:
+def run_of(
+    candidate: Candidate,
+    table: PUTable,
+    folds: int,
+    kept: Path,
+    prior: float | None = None,
+    *,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Plan:
     """The joint run of a candidate, in its last epoch, whose records are kept in ``kept``; new rows are scored by one
     more model of all rows.
     """
     given = {
-        "folds": rows.folds,
+        "folds": folds,
         "refit": "all",
         "criterion": "last",
-        "seed": rows.seed,
+        "seed": seed,
         "results": kept,
         "prior": prior,
         "threads": threads,
@@ -112,26 +77,23 @@ def run_of(candidate: Candidate, rows: FitRows, kept: Path, prior: float | None,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the whole table are shown
-        return plan_of(candidate.method, rows.table, {k: v for k, v in given.items() if v is not None}, settings)
+        return plan_of(candidate.method, table, {k: v for k, v in given.items() if v is not None}, settings)
 
 
-def kept_record(plan: Plan) -> Record | Plan:
-    """Record of a run, or its plan if it is to be carried out."""
+def kept_record(plan: Plan) -> Record | None:
+    """Record of a run; None if it is to be carried out."""
     from pubench_core.engine.coverage import covered
 
-    return covered(plan, RecordStore(plan.spec.execution.results), data_root(plan.spec.execution))
+    found = covered(plan, RecordStore(plan.spec.execution.results), data_root(plan.spec.execution))
+    return found if isinstance(found, Record) else None
 
 
-def kept_folds(plan: Plan) -> list[Record | Plan]:
-    """Record of each fold, or its plan if it is to be carried out."""
-    return [kept_record(one) for one in folds_of(plan)]
-
-
-def trained(plan: Plan) -> Record:
-    """Record of a run that had none."""
+def trained(plan: Plan, seconds: float | None = None) -> Record:
+    """Record of a run that had none. Raises RunFailed if it takes longer than ``seconds``."""
     from pubench_core.engine.execute import execute
 
-    done = execute(plan)
+    execution = plan.spec.execution.model_copy(update={"timeout": seconds})
+    done = execute(replace(plan, spec=plan.spec.model_copy(update={"execution": execution})))
     return Record(done.folder, done.result)
 
 
@@ -155,47 +117,36 @@ def still_said(say: Say, text: str) -> Iterator[None]:
 
 def fitted(
     candidate: Candidate,
-    rows: FitRows,
-    kept: Path,
-    prior: float | None,
-    clock: Clock,
-    *,
-    threads: int | None = None,
+    plan: Plan,
+    labeled: BoolArray,
     say: Say = lambda text: None,
-    must: bool = False,
+    left: Callable[[], float] | None = None,
 ) -> Fit:
     """Scores of all rows, each by a model that did not see it, or why there are none.
 
-    Every finished fit is a record in the folder ``kept``, which always counts. ``must``: whatever time it takes.
+    Every finished fit is a record, which always counts. ``left``: gives the seconds that are left for fits; None:
+    whatever time it takes.
     """
-    folds = kept_folds(run_of(candidate, rows, kept, prior, threads))
-    usual = candidate.expected(*rows.x.shape)
-    ahead = sum(not isinstance(one, Record) for one in folds) * clock.slower * usual
-    if ahead and not must and clock.left < ahead:
-        return Fit(candidate, reason=f"would take about {duration(ahead)}, longer than was left")
-    scores, fold, per_fit, total = np.zeros(len(rows.x)), np.zeros(len(rows.x), np.int64), [0.0], 0.0
-    for k, one in enumerate(folds):
-        if not isinstance(one, Record):
-            if not must and clock.left < per_fit[-1]:
-                done = f"{len(per_fit) - 1} of {len(folds)} fits"
-                return Fit(candidate, reason=f"the time was up after {done}; the same command goes on")
-            text = f"{candidate.name}: fit {k + 1} of {len(folds)}"
-            try:
+    record, parts, done = kept_record(plan), parts_of(plan), 0
+    try:
+        for done, part in enumerate(() if record else parts):
+            seconds, text = left and left(), f"{candidate.name}: fit {done + 1} of {len(parts)}"
+            if kept_record(part) is None:
+                if seconds is not None and seconds <= 0:
+                    raise RunFailed("", cause="timeout")
                 with still_said(say, text):
-                    one = trained(one)
-            except PubenchError as error:
-                return Fit(candidate, reason=f"failed: {error}")
-            per_fit.append(one.result.seconds.total)
-            left = per_fit[-1] * (len(folds) - k - 1)
-            say(text + (f", about {duration(left)} left" if left >= 1 else ""))
-        arrays = read_scores(one.folder)
-        held_out = arrays["validation_rows"]
-        scores[held_out] = arrays[scores_name("validation", one.result.chosen.snapshot)]
-        fold[held_out] = k
-        total += one.result.seconds.total
-    if per_fit[1:] and total > 1:  # the first fit of a process compiles
-        clock.slower = max(0.2, median(per_fit[1:]) / usual)
-    return Fit(candidate, aligned(scores, fold, rows.labeled, rows.seed), total)
+                    trained(part, seconds)
+                say(text)
+        record = record or trained(plan)
+    except PubenchError as error:
+        if isinstance(error, RunFailed) and error.cause == "timeout":
+            reason = f"the time was up after {done} of {len(parts)} fits; the same command goes on"
+            return Fit(candidate, reason=reason)
+        return Fit(candidate, reason=f"failed: {error}")
+    arrays, result = read_scores(record.folder), record.result
+    scores, fold, rows = np.zeros(len(labeled)), np.zeros(len(labeled), np.int64), arrays["validation_rows"]
+    scores[rows], fold[rows] = scores_of(arrays, result.chosen.snapshot)["validation"], arrays["validation_fold"]
+    return Fit(candidate, aligned(scores, fold, labeled, plan.spec.seed), result.seconds.total, folder=record.folder)
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

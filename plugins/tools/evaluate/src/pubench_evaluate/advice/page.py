@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,19 @@ from pubench_study.durations import duration
 
 from pubench_core.results import plain_data
 
+from ..audit.statistics import ScarTest
 from ..belief import Interval, in_short
 from ..page import Part, Report
 from ..prior import Prior
 from ..report_card import Evaluation
-from .choice import DEFAULT, Audited, Fit, Scar
+from .choice import DEFAULT, Audited, Fit
 from .look import Look
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Changes if the meaning of a field of ``answer.json`` changes.
-VERSION = 3
+VERSION = 4
 #: Rows of a sheet.
 SHEET = 60
 
@@ -54,7 +55,7 @@ class Advice(Report):
     goal: str
     look: Look
     scheme: str
-    scar: Scar
+    scar: ScarTest
     prior: Prior
     given: Interval | None
     """the prior as the user gave it"""
@@ -67,9 +68,8 @@ class Advice(Report):
     audited: Audited | None
     warnings: tuple[str, ...]
     seconds: float
-    model: str | None
+    model: str
     sheet: str | None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, Any] | None = None
     """prior, promise and method before rows were checked"""
 
@@ -84,12 +84,12 @@ class Advice(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``answer.json`` holds it."""
-        same = ("answer", "headline", "goal", "given", "scheme", "thresholds", "before", "model", "sheet", "warnings")
+        same = ("answer", "headline", "goal", "given", "scheme", "before", "model", "sheet", "warnings")
         return {
             "version": VERSION,
             **plain_data({name: getattr(self, name) for name in same}),
             **{name: plain_data(asdict(getattr(self, name))) for name in ("promise", "prior")},
-            "scar": {**plain_data(asdict(self.scar)), "sentence": self.scar.sentence},
+            "scar": {**plain_data(asdict(self.scar)), "verdict": self.scar.verdict, "sentence": self.scar.sentence},
             "table": plain_data(asdict(self.look)),
             "methods": [
                 {
@@ -126,9 +126,7 @@ class Advice(Report):
         if self.sheet is not None:
             said.append(f"rows to check: {self.sheet}; then the same command with --audited {self.sheet}")
         said += [f"ranked rows: {self.folder / 'ranked.csv'}", f"page: {self.folder / 'advice.html'}"]
-        if self.model is not None:
-            said.append(f"new rows: pubench predict {self.model} new.csv")
-        return [*said, f"{duration(self.seconds)} in all"]
+        return [*said, f"new rows: pubench predict {self.model} new.csv", f"{duration(self.seconds)} in all"]
 
     # ---------------------------------------------------------------- sentences
 
@@ -149,7 +147,7 @@ class Advice(Report):
         found, on = (promise.low, promise.high), ", if the prior is right"
         if promise.by == "checked rows":
             on = ", by the checked rows" if sure is None else ""
-        elif self.scar.status != "contradicted" and promise.says(promise.if_scar):
+        elif self.scar.verdict != "contradicted" and promise.says(promise.if_scar):
             found, on = promise.if_scar or found, " if labels are SCAR, which is untested"
         check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
         if promise.says(found):

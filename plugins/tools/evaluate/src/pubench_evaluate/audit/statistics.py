@@ -146,7 +146,8 @@ def clopper_pearson(side: Side, level: float = 0.95) -> tuple[float, float]:
 class ScarTest:
     """Labeled positives against audited ones. ``p_value``: smallest, after Holm's correction; ``parts``: of each test.
 
-    ``rejected``: whether it is below ``alpha``. ``undefined``: why nothing was tested.
+    ``rejected``: whether it is below ``alpha``. ``undefined``: why nothing was tested. ``contradiction``: what the
+    prior and the scores say against SCAR, which counts unless it is rejected.
     """
 
     p_value: float | None = None
@@ -154,17 +155,22 @@ class ScarTest:
     rejected: bool = False
     alpha: float = 0.05
     undefined: str = ""
+    contradiction: str = ""
 
     @property
     def verdict(self) -> str:
-        """Whether SCAR is ``rejected``, ``not rejected`` or ``not tested``."""
-        return "not tested" if self.p_value is None else "rejected" if self.rejected else "not rejected"
+        """Whether SCAR is ``rejected``, ``contradicted``, ``not rejected`` or ``not tested``."""
+        if self.rejected or self.contradiction:
+            return "rejected" if self.rejected else "contradicted"
+        return "not tested" if self.p_value is None else "not rejected"
 
     @property
     def sentence(self) -> str:
         """The verdict with its p-values, or why there is none."""
+        if self.verdict == "contradicted":
+            return f"Labeled rows are no random draw of the positives, or the prior is wrong: {self.contradiction}"
         if self.p_value is None:
-            return f"SCAR was not tested: {self.undefined}"
+            return f"SCAR is not tested: {self.undefined}"
         parts = ", ".join(f"{name} p = {p:.2g}" for name, p in self.parts)
         verdict = (
             "SCAR is rejected: labeled positives do not score as positives do in general; measures that assume SCAR "
