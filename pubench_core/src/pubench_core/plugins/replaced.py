@@ -48,10 +48,12 @@ def refuse_replaced(packages: Iterable[str]) -> None:
                 )
             loaded_from = (one for one, held in list(sys.modules.items()) if getattr(held, "__file__", None) == file)
             raise _replaced(f"{name}:{path}", f"a function of {next(loaded_from, os.path.basename(file))} ({file})")
-        steps = dis.get_instructions(codes[0])
+        words = [word for word in sorted(vars(module).keys() & vars(builtins).keys()) if not word.startswith("__")]
+        # disassembling takes longer than all else here, and few modules have such a name
+        steps = dis.get_instructions(codes[0]) if words else ()
         bound = {step.argval for step in steps if step.opname.startswith(("STORE_", "DELETE_"))}
-        for word in sorted(vars(module).keys() & vars(builtins).keys() - bound):
-            if not word.startswith("__"):
+        for word in words:
+            if word not in bound:
                 raise _replaced(f"{name}:{word}", f"{vars(module)[word]!r:.80}, and its file means Python's own")
 
 
