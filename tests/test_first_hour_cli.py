@@ -105,15 +105,12 @@ class TestTerminal:
     @pytest.mark.parametrize(
         ("words", "width"),
         [
-            (ON_DIGITS, 80),
             (ON_DIGITS, 60),
-            (OWN, 120),
-            (OWN, 80),
             (OWN, 60),
             ((*OWN, "--seeds", "2,25"), 60),
             (("data", "check", "my.csv", "--label-col", "s"), 60),
         ],
-        ids=["data-set-80", "data-set-60", "own-table-120", "own-table-80", "own-table-60", "seeds-60", "check-60"],
+        ids=["data-set", "own-table", "seeds", "check"],
     )
     def test_every_number_that_is_piped_is_on_the_screen_whole(
         self, on_terminal: Callable[..., Any], piped: Callable[..., str], words: tuple[object, ...], width: int

@@ -93,7 +93,7 @@ def alive(process: int) -> bool:
 
 
 def test_a_killed_worker_costs_its_run_which_the_next_command_does(place: Place) -> None:
-    place.write(seeds=4, seconds=1.0)
+    place.write(seeds=4, seconds=0.5)
     started = place.start("-j", "2")
     place.wait_for(2)
     kill(place.trainings()[0])
@@ -167,7 +167,7 @@ def test_a_killed_parent_takes_its_workers_along_and_loses_nothing(place: Place)
 
 
 def test_ctrl_c_waits_for_what_is_in_work_and_says_how_to_go_on(place: Place) -> None:
-    place.write(seeds=6, seconds=1.0)
+    place.write(seeds=6, seconds=0.5)
     started = place.start("-j", "2")
     place.wait_for(2)
     started.send_signal(signal.SIGINT)

@@ -86,8 +86,6 @@ def line_of(attack: Callable[[], object], most: int = 700) -> str | None:
 
 # ---------------------------------------------------------------- YAML and --set
 
-BASE = ("method.key=nnpu", "data.key=digits")
-
 
 class TestDocuments:
     @pytest.mark.parametrize(
@@ -113,34 +111,6 @@ class TestDocuments:
         assert words in line
         assert str(path) in line
 
-    @pytest.mark.parametrize(
-        "section",
-        [
-            *("data: {key: digits, binarisation: [a]}", "data: {key: digits, binarization: [a]}", "data: [a]"),
-            *(
-                "data: {key: digits, positive: {a: 1}}",
-                "data: {key: digits, positive: [[1]]}",
-                "data: {3: 4}",
-                "data: 3",
-            ),
-            *("data: {own: {path: [a], label_col: x}}", 'data: {own: {path: "a\\0b.csv", label_col: s}}'),
-            *("data: {own: 3}", "method: {key: {a: b}}", "method: [nnpu]", "method: {key: nnpu, preset: [a]}"),
-            *("method: {key: nnpu, config: 3}", "method: {key: nnpu, config: {3: 4}}", "binarisation: [a]", "3: 4"),
-            *("method: {key: nnpu, config: {null: 4}}", "selection: {criterion: [a]}"),
-            *("selection: {criteria: [pa, [a]]}", "selection: {criteria: [null]}"),
-            *("evaluation: {metrics: [[a]]}", "evaluation: {metrics: {a: b}}", "evaluation: {trace: 3}"),
-            *("mechanism: {variant: {a: b}}", "execution: {threads: 99999999999}", "execution: {results: [a]}"),
-            *("execution: {device: 'cuda:99999999999999999'}", 'execution: {results: "a\\0b"}', "execution: [a]"),
-            *("prior: [a]", "prior: {a: b}", "prior: 'scaled:1e999'", "prior: 'estimated:[a]'", "seed: 1e400"),
-            *("seed: !!set {a}", "prior: !!binary aGk=", "backbone: {key: [a]}", "validation: {3: 4}"),
-        ],
-    )
-    def test_a_section_of_another_kind_is_one_line(self, tmp_path: Path, section: str) -> None:
-        path = tmp_path / "run.yaml"
-        others = [text for text in ("method: nnpu", "data: digits") if not section.startswith(text.split(":")[0])]
-        path.write_text("\n".join([*others, section]))
-        assert line_of(lambda: resolve([read_yaml(path)], registry())) is not None
-
     def test_aliases_within_bounds_are_values(self, tmp_path: Path) -> None:
         path = tmp_path / "run.yaml"
         path.write_text("seed: &s 3\nmethod: {key: nnpu, config: {epochs: *s}}\ndata: digits\n")
@@ -153,10 +123,6 @@ class TestDocuments:
         path.write_text(text)
         words = "more than 100,000 values, with those that aliases repeat"
         assert words in (line_of(lambda: read_yaml(path)) or "")
-
-    @pytest.mark.parametrize("name", ["." * 20_000, "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"])
-    def test_a_name_that_is_none_is_one_line(self, name: str) -> None:
-        assert line_of(lambda: resolve([assigned(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None
 
 
 # ---------------------------------------------------------------- a saved model

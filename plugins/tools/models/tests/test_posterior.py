@@ -21,7 +21,7 @@ def drawn(n, seed):
     return rng.normal(size=(n, 2)) + np.where(y, 0.8, -0.8)[:, None] * [1, 0.5], y
 
 
-def labeled_sample(scheme, n=30_000):
+def labeled_sample(scheme, n=12_000):
     x, y = drawn(n, seed=0)
     if scheme == "one-sample":
         return x, y & (np.random.default_rng(1).random(n) < 0.5)
