@@ -12,6 +12,7 @@ from pubench_report.report.gather import gather
 from pubench_report.results import load_results
 from pubench_report.rows import BOARD, COLUMNS, FILE, as_file, file_rows, read_rows, types
 from pubench_report.rows.files import write_parquet
+from pubench_report.rows.record import settings_of
 from pubench_report.rows.runs import each_run
 
 import pubench
@@ -63,6 +64,13 @@ def test_results_parquet_gives_the_same_rows(records: Path, frame: pandas.DataFr
     assert {"test_accuracy", "validation_pa", "c", "prior", "warnings"} <= {*shared}
     one, other = (rows.sort_values(KEY, ignore_index=True)[shared] for rows in (found, frame))
     pandas.testing.assert_frame_equal(one, other)
+
+
+def test_settings_of_a_row_name_another_precision(records: Path) -> None:
+    spec = load_results(records)[0].result.spec
+    given = spec.model_copy(update={"precision": "bf16"})
+    assert {*settings_of(given).split()} - {*settings_of(spec).split()} == {"precision=bf16"}
+    assert "precision" not in settings_of(spec)
 
 
 def test_a_file_of_rows_gives_the_same_rows(frame: pandas.DataFrame, tmp_path: Path) -> None:

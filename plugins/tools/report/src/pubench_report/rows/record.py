@@ -168,7 +168,7 @@ def assignments_of(spec: RunSpec) -> dict[str, Any]:
     """Dotted names and values of what a run computes with."""
     sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
     plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    return by_path({**plain, "backbone": spec.backbone.key})
+    return by_path({**plain, "backbone": spec.backbone.key, "precision": spec.precision})
 
 
 # -------------------------------------------------------------------- finished runs
