@@ -68,7 +68,7 @@ class Failing(Method[Config]):
                         case "memory":
                             raise MemoryError("cannot allocate 3 TiB")
                         case "gpu memory":
-                            raise torch.OutOfMemoryError("CUDA out of memory")
+                            raise torch.OutOfMemoryError("CUDA out of memory. GPU 0 has a total capacity of 139 GiB")
                         case "bug":
                             raise KeyError("weight")
                         case "request":
@@ -214,8 +214,8 @@ def failure_in(results: Path) -> Failure:
     [
         ("nan", "non-finite", "loss is nan"),
         ("score", "non-finite", "the score of row 0 is "),
-        ("memory", "out-of-memory", "MemoryError: cannot allocate 3 TiB"),
-        ("gpu memory", "out-of-memory", "CUDA out of memory"),
+        ("memory", "out-of-memory", "MemoryError: cannot allocate 3 TiB; a smaller batch_size or"),
+        ("gpu memory", "out-of-memory", "CUDA out of memory; a smaller batch_size or"),
         ("bug", "error", "KeyError: 'weight'"),
     ],
 )

@@ -284,7 +284,10 @@ def _fit(
         except BaseException as error:
             timeout = isinstance(error, OutOfTime)
             cause: Cause = "timeout" if timeout else "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"
-            raise RunFailed(str(error) if timeout else said_by(error), cause=cause, **run.position) from error
+            reason = str(error) if timeout else said_by(error)
+            if cause == "out-of-memory":  # torch goes on for 400 characters about its allocator
+                reason = f"{reason.partition('. ')[0]}; a smaller batch_size or fewer runs at once need less"
+            raise RunFailed(reason, cause=cause, **run.position) from error
     if not monitor.epochs:
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()
