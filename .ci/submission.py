@@ -20,7 +20,7 @@ from pathlib import Path
 FIELDS = {
     "archive": (
         "Archive",
-        r"https://github\.com/(?:user-attachments/files/\d+|[\w.-]+/[\w.-]+/files/\d+)/[\w.-]+\.tar\.gz",
+        r"https://github\.com/(?:user-attachments/files/\d+|[\w.-]+/[\w.-]+/files/\d+)/[\w.-]+\.zip",
     ),
     "sha256": ("SHA-256 of the archive", r"[0-9a-f]{64}"),
     "package": ("Package", r"[A-Za-z0-9][\w.-]*==[\w.]+|git\+https://github\.com/[\w.-]+/[\w.-]+@[0-9a-f]{40}"),
@@ -58,7 +58,6 @@ def fields(event: Path) -> dict[str, str]:
 def check(options: argparse.Namespace) -> int:
     """Writes the comment. Returns the exit code."""
     from pubench_verify.findings import RecordProblem, Verification
-    from pubench_verify.submission import comment
 
     import pubench
     from pubench_core.data.cache import sha256_of
@@ -81,8 +80,13 @@ def check(options: argparse.Namespace) -> int:
     except (PubenchError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    options.comment.write_text(comment(found), encoding="utf-8")
-    print(comment(found), end="")
+    verdict = "sound" if found.ok else f"refused, {len(found.problems)} reasons"
+    lines = [*str(found).split("\n"), *(f"note: {note}" for note in found.notes)]
+    comment = f"**{verdict}**\n\n" + "".join(
+        f"    {line}\n" for line in lines
+    )  # of code: nothing is marked up or named
+    options.comment.write_text(comment, encoding="utf-8")
+    print(comment, end="")
     return 0 if found.ok else 1
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer, model_validator
@@ -17,6 +17,8 @@ from .specs.fields import short_hash
 
 #: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
 RECORD_VERSION = 4
+#: Seconds that a run may take: at most ten years.
+_Time = Annotated[float, Field(ge=0, le=10 * 365 * 86_400)]
 
 
 class Stored(BaseModel):
@@ -215,17 +217,17 @@ class DataFacts(_Compact):
 class Seconds(Stored):
     """Wall-clock time."""
 
-    total: float = Field(description="everything between the first and the last instruction of the run's own work")
-    training: float = Field(description="inside epochs, scoring apart")
-    evaluation: float = Field(description="scoring and measuring")
-    per_epoch: float = Field(description="mean of training and evaluation per epoch")
-    per_epoch_training: float = Field(description="mean of training per epoch")
+    total: _Time = Field(description="everything between the first and the last instruction of the run's own work")
+    training: _Time = Field(description="inside epochs, scoring apart")
+    evaluation: _Time = Field(description="scoring and measuring")
+    per_epoch: _Time = Field(description="mean of training and evaluation per epoch")
+    per_epoch_training: _Time = Field(description="mean of training per epoch")
 
 
 class PeakMemory(Stored):
     """The most memory that the run took."""
 
-    bytes: int = Field(description="how much")
+    bytes: int = Field(description="how much", ge=0, le=1 << 50)
     what: str = Field(description="allocated on the GPU, resident during the run, or since the process started")
 
 
@@ -278,20 +280,22 @@ class Result(_Compact):
     refit: str | None = Field(
         None, description="run id of the model of all rows that scores new ones; none: the mean of the folds does"
     )
-    epochs: int = Field(description="epochs that were trained")
+    epochs: int = Field(description="epochs that were trained", ge=0, le=1 << 40)
     seconds: Seconds = Field(description="wall-clock time")
     peak_memory: PeakMemory = Field(description="the most memory that the run took")
     model: SavedModelFacts | None = Field(None, description="which state was saved, where one was")
     scores: str = Field("", description="first 16 digits of the SHA-256 of scores.npz; empty if none were kept")
     warnings: tuple[str, ...] = Field((), description="what a reader of the result must know")
-    device: str = Field(description="where it was computed")
-    threads: int = Field(description="CPU threads; another number may round differently")
+    device: str = Field(description="where it was computed: cpu or cuda:NUMBER", pattern=r"^(cpu|cuda(:[0-9]{1,3})?)$")
+    threads: int = Field(description="CPU threads; another number may round differently", ge=1, le=1 << 20)
     at_once: int | None = Field(
         None,
+        ge=1,
+        le=1 << 20,
         description="how many runs of one study shared the machine, at most: seconds and memory are the method's own "
         "where it is 1; none where no study carried the run out",
     )
-    finished_at: str = Field(description="UTC, ISO 8601")
+    finished_at: str = Field(description="UTC, ISO 8601", pattern="^20[0-9]{2}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}Z$")
 
     @property
     def chosen(self) -> CriterionResult:

@@ -85,8 +85,8 @@ def test_an_archive_is_written(done: tuple[Path, Run]) -> None:
     folder, run = done
     said = run("study", "export", "short", "--without-scores")
     assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith("short.tar.gz: 4 records, ")
-    assert (folder / "short.tar.gz").stat().st_size > 1000
+    assert said.stdout.startswith("short.zip: 4 records, ")
+    assert (folder / "short.zip").stat().st_size > 1000
 
 
 def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, Run], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
-import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,8 +71,8 @@ def test_files_that_no_record_has_are_left_out(study: Path, exported: Run) -> No
     (record / "notes\nx").write_text("a")
     done = exported()
     assert done.returncode == 0, done.stderr
-    with tarfile.open(study / "first.tar.gz") as archive:
-        names = {Path(name).name for name in archive.getnames()}
+    with zipfile.ZipFile(study / "first.zip") as archive:
+        names = {Path(name).name for name in archive.namelist()}
     assert {"result.json", "scores.npz", "SHA256SUMS", "plan.json"} <= names
     assert not names & {"secret.txt", "notes\nx"}
 
@@ -87,7 +87,7 @@ def test_what_is_no_file_is_refused(study: Path, exported: Run, name: str, kind:
     else:
         os.mkfifo(path)
     assert f"{name} is no regular file" in error_line(exported(), 1)
-    assert not list(study.glob("*.tar.gz"))
+    assert not list(study.glob("*.zip"))
 
 
 @pytest.mark.parametrize("size", [-200, None], ids=["cut", "a bit flipped"])
@@ -98,8 +98,8 @@ def test_damaged_scores_get_no_checksum(study: Path, exported: Run, size: int | 
     scores.write_bytes(content[:size])
     done = exported()
     assert (done.returncode, "0 records" in done.stdout, "1 runs have none" in done.stdout) == (0, True, True)
-    with tarfile.open(study / "first.tar.gz") as archive:
-        assert "scores.npz" not in {Path(name).name for name in archive.getnames()}
+    with zipfile.ZipFile(study / "first.zip") as archive:
+        assert "scores.npz" not in {Path(name).name for name in archive.namelist()}
 
 
 def test_what_is_there_and_no_file_is_not_replaced(study: Path, exported: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-import tarfile
+import zipfile
 from pathlib import Path
 
 import pandas
@@ -119,13 +119,13 @@ def test_an_archive_is_a_folder_of_records_with_checksums(
 ) -> None:
     study, plan = done
     records = [record for run in plan.runs if (record := RecordStore(study.results).find(run.run_id)) is not None]
-    files, digest = export(study, plan, records, tmp_path / "two.tar.gz", with_scores=with_scores)
-    with tarfile.open(tmp_path / "two.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    files, digest = export(study, plan, records, tmp_path / "two.zip", with_scores=with_scores)
+    with zipfile.ZipFile(tmp_path / "two.zip") as archive:
+        archive.extractall(tmp_path)
 
     there = tmp_path / "two"
     sums = dict(reversed(line.split("  ")) for line in (there / "SHA256SUMS").read_text().splitlines())
-    assert (files, digest) == (len(sums), hashlib.sha256((tmp_path / "two.tar.gz").read_bytes()).hexdigest())
+    assert (files, digest) == (len(sums), hashlib.sha256((tmp_path / "two.zip").read_bytes()).hexdigest())
     assert {str(p.relative_to(there)) for p in there.rglob("*") if p.is_file()} == {*sums, "SHA256SUMS"}
     assert all(hashlib.sha256((there / name).read_bytes()).hexdigest() == digits for name, digits in sums.items())
     assert with_scores == any(name.endswith("scores.npz") for name in sums)

@@ -14,10 +14,12 @@ import pytest
 from altered import edit_json
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
-from pubench_verify.archive import pack_records
-from pubench_verify.reproduction import reproduced
+from pubench_study.export import files_of, pack
+from pubench_verify.reproduction import reproduced, spec_again
 
 import pubench
+from pubench_core.records.record import read_record
+from pubench_core.records.store import RecordStore
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"),  # so short a run may decide one-sidedly
@@ -153,16 +155,19 @@ def test_verify_has_nothing_against_them(place: Path, results: str) -> None:
 @pytest.mark.parametrize("results", ["moved", "tables"])
 def test_reproduce_gives_the_same_bits(place: Path, results: str) -> None:
     for folder in records(place / results):
-        found = reproduced(folder)
+        record = read_record(folder)
+        found = reproduced(record, spec_again(record.result, lambda text: None))
         assert found.confirmed, (folder, str(found))
 
 
 def test_a_board_takes_them(place: Path) -> None:
-    archive, packed = pack_records(place / "moved", "mine", place)
-    found = pubench.verify(archive)
-    assert (found.problems, found.records) == ((), len(packed))
-    assert {one.run_id for one in found.again} <= {record.result.run_id for record in packed}
-    methods = {record.result.spec.method.key for record in packed}
+    stored = {record.folder: record.result for record in RecordStore(place / "moved").all().readable}
+    files = ((f"{folder.name}/{path.name}", path.read_bytes()) for folder in stored for path in files_of(folder))
+    pack(place / "mine.zip", "mine", files)
+    found = pubench.verify(place / "mine.zip")
+    assert (found.problems, found.records) == ((), len(stored))
+    assert {one.run_id for one in found.again} <= {result.run_id for result in stored.values()}
+    methods = {result.spec.method.key for result in stored.values()}
     assert len(found.again) >= len(methods) == 2
 
 

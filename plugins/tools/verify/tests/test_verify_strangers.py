@@ -120,7 +120,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "fewer rows than bytes": (_with_array("(1,)", content=b"x" * 80), "it is damaged"),
     "a table of scores": (_with_array("(2, 5)", content=b"x" * 80), "more is not a column of numbers"),
     "objects": (_with_array("(1,)", "|O", b"x" * 8), "more is not a column of numbers"),
-    "no device": (_device, "it names an unknown device, rubbish"),
+    "no device": (_device, "device: String should match pattern"),
 }
 
 

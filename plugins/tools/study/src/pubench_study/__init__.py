@@ -40,7 +40,7 @@ COMMANDS = [
     CommandInfo(
         path="study export",
         load="pubench_study.cli.commands:export",
-        example="pubench study export quick --results results --out quick.tar.gz",
+        example="pubench study export quick --results results --out quick.zip",
     ),
 ]
 

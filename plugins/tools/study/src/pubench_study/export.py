@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import os
 import stat
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -68,7 +66,7 @@ def export(
     *,
     with_scores: bool = True,
 ) -> tuple[int, str]:
-    """Writes plan, records, failures and their frame to a ``.tar.gz``, laid out as a folder of records.
+    """Writes plan, records, failures and their frame to a ``.zip``, laid out as a folder of records.
 
     ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured again, and a request for them
     runs again; all that was measured is there.
@@ -90,7 +88,7 @@ def export(
 
 
 def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple[int, str]:
-    """Writes a ``.tar.gz`` of files in a folder ``name`` with their ``SHA256SUMS``; how many, and its own SHA-256.
+    """Writes a ``.zip`` of files in a folder ``name`` with their ``SHA256SUMS``; how many, and its own SHA-256.
 
     ``members``: path in that folder and content. The same members give the same bytes.
 
@@ -100,11 +98,7 @@ def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple
     sums: list[str] = []
     try:
         refuse_no_file(target)
-        with (
-            aside.open("wb") as file,
-            gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed,
-            tarfile.open(fileobj=packed, mode="w") as archive,
-        ):
+        with zipfile.ZipFile(aside, "w") as archive:
             for inside, content in members:
                 sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
                 add_member(archive, f"{name}/{inside}", content)
@@ -150,8 +144,8 @@ def _regular(path: Path) -> Path:
     return path
 
 
-def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+def add_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """Without owner and time: the same study gives the same members."""
-    member = tarfile.TarInfo(name)
-    member.size, member.mode = len(content), 0o644
-    archive.addfile(member, io.BytesIO(content))
+    member = zipfile.ZipInfo(name)
+    member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    archive.writestr(member, content)

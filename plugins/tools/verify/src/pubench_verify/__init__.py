@@ -1,11 +1,11 @@
 """Records that others made, checked and carried out again; dated boards of them, and submissions to boards.
 
 ``verification`` finds out what it is given and asks every check. ``files`` looks at the files of a folder; ``record``
-compares each record with what its spec, code, data and scores (``scores``) give. ``reproduction`` carries a run out
-again, and ``rerun`` judges what it gives. What they find is in ``findings``.
+compares each record with what its spec, code, data and scores give. ``reproduction`` carries runs out again and judges
+what they give. What they find is in ``findings``.
 
-``boards`` builds a dated board and checks one; ``archive`` packs a submission, and opens one that anybody may have
-made; ``submission`` says what a board says of it.
+``boards`` builds a dated board and checks one; ``submission`` opens an archive that anybody may have made, and finds
+scores of other methods in it.
 """
 
 from __future__ import annotations

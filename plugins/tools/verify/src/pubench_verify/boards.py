@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shutil
-import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
 from os.path import isdir, isfile, lexists
@@ -48,7 +46,7 @@ CELL = ["problem", "name", "seed", "criterion"]
 
 
 def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text: None) -> Board:
-    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.tar`` next to it, if a source
+    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.zip`` next to it, if a source
     has scores.
 
     The same sources give the same bytes. A board that is there is never changed. ``say``: called with what is left out.
@@ -58,45 +56,38 @@ def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text:
     """
     if (dated := _NAME.fullmatch(name)) is None:
         raise RequestError(f"a board is named after its month: 2026.12 or lite-2026.12, got {shortened(name)}")
-    folder, archive = out / name, out / f"{name}-scores.tar"
+    folder, archive = out / name, out / f"{name}-scores.zip"
     for path in (folder, archive):
         if lexists(path):
             raise RequestError(f"{path} is there, and a dated board is never changed; choose another name or folder")
     folders, notes = dict[str, Path](), list[str]()
     rows = _board_rows(sources, folders, notes)
-    scored = {run_id: folders[run_id] for run_id in {*rows["run_id"]} & folders.keys()}
+    scored = sorted({*rows["run_id"]} & folders.keys())
     for note in notes:
         say(f"note: {note}")
-    aside = out / f".{name}-{os.getpid()}"
-    made = aside / name
     try:
-        made.mkdir(parents=True)
-        facts = _facts(name, rows, notes, sources)
-        if scored:
-            _write_scores(aside / archive.name, scored)
-            facts["scores"] = {"file": archive.name, "sha256": sha256_of(aside / archive.name), "runs": len(scored)}
-        as_file(rows, BOARD).to_parquet(made / ROWS, index=False, compression="zstd")
-        (made / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        (made / BIBTEX).write_text(_bibtex(name, dated, sha256_of(made / ROWS)), encoding="utf-8")
-        lines = [f"{sha256_of(made / file)}  {file}\n" for file in (BIBTEX, FACTS, ROWS)]
-        (made / SUMS).write_text("".join(lines), encoding="utf-8")
-        if scored:
-            (aside / archive.name).rename(archive)
-        made.rename(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=out, ignore_cleanup_errors=True) as aside:
+            made, packed = Path(aside, name), Path(aside, archive.name)
+            made.mkdir()
+            facts = _facts(name, rows, notes, sources)
+            if scored:
+                with zipfile.ZipFile(packed, "w") as scores:
+                    for run_id in scored:
+                        read_scores(folders[run_id])  # a damaged file is not published
+                        add_member(scores, f"{run_id}.npz", (folders[run_id] / SCORES).read_bytes())
+                facts["scores"] = {"file": archive.name, "sha256": sha256_of(packed), "runs": len(scored)}
+            as_file(rows, BOARD).to_parquet(made / ROWS, index=False, compression="zstd")
+            (made / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+            (made / BIBTEX).write_text(_bibtex(name, dated, sha256_of(made / ROWS)), encoding="utf-8")
+            lines = [f"{sha256_of(made / file)}  {file}\n" for file in (BIBTEX, FACTS, ROWS)]
+            (made / SUMS).write_text("".join(lines), encoding="utf-8")
+            if scored:
+                packed.rename(archive)
+            made.rename(folder)
     except OSError as error:
         raise RecordError(f"{folder} could not be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(aside)
     return read_board(folder)
-
-
-def _write_scores(path: Path, folders: Mapping[str, Path]) -> None:
-    """Packs ``RUN.npz`` of every run; the arrays are read first, so that a damaged file is not published."""
-    with tarfile.open(path, "w") as archive:
-        for run_id, folder in sorted(folders.items()):
-            read_scores(folder)
-            add_member(archive, f"{run_id}.npz", (folder / SCORES).read_bytes())
 
 
 def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[Path]) -> dict[str, Any]:
@@ -156,10 +147,9 @@ def _board_rows(sources: Iterable[Path], folders: dict[str, Path], notes: list[s
     found: list[tuple[object, ...]] = []  # a tenth of the memory of as many mappings
     for source in sources:
         if not (isdir(source) or isfile(source)):
-            raise RequestError(
-                f"{shortened(str(source))} is not there; expected a folder of records or a file of rows (.csv)"
-            )
-        rows = _of_records(source, measures, folders, notes) if isdir(source) else _of_file(source, notes)
+            what = "is not there; expected a folder of records or a file of rows (.csv)"
+            raise RequestError(f"{shortened(str(source))} {what}")
+        rows = _of_records(source, columns, folders, notes) if isdir(source) else _of_file(source, notes)
         found += (tuple(map(row.get, columns)) for row in rows)
     if not found:
         raise RequestError("the sources hold no finished run that a board can have")
@@ -183,7 +173,7 @@ def _board_rows(sources: Iterable[Path], folders: dict[str, Path], notes: list[s
     return frame.loc[~double].sort_values([*CELL, "run_id"], kind="stable", ignore_index=True)
 
 
-def _of_records(folder: Path, measures: list[str], folders: dict[str, Path], notes: list[str]) -> Iterator[Row]:
+def _of_records(folder: Path, columns: list[str], folders: dict[str, Path], notes: list[str]) -> Iterator[Row]:
     errors: list[RecordError] = []
     for source in sources_in(folder, errors):
         result = source.result
@@ -192,7 +182,7 @@ def _of_records(folder: Path, measures: list[str], folders: dict[str, Path], not
             continue
         if source.folder is not None and isfile(source.folder / SCORES):
             folders.setdefault(result.run_id, source.folder)
-        for row in rows_of(source, [*names(BOARD), "draw", *measures]):
+        for row in rows_of(source, columns):
             yield row | {"name": row_name(source.spec.method.key, row["settings"], drawn=bool(source.draw))}
     notes += [f"left out: {error}" for error in errors]
 
@@ -215,29 +205,27 @@ def _of_file(path: Path, notes: list[str]) -> Iterator[Row]:
 def check(folder: Path) -> Verification:
     """Problems of a board: checksums, format, names, double rows, measures that the scores next to it do not give."""
     sums, found = compared_sums(folder)
-    listed = {*(sums or ())}
+    listed, there = {*(sums or ())}, {path.name for path in folder.iterdir()} - {SUMS}
     found += [RecordProblem(SUMS, f"{name} is not listed") for name in (BIBTEX, FACTS, ROWS) if name not in listed]
-    more = [path.name for path in folder.iterdir() if path.name not in {SUMS, *listed}]
-    found += [RecordProblem(name, f"it is not listed in {SUMS}") for name in more]
-    runs = without = 0
+    found += [RecordProblem(name, f"it is not listed in {SUMS}") for name in sorted(there - listed)]
     try:
         board = read_board(folder)
     except RequestError as error:
-        found.append(RecordProblem(folder.name, str(error)))
-    else:
-        runs = without = int(board.rows["run_id"].nunique())
-        if board.name != folder.name:
-            found.append(RecordProblem(FACTS, f"it is called {shortened(board.name)}, its folder {folder.name}"))
-        if (board.rows["name"].str.partition(" ")[0] != board.rows["method"]).any():
-            found.append(RecordProblem(ROWS, "the name of a row does not begin with its method"))
-        if board.rows.duplicated(CELL).any():
-            found.append(RecordProblem(ROWS, "two rows are of the same problem, row, seed and criterion"))
-        archive = folder.parent / f"{board.name}-scores.tar"
-        if isfile(archive) and sha256_of(archive) != (board.facts.get("scores") or {}).get("sha256"):
-            found.append(RecordProblem(archive.name, f"it is not the archive that {FACTS} names"))
-        elif isfile(archive):
-            without -= int(board.facts["scores"]["runs"])
-            found += (RecordProblem(ROWS, text) for text in islice(_other_measures(board, archive), MOST_TOLD))
+        problems = (*found, RecordProblem(folder.name, str(error)))
+        return Verification(folder, checksums=len(listed), problems=problems)
+    runs = without = int(board.rows["run_id"].nunique())
+    if board.name != folder.name:
+        found.append(RecordProblem(FACTS, f"it is called {shortened(board.name)}, its folder {folder.name}"))
+    if (board.rows["name"].str.partition(" ")[0] != board.rows["method"]).any():
+        found.append(RecordProblem(ROWS, "the name of a row does not begin with its method"))
+    if board.rows.duplicated(CELL).any():
+        found.append(RecordProblem(ROWS, "two rows are of the same problem, row, seed and criterion"))
+    archive, named = folder.parent / f"{board.name}-scores.zip", board.facts.get("scores") or {}
+    if isfile(archive) and sha256_of(archive) != named.get("sha256"):
+        found.append(RecordProblem(archive.name, f"it is not the archive that {FACTS} names"))
+    elif isfile(archive):
+        without -= int(named["runs"])
+        found += (RecordProblem(ROWS, text) for text in islice(_other_measures(board, archive), MOST_TOLD))
     return Verification(folder, runs, without, checksums=len(listed), problems=tuple(found))
 
 
@@ -246,12 +234,10 @@ def _other_measures(board: Board, archive: Path) -> Iterator[str]:
     wanted = frozenset(board.measures)
     metrics = installed_metrics(wanted)
     measurer = Measurer(metrics)
-    with tarfile.open(archive) as members:
-        for member in members:
-            if (file := members.extractfile(member)) is None:
-                continue
-            run_id = member.name.removesuffix(".npz")
-            arrays = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
+    with zipfile.ZipFile(archive) as members:
+        for name in members.namelist():
+            run_id = name.removesuffix(".npz")
+            arrays = dict(np.load(io.BytesIO(members.read(name)), allow_pickle=False))
             rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
             states = {digest_of(scores): scores for scores in on_test(arrays)}
             for _, row in rows.iterrows():

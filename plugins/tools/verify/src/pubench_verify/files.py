@@ -48,26 +48,21 @@ MOST_LISTED = 4 * MOST_BYTES
 MOST_SUMS, MOST_TOLD = 100_000, 20
 
 
-def records_in(place: Path) -> tuple[list[Path], list[RecordProblem]]:
-    """Folders of the records of a folder, or the one that it is; folders that should hold one and do not.
+def records_in(place: Path) -> list[Path]:
+    """Folders of the records of a folder, or the one that it is; those that should hold one and do not as well.
 
     Raises InvalidRequest for what is no folder, or holds nothing of the kind.
     """
     if not isdir(place):
         raise InvalidRequest(f"{shortened(str(place))} is not there; expected records, a submission or a board")
     if isfile(place / RESULT):
-        return [place], []
-    inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
-    found = [path for path in inside if isfile(path / RESULT)]
-    problems = [
-        RecordProblem(path.name, f"{RESULT} is missing")
-        for path in inside
-        if RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
-    ]
-    if not found and not problems:
+        return [place]
+    inside = (path for path in sorted(place.iterdir()) if not path.name.startswith("."))
+    found = [path for path in inside if isfile(path / RESULT) or (RUN_ID.fullmatch(path.name) and isdir(path))]
+    if not found:
         elsewhere = "; the records of a site are in its folder records" if isdir(place / "records") else ""
         raise InvalidRequest(f"{shortened(str(place))} holds no records{elsewhere}")
-    return found, problems
+    return found
 
 
 def names_in_plans(place: Path) -> tuple[dict[str, dict[str, str]], list[RecordProblem]]:
@@ -140,15 +135,10 @@ def digest_within(path: Path, most: int) -> str:
 # -------------------------------------------------------------------- the files of a record
 
 
-def wrong_files(
-    folder: Path, result: Result, sums: Mapping[str, str] | None, *, models: bool = True
-) -> Iterator[str | Derived]:
-    """Files of a record that are missing, links, of another run, or unknown to the list of checksums.
-
-    ``models``: whether a saved model must be there.
-    """
+def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str | Derived]:
+    """Files of a record that are missing, links, of another run, or unknown to the list of checksums."""
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
-    model = () if result.model is None or not models else (fold_model(1) if result.model_is_mean else MODEL,)
+    model = () if result.model is None else (fold_model(1) if result.model_is_mean else MODEL,)
     for name in (SPEC, ENVIRONMENT, SCORES, *training, *model):
         if not isfile(folder / name):
             yield f"{name} is missing"

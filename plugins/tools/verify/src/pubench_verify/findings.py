@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pubench_report.grouping import by_path
 
-from pubench_core.errors import shortened
+from pubench_core.errors import counted, shortened
 
 if TYPE_CHECKING:
     from pubench_report.comparison import SideBySide
@@ -88,6 +89,22 @@ class Verification:
         """Whether no problem was found in what was checked."""
         return not self.problems
 
+    def __str__(self) -> str:
+        """Findings, a line each, and counts; without notes."""
+        lines = [*map(str, (*self.problems, *self.again, *self.blind))]
+        lines += [f"a person must look: {one}" for one in self.resembles]
+        for what, count in Counter(self.unchecked.values()).items():
+            lines.append(f"not checked as a whole: {counted(count, 'run')}: {what}")
+        lines += [] if self.standing is None else [str(self.standing)]
+        lines += [f"{self.folder.name}: SHA-256 {self.sha256}"] if self.sha256 else []
+        unchecked = f", {len(self.unchecked)} not checked as a whole" if self.unchecked else ""
+        lines.append(
+            f"{counted(self.records, 'record')}, {counted(len(self.problems), 'problem')}{unchecked}; measures "
+            f"derived again from the scores of {self.records - self.without_scores}; "
+            f"{counted(self.checksums, 'checksum')} compared; {counted(self.carried_out, 'run')} carried out again"
+        )
+        return "\n".join(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
         standing = None if self.standing is None else self.standing.to_dict()
@@ -105,8 +122,6 @@ class Derived(NamedTuple):
     """what gives them, as in *its scores give*"""
     fields: Mapping[str, Any]
     """dotted path -> a value, or all that is below the path"""
-    stored: Mapping[str, Any] | None = None
-    """the record's own, if they are not at hand where they are compared"""
 
 
 @dataclass(frozen=True)

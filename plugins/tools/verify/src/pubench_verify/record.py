@@ -7,68 +7,88 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pubench_study.folds import folds_of, refit_of
+from pubench_study.folds import folds_of, parts_of_folds, refit_of, value_over_folds
 from pydantic import ValidationError
 
 from pubench_core.data.table_reader import in_memory
-from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError, counted, shortened
-from pubench_core.metric import MetricPlugin
+from pubench_core.errors import PubenchError, RecordError, RequestError, counted, shortened
+from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record
-from pubench_core.results import Code, DataFacts, Result
+from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores_name, scores_of, why_undefined
+from pubench_core.results import NEVER, Code, CriterionResult, DataFacts, Result
 from pubench_core.specs.run import TEST, run_id
 
 from .files import MOST_LISTED, RUN_ID, digest_within, wrong_files
 from .findings import Derived, RecordProblem, Say, close, differences
-from .scores import STATE, StoredScores
+from .submission import States, digests
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
-#: When a run finished, as the engine writes it, and where it was computed.
-_TIME = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.ASCII)
-_DEVICE = re.compile(r"cpu|cuda(:\d{1,3})?", re.ASCII)
-#: Most seconds of a run, and most bytes that one takes: ten years, and a pebibyte.
-_LONGEST, _LARGEST = 10 * 365 * 86_400.0, 1 << 50
+#: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
+STATE = re.compile(r"epoch-(\d+)(-|$)")
+#: Scores that a fold keeps of an epoch which none of its own criteria chose.
+_CHECKPOINT = re.compile(r"(test|validation)_(auxiliary_.+_|scores_)epoch-\d+(-|$)")
+#: Array of ``scores.npz`` that is no score -> kinds of numbers that it holds.
+_KINDS = {
+    "test_rows": "iu",
+    "test_labels": "iu",
+    "validation_rows": "iu",
+    "validation_labeled": "b",
+    "validation_labels": "iu",
+    "validation_fold": "iu",
+    "unlabeled_rows": "iu",
+}
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
+
+
+class Drawn(NamedTuple):
+    """Rows and labels that a spec draws from the data that are here."""
+
+    digest: str
+    """of the data; empty for a user's table"""
+    arrays: Mapping[str, str]
+    """digests of the arrays of rows and labels, as ``scores.npz`` has them"""
+    fields: Mapping[str, Any]
+    """as ``result.json`` has them"""
 
 
 class RecordChecker:
     """Looks at one record after the other, and keeps what is looked up once for all.
 
     ``data_root``: folder of data files; ``sums``: path -> checksum, if there is a list. ``submitted``: the records are
-    a submission, which has no models and may name no table.
+    a submission, which may name no table.
     """
 
     def __init__(self, data_root: Path, sums: Mapping[str, str] | None, say: Say, *, submitted: bool = False) -> None:
         self._data_root, self._sums, self._submitted, self._say = data_root, sums, submitted, say
-        self.derived = 0
-        """of how many records the measures were derived again so far"""
+        self.states: States = []
+        """of those whose measures were derived again so far"""
         self.missing: dict[str, str] = {}
         """run id -> data of it that are not here, so that it is not checked as a whole"""
         self.notes: dict[str, None] = {}
         """what a reader must know besides the problems, each once"""
-        self._draws: dict[str, _Drawn] = {}
+        self._draws: dict[str, Drawn] = {}
         self._own_functions: set[frozenset[str]] = set()
 
     def at(self, record: Record) -> list[RecordProblem]:
         """Problems of a record."""
-        result, found = record.result, list[str]()
-        plain = result.model_dump(mode="json", exclude={"criteria": {"__all__": {"measures", "at_prior"}}})
+        plain, found = record.result.plain(), list[object]()
         for one in self._checked(record):
-            lines = [one] if isinstance(one, str) else differences(one.stored or plain, one.fields, one.gives)
-            found += map(str, lines)
-        return [RecordProblem(result.run_id, text) for text in found]
+            found += [one] if isinstance(one, str) else differences(plain, one.fields, one.gives)
+        return [RecordProblem(record.result.run_id, str(one)) for one in found]
 
     def _checked(self, record: Record) -> Iterator[str | Derived]:
         result, folder = record.result, record.folder
@@ -77,8 +97,7 @@ class RecordChecker:
                 yield f"its folder is called {name}"
             else:  # a copy that somebody keeps, as `advise` does
                 self.notes.setdefault(f"{result.run_id}: its folder is called {shortened(name)}; reports leave it out")
-        yield from wrong_files(folder, result, self._sums, models=not self._submitted)
-        yield from _impossible_facts(result)
+        yield from wrong_files(folder, result, self._sums)
         yield from _impossible_states(result)
         named = {*result.metrics, *result.spec.evaluation.metrics}
         metrics = installed_metrics(frozenset(named | result.criteria.keys()))
@@ -86,16 +105,18 @@ class RecordChecker:
             self.notes.setdefault(f"metric {shortened(name)} is not installed, so its values cannot be derived again")
         plan = drawn = None
         try:
-            plan = self._plan(result)
-            if plan is not None:
-                if (drawn := self._drawn(plan)) is None:
-                    self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
-                changed = list(_other_code(plan, result, drawn))
-                yield from changed
-                if any(isinstance(one, str) for one in changed):
+            if (plan := self._plan(result)) is not None:
+                drawn, parts = self._drawn(plan), result.code.parts
+                digest = parts.get(f"data {result.spec.data.key}") or None
+                given = {"code.hash": Code.of(parts, {}).hash, "data.digest": digest}
+                yield Derived("the parts of its code give", given)
+                # data that are not here are taken to be those of the record
+                now = plan.code_reading(result.data.digest if drawn is None else drawn.digest)
+                if changed := now.changed_since(result.code):
+                    yield f"it is of other code than is installed (changed: {', '.join(changed)})"
                     drawn = None
             yield from _claims(metrics, plan, result)
-        except (RequestError, PluginError, ValidationError) as error:
+        except (PubenchError, ValidationError) as error:
             yield f"its spec does not resolve here: {shortened(str(error), 300)}"
         if not isfile(folder / SCORES):
             return
@@ -105,8 +126,8 @@ class RecordChecker:
         except RecordError as error:
             yield str(error)
             return
-        self.derived += 1
-        yield from StoredScores(metrics, plan, result, arrays, training).problems()
+        self.states.append((result.run_id, result.spec.method.key, [*digests(arrays)] if self._submitted else []))
+        yield from StoredScores(metrics, plan, result, arrays, training, Measurer(metrics)).problems()
         if plan is not None and drawn is not None:
             yield from _other_rows(plan, drawn, arrays)
 
@@ -126,44 +147,41 @@ class RecordChecker:
         if packages not in self._own_functions:
             refuse_replaced(packages)
             self._own_functions.add(packages)
-        if beyond := _beyond_preset(plan):
-            self.notes.setdefault(beyond)
+        spec, info = plan.spec, plan.method.info
+        usual = {} if spec.method.preset is None else info.presets[spec.method.preset].resolve(plan.data.info.key)
+        free = set() if spec.validation.folds is None else {"patience"}  # one epoch is chosen for all folds
+        apart = [n for n, value in usual.items() if n not in free and not close(spec.method.config[n], value)]
+        if apart:  # a user may set them, and a reader must know
+            self.notes.setdefault(f"{info.key} has its preset {spec.method.preset}, but another {' and '.join(apart)}")
         return plan
 
-    def _drawn(self, plan: Plan) -> _Drawn | None:
-        """What a plan's spec draws; methods and their settings decide nothing of it. None if its data are not here."""
+    def _drawn(self, plan: Plan) -> Drawn | None:
+        """What a plan's spec draws; methods and their settings decide nothing of it. None, and a reason in ``missing``,
+        if its data are not here. Raises PubenchError if nothing can be drawn.
+        """
         from pubench_core.data.dataset import data_root
+        from pubench_core.engine.build import drawn
         from pubench_core.engine.open import open_data
 
-        spec = plan.spec
-        key = spec.model_dump_json(include={"seed", "data", "mechanism", "validation"})
+        key = plan.spec.model_dump_json(include={"seed", "data", "mechanism", "validation"})
         if key not in self._draws:
-            root = data_root(spec.execution, self._say)
+            data, root = f"data set {plan.data.info.key} is not here", data_root(plan.spec.execution, self._say)
             try:
-                self._draws[key] = _draw(plan, open_data(plan, root), root)
+                opened = open_data(plan, root)
             except RequestError as error:
-                self.notes.setdefault(f"data set {plan.data.info.key} is not here to be compared: {error}")
+                self.notes.setdefault(f"{data} to be compared: {error}")
+                self.missing[plan.run_id] = data
                 return None
+            draw, _ = drawn(plan, opened, root)
+            facts = draw.facts().model_dump(mode="json")
+            fields = {f"data.{name}": facts.get(name) for name in DataFacts.model_fields if name not in _BY_RECORD}
+            arrays = {name: _digest(array) for name, array in draw.known().items()}
+            self._draws[key] = Drawn(opened.digest, arrays, {**fields, "data.prior.true": draw.prior_true})
         return self._draws[key]
 
 
-# -------------------------------------------------------------------- what no run has
-
-
-def _impossible_facts(result: Result) -> Iterator[str]:
-    """Times, memory, counts and devices that no run has."""
-    most = {f"seconds.{name}": (value, 0, _LONGEST) for name, value in result.seconds.model_dump().items()}
-    most["peak_memory.bytes"] = (result.peak_memory.bytes, 0, _LARGEST)
-    most |= {"threads": (result.threads, 1, 1 << 20), "epochs": (result.epochs, 0, 1 << 40)}
-    if result.at_once is not None:
-        most["at_once"] = (result.at_once, 1, 1 << 20)
-    for name, (value, low, high) in most.items():
-        if not low <= value <= high:
-            yield f"{name} must be in [{low}, {high:g}], got {value:g}"
-    if not _TIME.fullmatch(result.finished_at):
-        yield f"finished_at must be a time like 2026-11-26T12:00:00Z, got {shortened(result.finished_at)!r}"
-    if not _DEVICE.fullmatch(result.device):
-        yield f"it names an unknown device, {shortened(result.device)}; expected cpu or cuda:NUMBER"
+#: Facts of the data that the draw does not decide: the method does, and the code is compared.
+_BY_RECORD = ("prior", "calibrated", "digest")
 
 
 def _impossible_states(result: Result) -> Iterator[str]:
@@ -229,15 +247,6 @@ def installed_metrics(named: frozenset[str]) -> Mapping[str, MetricPlugin]:
     return Installed.of(registry(), named).usable
 
 
-def _beyond_preset(plan: Plan) -> str:
-    """Settings that are not those of the preset that a spec names; a user may set them, and a reader must know."""
-    spec, info = plan.spec, plan.method.info
-    usual = {} if spec.method.preset is None else info.presets[spec.method.preset].resolve(plan.data.info.key)
-    free = set() if spec.validation.folds is None else {"patience"}  # one epoch is chosen for all folds
-    apart = [name for name, value in usual.items() if name not in free and not close(spec.method.config[name], value)]
-    return f"{info.key} has its preset {spec.method.preset}, but another {' and '.join(apart)}" if apart else ""
-
-
 def _claims(metrics: Mapping[str, MetricPlugin], plan: Plan | None, result: Result) -> Iterator[str | Derived]:
     """Fields as spec, plugins, prior and counts give them. ``plan``: None if its table is not here.
 
@@ -277,7 +286,7 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     from pubench_core.engine.priors import prior_given
     from pubench_core.engine.problem import share_to_believe
 
-    refit, calibration, spec = refit_of(plan), calibration_of(plan), result.spec
+    refit, calibration, scheme = refit_of(plan), calibration_of(plan), result.spec.data.scheme
     prior, train, test, by_counts = result.data.prior, result.data.train, result.data.test, dict[str, Any]()
     by_spec: dict[str, Any] = {
         "folds": [fold.run_id for fold in folds_of(plan)] or None,
@@ -285,75 +294,27 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
         "data.calibrated": calibration.calibrated,
     }
     labeled, estimate, known = train.labeled or 0, prior.estimate, prior.true
-    if spec.prior == TEST:
+    if result.spec.prior == TEST:
         known = None if test is None or test.positive is None else test.positive / test.rows
-    share = estimate.share if estimate is not None else None
-    given = prior_given(spec.prior, known, share, labeled, train.rows, spec.data.scheme)
+    share = None if estimate is None else estimate.share
+    given = prior_given(result.spec.prior, known, share, labeled, train.rows, scheme)
     if prior.given is not None and given is not None:
         (by_spec if estimate is None else by_counts)["data.prior.given"] = given
     if estimate is not None and train.unlabeled and train.unlabeled_positive is not None:
         by_counts["data.prior.estimate.true_share"] = train.unlabeled_positive / train.unlabeled
     if prior.given_unlabeled is not None and train.labeled is not None and labeled < train.rows:
-        share = share_to_believe(prior.given, spec.data.scheme, labeled, train.rows, whole=any(calibration))
+        share = share_to_believe(prior.given, scheme, labeled, train.rows, whole=any(calibration))
         by_counts["data.prior.given_unlabeled"] = share
     yield Derived("its spec gives", by_spec)
     yield Derived("its prior and counts give", by_counts)
 
 
-# -------------------------------------------------------------------- code and data
-
-
-#: Facts of the data that the draw does not decide: the method does, and the code is compared.
-_BY_RECORD = ("prior", "calibrated", "digest")
-
-
-class _Drawn(NamedTuple):
-    """Rows and labels that a spec draws from the data that are here."""
-
-    digest: str
-    """of the data; empty for a user's table"""
-    arrays: Mapping[str, str]
-    """digests of the arrays of rows and labels, as ``scores.npz`` has them"""
-    fields: Mapping[str, Any]
-    """as ``result.json`` has them"""
-    wrong: str = ""
-    """why nothing can be drawn"""
-
-
-def _draw(plan: Plan, opened: Any, root: Any) -> _Drawn:
-    from pubench_core.engine.build import drawn
-
-    try:
-        draw, _ = drawn(plan, opened, root)
-    except PubenchError as error:
-        return _Drawn(opened.digest, {}, {}, f"its rows cannot be drawn here: {error}")
-    facts = draw.facts().model_dump(mode="json")
-    fields = {f"data.{name}": facts.get(name) for name in DataFacts.model_fields if name not in _BY_RECORD}
-    arrays = {name: _digest(array) for name, array in draw.known().items()}
-    return _Drawn(opened.digest, arrays, {**fields, "data.prior.true": draw.prior_true})
-
-
-def _other_code(plan: Plan, result: Result, drawn: _Drawn | None) -> Iterator[str | Derived]:
-    """Code or data of a record that are not those of its plan; data that are not here are taken to be those of the
-    record.
-    """
-    parts = result.code.parts
-    given = {"code.hash": Code.of(parts, {}).hash, "data.digest": parts.get(f"data {result.spec.data.key}") or None}
-    yield Derived("the parts of its code give", given)
-    now = plan.code_reading(result.data.digest if drawn is None else drawn.digest)
-    if changed := now.changed_since(result.code):
-        yield f"it is of other code than is installed (changed: {', '.join(changed)})"
-
-
-def _other_rows(plan: Plan, drawn: _Drawn, arrays: Arrays) -> Iterator[str | Derived]:
+def _other_rows(plan: Plan, drawn: Drawn, arrays: Arrays) -> Iterator[str | Derived]:
     """Stored rows, labels, counts and facts that are not those that its spec draws here.
 
     Of mechanisms that need a posterior the test part alone is compared: its last digits, which versions and processors
     decide, can label other rows.
     """
-    if drawn.wrong:
-        yield drawn.wrong
-        return
     fitted, key = plan.mechanism is not None and plan.mechanism.info.needs_posterior, plan.spec.data.key
     for name, digest in drawn.arrays.items():
         compared = not fitted or name.startswith("test_")
@@ -365,3 +326,157 @@ def _other_rows(plan: Plan, drawn: _Drawn, arrays: Arrays) -> Iterator[str | Der
 def _digest(array: npt.NDArray[Any]) -> str:
     """Digest of whole numbers or truth values."""
     return hashlib.sha256(array.astype(np.int64).tobytes()).hexdigest()
+
+
+# -------------------------------------------------------------------- what its scores give
+
+
+@dataclass(frozen=True)
+class StoredScores:
+    """Stored scores of a record, and what its measures, choices and warnings are if they follow from these."""
+
+    metrics: Mapping[str, MetricPlugin]
+    """that are installed"""
+    plan: Plan | None
+    """of the record; None if its table is not here, which decides no measure"""
+    result: Result
+    arrays: Arrays
+    training: Arrays
+    """scores of the training part, empty if the record has none"""
+    measurer: Measurer
+
+    def problems(self) -> Iterator[str | Derived]:
+        """Arrays that do not fit; fields that they do not give; choices that they contradict."""
+        from pubench_core.engine.decision_warnings import warnings_of
+        from pubench_core.engine.score import State
+
+        shapes = list(self._shapes())
+        yield from shapes
+        if shapes:
+            return
+        result = self.result
+        parts = [
+            part for one in result.criteria.values() for by in (one.measures, one.at_prior) for part in by.values()
+        ]
+        for name in sorted({name for part in parts for name in part} - result.metrics.keys()):
+            yield f"it has measures of {shortened(name)}, a metric that it does not name"
+        names = tuple(name for name in result.metrics if name in self.metrics)
+        found = measured(result, self.arrays | self.training, names, self.measurer)
+        for name, criterion in result.criteria.items():
+            reason = self._undefined(name, criterion)
+            now: dict[str, Any] = {} if reason is None else {"undefined": reason}
+            if not criterion.undefined:
+                scores = scores_of(self.arrays, criterion.snapshot)
+                if not scores:
+                    yield f"{SCORES} has no scores of the epoch that {name} chose"
+                    continue
+                if name in self.metrics or name == "last":
+                    now["value"] = self._value(name, criterion.snapshot) if name in self.metrics else None
+                if self.plan is not None and result.code.versions == self.plan.code.versions:
+                    table, prior = self.plan.data.table, result.data.prior.given
+                    labeled = None if table is None else table.labeled
+                    now["warnings"] = warnings_of(self.plan, State(name, scores), prior=prior, labeled=labeled)
+                else:  # another version may say it in other words
+                    decided = next((scores[part] > 0 for part in ("test", "unlabeled") if part in scores), np.empty(0))
+                    if len(decided) and decided.all() == decided.any() and not criterion.decided_alike:
+                        yield f"all rows are decided alike at the epoch that {name} chose, and it does not say so"
+                yield from self._better_states(name, criterion)
+            again = found[name].model_copy(update=now)
+            if criterion != again:  # dumped only then: a record has 300 measures
+                yield Derived("its scores give", {f"criteria.{name}": again.model_dump(mode="json")})
+        if silent := [line for line in self.measurer.failed.values() if line not in result.warnings]:
+            yield f"it does not say that {silent[0]}"
+
+    @cached_property
+    def _validation(self) -> Knowledge:
+        return knowledge_in(self.arrays, self.result)["validation"]
+
+    @cached_property
+    def _states(self) -> list[str]:
+        """Stored states that a criterion chose by its value."""
+        states = {one.snapshot for one in self.result.criteria.values() if STATE.match(one.snapshot)}
+        return sorted(state for state in states if scores_of(self.arrays, state))
+
+    def _value(self, name: str, state: str) -> float | None:
+        """Value of a criterion in a state; under cross-fitting, its mean over the folds."""
+        scores = scores_of(self.arrays, state).get("validation")
+        if scores is None:
+            return None
+        fold = self.arrays.get("validation_fold", np.zeros(len(scores)))
+        return value_over_folds(name, scores, parts_of_folds(self._validation, fold), self.measurer)
+
+    def _undefined(self, name: str, criterion: CriterionResult) -> str | None:
+        """Reason why a criterion has no value, as the engine finds it; None if that cannot be derived."""
+        if name == "last":
+            why = criterion.undefined
+            return why if f"{why}; the epochs before count" in self.result.warnings else ""
+        labeled = self.arrays["validation_labeled"]
+        if len(labeled) and name not in ("native", *self.metrics):
+            return None
+        reason = why_undefined(name, labeled, self._validation, self.measurer)
+        if reason or not criterion.undefined or name == "native":
+            return reason
+        return "" if any(self._value(name, state) is not None for state in self._states) else NEVER
+
+    def _better_states(self, name: str, criterion: CriterionResult) -> Iterator[str]:
+        """Stored states that a criterion could have chosen and that have a better value: it looked at them, and they
+        decide validation rows both ways.
+        """
+        plugin = self.metrics.get(name)
+        value = None if plugin is None else self._value(name, criterion.snapshot)
+        if plugin is None or value is None:
+            return
+        if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
+            return  # chosen for its ranking if the state with the best value decides every row alike
+        for state in self._states:
+            other, epoch = self._value(name, state), int((STATE.match(state) or [0, 0])[1])
+            in_time = criterion.stopped_at is None or epoch <= criterion.stopped_at
+            if other is None or close(other, value) or not in_time or self._held_out(state).alike:
+                continue
+            if (other > value) == plugin.info.higher_is_better:
+                yield f"criterion {name} is {value:.6g} in the state that it chose, and {other:.6g} in {state}"
+
+    def _ranks_best(self, chosen: str) -> bool:
+        """Whether no stored state that could be chosen ranks the validation rows better than this one."""
+        ranking = self._held_out(chosen).ranking
+        return all(self._held_out(state).ranking <= ranking for state in self._states)
+
+    def _held_out(self, state: str) -> Any:
+        from pubench_core.engine.select import HeldOut
+
+        return HeldOut.of(Scored.of(scores_of(self.arrays, state)["validation"], self._validation))
+
+    def _shapes(self) -> Iterator[str]:
+        """Arrays that do not fit each other, or the counts of the record."""
+        arrays, test = self.arrays, self.result.data.test
+        needed = ["validation_rows", "validation_labeled", *(["test_rows", "test_labels"] if test else [])]
+        if lacking := [name for name in needed if name not in arrays]:
+            yield f"{SCORES} has no {lacking[0]}"
+            return
+        states = {one.snapshot for one in self.result.criteria.values() if one.snapshot}
+        scores = {scores_name(part, state) for part in (*MEASURED, "unlabeled") for state in states}
+        for name, array in arrays.items():
+            part = name.partition("_")[0]
+            rows = arrays.get(f"{part}_rows", array)
+            auxiliary = name.startswith("test_auxiliary_") and any(name.endswith(f"_{state}") for state in states)
+            kept = self.result.spec.validation.fold is not None and _CHECKPOINT.match(name)
+            if name not in _KINDS and name not in scores and not auxiliary and not kept:
+                yield f"{SCORES}: {name} is of no state that a criterion chose"
+            elif array.dtype.kind not in _KINDS.get(name, "f"):
+                yield f"{SCORES}: {name} has numbers of the type {array.dtype}"
+            if array.shape[:1] != rows.shape[:1]:
+                yield f"{SCORES}: {name} has {len(array)} rows, {part}_rows has {len(rows)}"
+            elif array.dtype.kind == "f" and not np.isfinite(array).all():
+                yield f"{SCORES}: {name} has values that are not finite"
+            elif name in ("test_labels", "validation_labels") and not np.isin(array, (0, 1)).all():
+                yield f"{SCORES}: {name} has other labels than 0 and 1"
+        for state in sorted(states):
+            found = scores_of(arrays, state)
+            if found and (missing := [part for part in MEASURED if part not in found and (test or part != "test")]):
+                yield f"{SCORES} has scores of {state} and no {scores_name(missing[0], state)}"
+        if test is not None:
+            there, positive = len(arrays["test_rows"]), int((arrays["test_labels"] == 1).sum())
+            if there != test.rows:
+                yield f"{SCORES} has {there} test rows, its result {test.rows}"
+            elif test.positive not in (None, positive):
+                yield f"{SCORES} has {positive} positive test rows, its result {test.positive}"

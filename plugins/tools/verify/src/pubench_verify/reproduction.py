@@ -1,28 +1,34 @@
-"""A record's run carried out again: whether its scores are the same bits, what was otherwise, and by how much."""
+"""A record's run carried out again: whether its scores are the same bits, what was otherwise, and by how much.
+
+``verify`` carries out some of many (:class:`Reruns`), with their own labels or with other hidden ones.
+"""
 
 from __future__ import annotations
 
+import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_report.suspicion import MEASURES
 
 from pubench.field_names import in_words, said
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.table_reader import in_memory
-from pubench_core.errors import RecordError, RequestError, counted, shortened
+from pubench_core.errors import PubenchError, RecordError, RequestError, RunFailed, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.results import Environment, Result, at_prior_name
+from pubench_core.results import AT_PRIOR, Environment, Result, at_prior_name
+from pubench_core.specs import GIVEN
 
-from .findings import FieldDifference, Say, differences
+from .findings import Again, FieldDifference, RecordProblem, Say, differences
 
 if TYPE_CHECKING:
     from pubench import PUTable, RunResult
@@ -35,19 +41,12 @@ _UNREPEATED = (
 _MEASURE = re.compile(
     r"criteria\.(?P<criterion>[^.]+)\.(?P<by>measures|at_prior)\.(?P<part>[^.]+)\.(?P<name>.+)\.value"
 )
+#: Measures by which a run carried out again is compared on another machine.
+_COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
+#: Reruns that all differ in the same direction are a problem below this probability.
+SIGNIFICANT = 0.001
 #: What alone lets the last digits of a run differ: all of its environment but the commit.
 _ROUNDING = re.compile(r"environment\.(?!git_)")
-
-
-@dataclass(frozen=True)
-class Here:
-    """Where a run is carried out again. What is None is as it was, if that is here."""
-
-    table: Path | None = None
-    test: Path | None = None
-    data_root: Path | None = None
-    device: str | None = None
-    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,10 +55,9 @@ class Reproduction:
 
     recorded: Result
     now: Result
-    kept_scores: bool
-    """if not, its fields alone decide whether it is identical"""
     arrays: int
-    """how many arrays of ``scores.npz`` were compared"""
+    """how many arrays of ``scores.npz`` were compared; 0 if none were kept: fields alone decide whether it is identical
+    """
     apart: tuple[str, ...]
     """arrays that are not the same bits, or on one side only"""
     scores: tuple[str, ...]
@@ -72,7 +70,7 @@ class Reproduction:
     @property
     def identical(self) -> bool:
         """Whether every score is the same bits; if none were kept, whether every field that a run repeats is."""
-        return not self.apart if self.kept_scores else not self.fields
+        return not self.apart if self.arrays else not self.fields
 
     @property
     def confirmed(self) -> bool:
@@ -109,7 +107,7 @@ class Reproduction:
     def verdict(self) -> str:
         """Whether it is the same, in words."""
         words = "identical" if self.identical else "not identical"
-        if not self.kept_scores:
+        if not self.arrays:
             fields = "every field is the same" if self.identical else f"{counted(len(self.fields), 'field')} differ"
             return f"{words}: {fields}; the record kept no scores to compare"
         if self.identical:
@@ -118,15 +116,11 @@ class Reproduction:
         return f"{words}: {len(self.apart)} of {self.arrays} arrays of {SCORES} differ{others}"
 
     def __str__(self) -> str:
-        lines = [self.verdict]
-        if self.identical or not self.kept_scores:
-            lines += map(str, self.fields)
-        else:
-            lines += [*self.scores]
-            lines += map(str, self.test_measures.values())
+        fields = self.fields if self.identical or not self.arrays else self.test_measures.values()
+        changed = "otherwise than when the record was made:"
         if not self.changed:
-            return "\n".join([*lines, "code, versions, hardware and threads are those of the record"])
-        return "\n".join([*lines, "otherwise than when the record was made:", *map(str, self.changed)])
+            changed = "code, versions, hardware and threads are those of the record"
+        return "\n".join(map(str, [self.verdict, *self.scores, *fields, changed, *self.changed]))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -135,7 +129,7 @@ class Reproduction:
             "run_id_now": self.now.run_id,
             "identical": self.identical,
             "confirmed": self.confirmed,
-            "kept_scores": self.kept_scores,
+            "kept_scores": self.arrays > 0,
             "arrays": self.arrays,
             "arrays_apart": list(self.apart),
             "seconds": self.now.seconds.total,
@@ -171,17 +165,17 @@ def reproduce(
     >>> pubench.reproduce(run).identical
     True
     """
-    own = getattr(data, "own", {"path": data})
-    table, rows, root = (
-        None if place is None else Path(place) for place in (own["path"], test or own.get("test"), data_root)
+    say: Say = (lambda text: None) if progress is None else (lambda text: progress(said(text)))
+    own, record = getattr(data, "own", {"path": data}), read_record(run.folder)
+    spec = spec_again(
+        record.result, say, own["path"], test or own.get("test"), data_root=data_root, device=device, threads=threads
     )
-    here = Here(table, rows, root, device, threads)
-    return reproduced(run.folder, here, say=lambda text: None if progress is None else progress(said(text)))
+    return reproduced(record, spec, say=say)
 
 
 def reproduced(
-    folder: Path,
-    here: Here = Here(),
+    record: Record,
+    spec: dict[str, Any],
     *,
     display: Any = None,
     say: Say = lambda text: None,
@@ -190,10 +184,11 @@ def reproduced(
 ) -> Reproduction:
     """Carries out the run of a record again, as :func:`reproduce` does; no tracker hears of it.
 
-    ``alone``: in a process of its own, that of ``--blind``, unless its table is in memory.
+    ``spec``: as :func:`spec_again` gives it. ``alone``: in a process of its own, that of ``--blind``, unless its table
+    is in memory.
 
-    Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
-    be carried out here, RunFailed if it fails.
+    Raises RecordError if the record is damaged, RequestError if the run cannot be carried out here, RunFailed if it
+    fails.
     """
     from pubench_core.engine.execute import execute
     from pubench_core.engine.layers import Layer
@@ -201,11 +196,9 @@ def reproduced(
 
     from .training import trained
 
-    record = read_record(folder)
-    before = read_scores(folder) if (folder / SCORES).exists() else {}
-    spec = spec_again(record.result, here, say)
+    before = read_scores(record.folder) if (record.folder / SCORES).exists() else {}
     if alone and not in_memory(Path((spec["data"]["own"] or {}).get("path", "."))):
-        with trained(spec, folder.parent) as (again, _):
+        with trained(spec, record.folder.parent) as (again, _):
             return compared(record, read_record(again), before, read_scores(again) if before else {})
     with tempfile.TemporaryDirectory(prefix="pubench-reproduce-") as place:
         spec["execution"]["results"] = place
@@ -216,19 +209,41 @@ def reproduced(
         return compared(record, Record(done.folder, done.result), before, read_scores(done.folder) if before else {})
 
 
-def spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
-    """Spec of a run that is carried out again, with the metrics that are installed here. Raises as reproduce does."""
+def spec_again(
+    result: Result,
+    say: Say,
+    table: str | Path | None = None,
+    test: str | Path | None = None,
+    *,
+    data_root: str | Path | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Spec of a run that is carried out again, with the metrics that are installed here; what is None stays as it was,
+    if that is here. Raises as :func:`reproduce` does.
+    """
     from pubench_core.engine.machine import device_here
     from pubench_core.engine.resolve import stored_spec
 
     spec, absent = stored_spec(result, registry())
     if absent:
         say(f"not installed, so not measured again: {', '.join(map(shortened, absent))}")
-    _put_tables(spec["data"], here)
-    recorded = result.spec.execution.data_root
-    root = here.data_root or (recorded if recorded is not None and recorded.is_dir() else None)
-    device = here.device or "auto"
-    if here.device is None:
+    data, recorded = spec["data"], result.spec.execution.data_root
+    own = data["own"] or {}
+    for role, given in (("path", table), ("test", test)):
+        field, place = f"data.own.{role}", given or own.get(role)
+        if given is not None and own.get(role) is None:
+            what = "reads no table of test rows" if own else "is not on a user table"
+            raise RequestError(f"{field}={given}: this run {what}", field=field)
+        if place is not None:
+            if not in_memory(Path(place)) and not Path(place).is_file():
+                what = f"{shortened(str(place))}, which the run read, is not here; name its new place with {field}=FILE"
+                raise RequestError(what, field=field, value=str(place))
+            own[role] = str(place)
+    if own:
+        data["key"] = Path(own["path"]).name
+    root = data_root or (recorded if recorded is not None and recorded.is_dir() else None)
+    if device is None:
         try:
             device = str(device_here(result.device))
         except (RequestError, RuntimeError) as error:  # torch's, of a name that no device has
@@ -236,8 +251,8 @@ def spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
             say(f"it was computed on {was} ({why}); using the device that is here")
     spec["execution"] |= {
         "data_root": None if root is None else str(root),
-        "device": device,
-        "threads": here.threads or result.threads,
+        "device": device or "auto",
+        "threads": threads or result.threads,
         "artifacts": ["scores"],
         "save_model": False,
         "tracking": False,
@@ -245,43 +260,38 @@ def spec_again(result: Result, here: Here, say: Say) -> dict[str, Any]:
     return spec
 
 
-def _put_tables(data: dict[str, Any], here: Here) -> None:
-    """Names the places where the files of a table are now. Raises RequestError where one is not there."""
-    own = data["own"] or {}
-    for role, given in (("path", here.table), ("test", here.test)):
-        field, recorded = f"data.own.{role}", own.get(role)
-        if recorded is None and given is not None:
-            what = "reads no table of test rows" if own else "is not on a user table"
-            raise RequestError(f"{field}={given}: this run {what}", field=field)
-        if recorded is None:
-            continue
-        place = given or Path(recorded)
-        if not in_memory(place) and not place.is_file():
-            what = f"{shortened(str(place))}, which the run read, is not here; name its new place with {field}=FILE"
-            raise RequestError(what, field=field, value=str(place))
-        own[role] = str(place)
-    if own:
-        data["key"] = Path(own["path"]).name
-
-
 # -------------------------------------------------------------------- two records of one run
 
 
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
-    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
+    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept.
+
+    Raises RecordError for an environment that cannot be read.
+    """
     old, new = record.result, again.result
-    known = all((one.folder / ENVIRONMENT).exists() for one in (record, again))
-    was, now = (_surroundings(one, environment=known) for one in (record, again))
+    known = [_environment(one.folder) for one in (record, again)]
+    was, now = (
+        {"code": one.code.parts, "metrics": one.metrics, "environment": None if None in known else environment}
+        for one, environment in zip((old, new), known, strict=True)
+    )
     return Reproduction(
         recorded=old,
         now=new,
-        kept_scores=bool(before),
         arrays=len({*before, *after}),
         apart=tuple(name for name in {**before, **after} if not _same(before.get(name), after.get(name))),
-        scores=tuple(_scores(old, new, before, after)) if before else (),
+        scores=tuple(_scores(old, new, before, after)),
         fields=tuple(sorted(_fields(old, new), key=lambda one: one.path)),
         changed=tuple(differences(was, now, "now it is")),
     )
+
+
+def _environment(folder: Path) -> dict[str, Any] | None:
+    """The environment of a record; None if it has none."""
+    path = folder / ENVIRONMENT
+    try:
+        return Environment.model_validate_json(read_small(path)).model_dump() if path.exists() else None
+    except (OSError, ValueError) as error:  # pydantic's error is a ValueError
+        raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
 def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
@@ -294,30 +304,22 @@ def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
 def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
     """Fields that differ and should not.
 
-    Measures are those of metrics that both measured; of records before decisions at the prior, none of these, nor the
+    Measures are those of metrics that are installed; of records before decisions at the prior, none of these, nor the
     share given of U. Words are left out if versions are others, which may say it in other words.
     """
     left_out, older = [_UNREPEATED], [name for name, one in old.criteria.items() if one.threshold is None]
     left_out += [rf"criteria\.{re.escape(name)}\.(threshold|at_prior)\b" for name in older]
+    left_out += [rf".*\.(measures|at_prior)\.\w+\.{re.escape(name)}\." for name in old.metrics.keys() - new.metrics]
     if len(older) == len(old.criteria):
         left_out.append(r"data\.prior\.given_unlabeled")
     if old.code.versions != new.code.versions:
         left_out.append(r".*(warnings|undefined|notes)$")
-    before, after = (_repeated(result, new.metrics) for result in (old, new))
+    before, after = old.plain(), new.plain()
+    before["warnings"] = [line for line in old.warnings if not line.startswith("no model was kept")]
+    after["warnings"] = list(new.warnings)
     for one in differences(before, {**dict.fromkeys(before), **after}, "another run gives"):
         if not re.match("|".join(left_out), one.path):
             yield one
-
-
-def _repeated(result: Result, metrics: Mapping[str, str]) -> dict[str, Any]:
-    """Content of a ``result.json`` with measures of these metrics alone."""
-    plain = result.plain()
-    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
-    for criterion in plain["criteria"].values():
-        for by in (criterion.get("measures", {}), criterion.get("at_prior", {})):
-            for part in by:
-                by[part] = {name: measure for name, measure in by[part].items() if name in metrics}
-    return plain
 
 
 def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator[str]:
@@ -338,13 +340,152 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
                 yield f"{of_part}: {apart}; {decisions} differ"
 
 
-def _surroundings(record: Record, *, environment: bool) -> dict[str, Any]:
-    """Code, metrics and environment of a run. Raises RecordError for an environment that cannot be read."""
-    found: dict[str, Any] = {"code": record.result.code.parts, "metrics": record.result.metrics}
-    if environment:
-        path = record.folder / ENVIRONMENT
+# -------------------------------------------------------------------- runs of many records
+
+
+def drawn(methods: Mapping[Path, str], draws: random.Random) -> list[Path]:
+    """Records, with their methods, in random order; one of each method comes before a second of any.
+
+    Nothing that a record says of itself but its method steers which.
+    """
+    order = draws.sample(list(methods), len(methods))
+    first = {methods[record]: record for record in reversed(order)}
+    return sorted(order, key=lambda one: one != first[methods[one]])
+
+
+@dataclass(frozen=True)
+class Reruns:
+    """Carries out runs of records again and judges what they give."""
+
+    root: Path
+    """folder of data files"""
+    tolerance: float
+    """how much a measure may differ where processor, versions or threads are others"""
+    draws: random.Random
+    """permutes labels"""
+    say: Say
+
+    def of(self, how: Callable[[Record], Again | RecordProblem | None], folder: Path) -> Again | RecordProblem | None:
+        """Rerun of a record; a problem if its run cannot be carried out, None if ``how`` says nothing of such runs."""
+        record = read_record(folder)
         try:
-            found["environment"] = Environment.model_validate_json(read_small(path)).model_dump()
-        except (OSError, ValueError) as error:  # pydantic's error is a ValueError
-            raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
-    return found
+            return how(record)
+        except RunFailed as error:
+            return RecordProblem(record.result.run_id, f"carried out again, it fails: {error}", again=True)
+        except PubenchError as error:
+            return RecordProblem(record.result.run_id, f"it cannot be carried out here: {error}")
+
+    def again(self, record: Record) -> Again | RecordProblem:
+        """Rerun with its own labels: the problem, if it gives another result than the record has."""
+        self.say(f"carrying {record.result.run_id} out again ({record.result.seconds.total:.0f} s recorded)")
+        spec = spec_again(record.result, self.say, data_root=self.root)
+        return self._judged(reproduced(record, spec, say=self.say, alone=True))
+
+    def _judged(self, found: Reproduction) -> Again | RecordProblem:
+        """Whether another run gives what a record has, the last digits apart if it was computed elsewhere.
+
+        Where rounding differs, a criterion may choose another epoch, with another model; measures are compared under
+        those that chose the same one, and under the one that names the result.
+        """
+        old, took = found.recorded, f"carried out again in {found.now.seconds.total:.1f} s"
+        epochs = {name: criterion.epoch for name, criterion in found.now.criteria.items()}
+        moved = [n for n, one in old.criteria.items() if n != old.selected and epochs.get(n, -1) != one.epoch]
+        measures = [
+            (one.recorded, one.now)
+            for (criterion, _, metric), one in found.measures.items()
+            if criterion not in moved and metric.removesuffix(AT_PRIOR) in _COMPARED
+        ]
+        largest = max((1.0 if None in pair else abs(pair[1] - pair[0]) for pair in measures), default=0.0)
+        if found.confirmed:
+            return Again(old.run_id, f"{took}: the same scores to the last bit", identical=True, largest=largest)
+        if found.identical:
+            why = f"it gives the same scores, and {found.fields[0]}"
+        elif found.other_rows:
+            why = f"{', '.join(found.other_rows)} are others"
+        elif found.elsewhere and largest <= self.tolerance:
+            pairs = {name: (one.recorded, one.now) for name, one in found.test_measures.items() if name in MEASURES}
+            better = {name: pair[0] > pair[1] for name, pair in pairs.items() if None not in pair}
+            left_out = f"; another epoch, and not compared, by {', '.join(moved)}" if moved else ""
+            what = f"{took}: test measures within {largest:.4g}{left_out}"
+            return Again(old.run_id, what, largest=largest, recorded_better=better)
+        else:
+            what = f"{len(found.apart)} of {found.arrays} arrays" if found.arrays else "its measures"
+            where = f"more than {', '.join(found.elsewhere[:3])} can explain"
+            if not found.elsewhere:
+                where = "on the same machine with the same versions"
+            why = f"{what} differ, a measure by {largest:.4g}, {where}"
+        return RecordProblem(old.run_id, f"carried out again, {why}", again=True)
+
+    def blind(self, record: Record) -> Again | RecordProblem | None:
+        """Rerun with other hidden labels and another order of the file, which must give the record's scores;
+        None for an oracle, joint runs and data whose truth is not known.
+
+        Code in the process of a run can reach true labels: through frames, the garbage collector, a function of NumPy
+        that it has replaced, files. What it reaches in memory is another thing here, and what it opens is seen.
+
+        What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere.
+        If the record has other scores, a training with its own labels must give those of the one without, and be a
+        sound rerun of it; one that gives the record's bits shows that it was computed here, whatever it says.
+        """
+        from .training import trained
+
+        result, holding = record.result, record.folder.parent
+        if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
+            return None
+        self.say(f"{result.run_id}: training {result.spec.method.key} with other hidden labels")
+        spec = spec_again(result, self.say, data_root=self.root)
+        with trained(spec, holding, seed=self.draws.randrange(1 << 63)) as (folder, opened):
+            other = read_record(folder)
+            unseen = _unsupervised(other, other.result.epochs)
+        if opened:
+            what = f"while it trains it opens {', '.join(opened[:5])}: true labels may be there"
+            return RecordProblem(result.run_id, what)
+        if not (seen := _unsupervised(record, other.result.epochs)):
+            return None
+        if _apart(seen, unseen):
+            self.say(f"{result.run_id}: other scores than its record has; training it with its own labels")
+            with trained(spec, holding) as (folder, _):
+                again = read_record(folder)
+                seen = _unsupervised(again, other.result.epochs)
+                found = compared(record, again, read_scores(record.folder), read_scores(folder))
+            if apart := _apart(seen, unseen):
+                what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
+                return RecordProblem(result.run_id, what)
+            judged = self._judged(found)
+            if isinstance(judged, RecordProblem):
+                return judged
+        scores = sum(map(len, seen.values()))
+        return Again(result.run_id, f"with other hidden labels the same {scores:,} scores to the last bit")
+
+
+def _unsupervised(record: Record, epochs: int) -> Arrays:
+    """Criterion/part -> scores, of criteria that read no true label; of ``last`` if it trained as many ``epochs``."""
+    arrays = read_scores(record.folder)
+    return {
+        f"{name}/{part}": scores
+        for name, one in record.result.criteria.items()
+        if not one.oracle and one.snapshot and (name != "last" or record.result.epochs == epochs)
+        for part, scores in scores_of(arrays, one.snapshot).items()
+    }
+
+
+def _apart(scores: Arrays, others: Arrays) -> list[str]:
+    """Names of scores that are not the same in both."""
+    return [name for name, one in scores.items() if name not in others or not np.array_equal(one, others[name])]
+
+
+def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:
+    """How many records were better than their rerun with other bits, in words, and how probable that is by chance.
+
+    The probability is that of a sign test (two-sided) over runs whose measure differs, of the measure with the lowest;
+    None if there is none.
+    """
+    found = []
+    for metric in MEASURES:
+        if signs := [one.recorded_better[metric] for one in again if metric in one.recorded_better]:
+            from scipy.stats import binomtest  # a second that most calls do not need
+
+            better, chance = sum(signs), float(binomtest(sum(signs), len(signs)).pvalue)
+            words = f"{better} of {len(signs)} records have a higher test {metric} than their rerun (p = {chance:.2g})"
+            found.append((words, chance))
+    return min(found, key=lambda one: one[1], default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from os.path import isfile
@@ -21,17 +21,16 @@ from pubench.field_names import InvalidRequest, in_words, said
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import data_root as default_root
 from pubench_core.errors import RecordError, RequestError, shortened
+from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
-from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
-from .archive import unpack
 from .boards import check
 from .files import compared_sums, names_in_plans, records_in
-from .findings import Again, RecordProblem, Verification
+from .findings import Again, RecordProblem, Say, Verification
 from .record import RecordChecker
-from .rerun import SIGNIFICANT, Reruns, drawn, one_sided
-from .submission import resembling
+from .reproduction import SIGNIFICANT, Reruns, drawn, one_sided
+from .submission import resembling, unpack
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -49,30 +48,26 @@ def verify(
     seed: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verification:
-    """Checks a record, every record of a folder, a submission (``NAME.tar.gz``) or a dated board, and carries some of
+    """Checks a record, every record of a folder, a submission (``NAME.zip``) or a dated board, and carries some of
     the runs out again. What is checked stays as it is.
 
-    Every field of a record that its spec, the installed code, the data or its scores give must be what they give. Its
-    files must be whole, its own, and those that ``SHA256SUMS`` lists, if that is there. Times, memory and what else
-    only the author knows are not checked: the page *What verify proves* lists them.
+    Every field of a record that its spec, the installed code, the data or its scores give must be what they give, and
+    its files must be whole, its own, and those of ``SHA256SUMS``, if that is there. The page *What verify proves* lists
+    what is not checked, such as times and memory.
 
-    ``rerun``: how many runs are carried out again, each in a process of its own, chosen at random (by ``seed``, if one
-    is given) among those without a problem, one of each method first. Their scores must be the same bits and every
-    other field that can be repeated the same; or, if processor, versions or threads are others, no measure by either
-    decision may differ by more than ``tolerance``, nor may records be better than their reruns more often than chance
-    explains.
+    ``rerun``: how many runs without a problem are carried out again, drawn at random (by ``seed``), one of each method
+    first. Scores and all that can be repeated must be the same; if processor, versions or threads are others, no
+    measure may differ by more than ``tolerance``, nor records be better than reruns more often than chance explains.
 
-    ``blind``: how many runs are trained in a process of their own with other hidden labels and in another order of the
-    file; one that sees true labels in the memory of the process gives other scores. Nor may it open files that show
-    labels.
+    ``blind``: how many runs are trained with other hidden labels and in another order of the file; one that sees true
+    labels in the memory of its process gives other scores. Nor may it open files that show labels.
 
     Of a submission, runs on user tables and runs whose data are not here are problems, and at least one run of each
-    method is carried out again, unless ``rerun`` is 0. Runs whose test scores are those of another method, or nearly,
-    in it or on ``board``, are named for a person to judge; identical ones are carried out again. ``board``: ranks its
-    methods among those of a board.
+    method is carried out again, unless ``rerun`` is 0. Runs with the test scores of another method, in it or on
+    ``board``, are named for a person to judge. ``board``: ranks its methods among those of a board.
 
-    ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
-    user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
+    ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the user's cache, never one that a
+    record names. ``progress``: called with a line about each thing worth saying.
 
     A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
 
@@ -91,78 +86,67 @@ def verify(
             f"got {rerun}, {blind} and {tolerance:g}"
         )
     if board is not None and not isfile(place):
-        raise InvalidRequest(f"{shortened(str(place))} is no submission (.tar.gz), which alone is ranked on a board")
+        raise InvalidRequest(f"{shortened(str(place))} is no submission (.zip), which alone is ranked on a board")
     if isfile(place / FACTS):
         return check(place)
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
     draws = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
-    say = (lambda text: None) if progress is None else (lambda text: progress(said(text)))
+    say: Say = (lambda text: None) if progress is None else (lambda text: progress(said(text)))
     reruns = Reruns(root, tolerance, draws, say)
     if not isfile(place):
         return _of_records(place, reruns, rerun, blind)
-    return _of_submission(place, None if board is None else read_board(board), reruns, rerun, blind)
-
-
-def _of_submission(archive: Path, board: Board | None, reruns: Reruns, rerun: int, blind: int) -> Verification:
-    """Checks of an archive, which may be anything."""
+    ranked, standing = None if board is None else read_board(board), None
     try:
-        sha256 = sha256_of(archive)
+        sha256 = sha256_of(place)
     except OSError as error:
-        raise InvalidRequest(f"{shortened(str(archive))} cannot be read ({error.strerror})") from error
+        raise InvalidRequest(f"{shortened(str(place))} cannot be read ({error.strerror})") from error
     with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
         try:
-            folder = unpack(archive, Path(scratch))
-            resembles = resembling(RecordStore(folder).all().readable, board)
-            identical = [one for one, in_every_state in resembles.items() if in_every_state]
-            found = _of_records(folder, reruns, rerun, blind, submitted=True, also={one.of for one in identical})
+            folder = unpack(place, Path(scratch))
+            found = _of_records(folder, reruns, rerun, blind, submitted=True, board=ranked)
         except (RecordError, RequestError) as error:
-            problem = RecordProblem(archive.name, str(error))
-            found, resembles, identical = Verification(archive, problems=(problem,)), {}, []
-        problems = [replace(one, what=one.what.replace(f"{scratch}/", "")) for one in found.problems]
-        absent = found.unchecked.items()
-        problems += [RecordProblem(run, f"it cannot be checked as a whole: {why}") for run, why in absent]
-        if not rerun:  # nothing says that they are its own
-            problems += identical
-        standing = None if board is None or problems else beside_board(load_results(folder), board)
-    found = replace(found, folder=archive, problems=tuple(problems), sha256=sha256)
-    return replace(found, resembles=tuple(resembles), standing=standing)
+            found = Verification(place, problems=(RecordProblem(place.name, str(error)),))
+        problems = tuple(replace(one, what=one.what.replace(f"{scratch}/", "")) for one in found.problems)
+        if ranked is not None and not problems:
+            standing = beside_board(load_results(folder), ranked)
+    return replace(found, folder=place, problems=problems, sha256=sha256, standing=standing)
 
 
 def _of_records(
-    place: Path, reruns: Reruns, rerun: int, blind: int, *, submitted: bool = False, also: Collection[str] = ()
+    place: Path, reruns: Reruns, rerun: int, blind: int, *, submitted: bool = False, board: Board | None = None
 ) -> Verification:
-    """Checks of a record, or of all in a folder. ``submitted``: it is an unpacked submission.
-
-    ``also``: records that are carried out again whatever is drawn.
-    """
-    folders, problems = records_in(place)
+    """Checks of a record, or of all in a folder. ``submitted``: it is an unpacked submission to ``board``."""
+    folders = records_in(place)
     sums, apart = compared_sums(place)
     names, unread = names_in_plans(place)
-    problems = [*problems, *apart, *unread]
+    problems = [*apart, *unread]
     look = RecordChecker(reruns.root, sums, reruns.say, submitted=submitted)
     methods, tested = dict[Path, tuple[str, str]](), list[ScoredRun | None]()
     for path in folders:  # one after the other: a record is not kept
         try:
             record = read_record(path)
         except (RecordError, FileNotFoundError) as error:
-            problems.append(RecordProblem(path.resolve().name, str(error)))
+            what = str(error) if isfile(path / RESULT) else f"{RESULT} is missing"
+            problems.append(RecordProblem(path.resolve().name, what))
             continue
         run_id, spec, wrong = record.result.run_id, record.result.spec, look.at(record)
-        for study, row in names[run_id].items() if run_id in names else ():
+        for study, row in names.get(run_id, {}).items():
             if (shown := shown_row(row, spec)) != row:
                 wrong.append(RecordProblem(run_id, f"in the plan of study {study} it is {shown}"))
         problems += wrong
         methods[path] = run_id, spec.method.key
         tested.append(None if wrong else ScoredRun.of(record.result))
+    resembles = resembling(look.states, board) if submitted else {}
+    identical = [one for one, in_every_state in resembles.items() if in_every_state]
     bad = {problem.of for problem in problems}
     sound = {path: method for path, (run_id, method) in methods.items() if run_id not in bad | look.missing.keys()}
-    times, order = rerun, drawn(list(sound), reruns.draws, sound.__getitem__)
+    times, own = rerun, {one.of for one in identical}  # whose scores are another method's is carried out again
     if submitted and rerun:
         times = 0 if problems or look.missing else max(rerun, len({*sound.values()}))
-    order = [path for k, path in enumerate(order) if k < times or (times and path.name in also)]
-    again = [reruns.of(reruns.again, path) for path in order]
-    order = drawn(list(sound), reruns.draws, sound.__getitem__)
-    disguised = (reruns.of(reruns.blind, path) for path in order)
+    order = enumerate(drawn(sound, reruns.draws))
+    chosen = [path for k, path in order if k < times or (times and methods[path][0] in own)]
+    again = [reruns.of(reruns.again, path) for path in chosen]
+    disguised = (reruns.of(reruns.blind, path) for path in drawn(sound, reruns.draws))
     blinded = list(islice((one for one in disguised if one is not None), blind))
     problems += [one for one in (*again, *blinded) if isinstance(one, RecordProblem)]
     repeated = [one for one in again if isinstance(one, Again)]
@@ -175,14 +159,18 @@ def _of_records(
     if rerun and not sound:
         why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
         notes.append(f"no run is carried out again: {why}")
+    if submitted:
+        problems += [RecordProblem(run, f"it cannot be checked as a whole: {why}") for run, why in look.missing.items()]
+        problems += [] if rerun else identical  # nothing says that they are its own
     return Verification(
         place,
         records=len(methods),
-        without_scores=len(methods) - look.derived,
+        without_scores=len(methods) - len(look.states),
         checksums=0 if sums is None else len(sums),
         problems=tuple(problems),
         notes=tuple(notes),
         again=tuple(repeated),
         unchecked=look.missing,
         blind=tuple(one for one in blinded if isinstance(one, Again)),
+        resembles=tuple(resembles),
     )

@@ -151,7 +151,7 @@ def status(
 def export(
     study: Planned = None,
     results: Results = Path("results"),
-    out: Annotated[Path | None, typer.Option(help="File of the archive. (default: STUDY.tar.gz)")] = None,
+    out: Annotated[Path | None, typer.Option(help="File of the archive. (default: STUDY.zip)")] = None,
     without_scores: Annotated[
         bool, typer.Option("--without-scores", help="Leave out scores, samples, predictions and models: much smaller.")
     ] = False,

@@ -400,7 +400,7 @@ def export_study(request: StudyRequest, target: Path | None, *, with_scores: boo
         refuse_unwritable(target, device=False)
     folder, plan = planned(request)
     found = looked(request, folder, plan)
-    path = target or Path(f"{plan.name}.tar.gz")
+    path = target or Path(f"{plan.name}.zip")
     store = RecordStore(folder.results)
     done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
     records = [record for record in done if record is not None]

@@ -6,7 +6,6 @@ Stdout is the answer and nothing else.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +21,7 @@ from pubench_cli.process import Over
 from pubench_cli.progress import data_progress, display
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.errors import Notice, counted
+from pubench_core.records.record import read_record
 
 
 def _say(text: Notice | str) -> None:
@@ -38,7 +38,7 @@ def _ended(*, well: bool) -> None:
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A record, a folder of records, a submission (.tar.gz) or a board.")],
+    path: Annotated[Path, typer.Argument(help="A record, a folder of records, a submission (.zip) or a board.")],
     rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
     blind: Annotated[int, typer.Option(help="How many runs to train with other hidden labels.", min=0)] = 0,
     tolerance: Annotated[
@@ -46,28 +46,19 @@ def verify(
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
     ] = 0.02,
     seed: Annotated[int | None, typer.Option(help="Seed for choosing runs to repeat. (default: random)")] = None,
-    submit: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Pack the records for a board and check them as it does: NAME.tar.gz."),
-    ] = None,
     board: Annotated[
         str | None,
         typer.Option("--with", metavar="BOARD", help="Board that a submission is for: board@2026.12, a folder."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder that gets a submission.", file_okay=False)] = Path("."),
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Check records, a submission or a board: files, specs, code, measures from stored scores; run some again.
 
-    One line per problem. With --submit, also written: NAME.tar.gz (records with their scores) and NAME.md (the text of
-    the issue), if nothing is wrong. Exit codes: 0 no problem, 1 some, 2 a wrong request.
+    One line per problem. Exit codes: 0 no problem, 1 some, 2 a wrong request.
     """
-    from ..archive import pack_records
-    from ..submission import comment, issue_text
     from ..verification import verify
 
-    path, records = (path, []) if submit is None else pack_records(path, submit, out)
     with redirect_stdout(sys.stderr):
         found = verify(
             path,
@@ -79,28 +70,13 @@ def verify(
             data_root=data_root,
             progress=_say,
         )
-    if submit is not None and not found.ok:
-        path.unlink()
-    elif submit is not None:
-        path.with_name(f"{submit}.md").write_text(issue_text(found, records), encoding="utf-8")
-        _say(f"written: {path}, {submit}.md; open the issue form Submission, drop the archive, copy the fields")
     if format is Format.json:
         print_json(found.to_dict())
-    elif found.sha256:
-        _answer(comment(found).rstrip())
     else:
         for note in found.notes:
             _say(note)
-        for line in (*found.problems, *found.again, *found.blind):
+        for line in str(found).split("\n"):
             _answer(line)
-        for what, count in Counter(found.unchecked.values()).items():
-            _answer(f"not checked as a whole: {counted(count, 'run')}: {what}")
-        unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
-        _answer(
-            f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}{unchecked}; measures "
-            f"derived again from the scores of {found.records - found.without_scores}; "
-            f"{counted(found.checksums, 'checksum')} compared; {counted(found.carried_out, 'run')} carried out again"
-        )
     _ended(well=found.ok)
 
 
@@ -124,11 +100,13 @@ def reproduce(
 
     The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
     """
-    from ..reproduction import Here, reproduced
+    from ..reproduction import reproduced, spec_again
 
-    folder, here = folder_of_run(results, run), Here(data, test, data_root, device, threads)
+    folder = folder_of_run(results, run)
     with redirect_stdout(sys.stderr), display() as terminal:
-        found = reproduced(folder, here, display=terminal, say=_say, progress=data_progress)
+        record = read_record(folder)
+        again = spec_again(record.result, _say, data, test, data_root=data_root, device=device, threads=threads)
+        found = reproduced(record, again, display=terminal, say=_say, progress=data_progress)
     if format is Format.json:
         print_json({"record": str(folder), **found.to_dict()})
         return _ended(well=found.confirmed)
