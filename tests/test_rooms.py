@@ -370,7 +370,7 @@ BUDGETS = {
     "plugins/datasets/vision/src": 799,
     "plugins/tools/evaluate/src": 4_525,
     "plugins/tools/report/src": 7_858,
-    "plugins/tools/study/src": 4_338,
+    "plugins/tools/study/src": 4_304,
     "plugins/tools/testkit/src": 2_400,
     "plugins/tools/tune/src": 1_375,
     "plugins/tools/verify/src": 2_175,

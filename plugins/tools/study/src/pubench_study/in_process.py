@@ -92,17 +92,9 @@ def refuse_absent(runs: Sequence[NamedPlan], *, force: bool = False) -> None:
     """
     from pubench_core.data.store import located
 
-    on: dict[str, list[Plan]] = {}
-    for run in runs:
-        on.setdefault(run.plan.spec.data.key, []).append(run.plan)
-    for plans in on.values():
-        if plans[0].data.source is None:
-            continue
-        try:
-            located(plans[0].data.source, data_root(plans[0].spec.execution))
-        except RequestError:
-            if force or not all(map(_is_recorded, plans)):
-                raise
+    for plan in {run.plan.spec.data.key: run.plan for run in runs if force or not _is_recorded(run.plan)}.values():
+        if plan.data.source is not None:
+            located(plan.data.source, data_root(plan.spec.execution))
 
 
 def _is_recorded(plan: Plan) -> bool:

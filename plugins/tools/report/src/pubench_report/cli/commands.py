@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pubench_study.cli.completion import studies
+from pubench_study.cli.commands import studies
 
 from pubench_cli.choices import Format, NamingCriterion, PrintFormat, Results, TestMeasure, any_key
 from pubench_cli.options import TABLE_FLAGS, Given, takes

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from pubench_study.cli.completion import studies
+from pubench_study.cli.commands import studies
 
 from pubench.field_names import PubenchWarning
 from pubench_cli.choices import Results as ResultsOption

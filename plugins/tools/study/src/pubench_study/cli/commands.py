@@ -13,14 +13,21 @@ from pubench_cli.choices import Format, PrintFormat, Results, keys
 from pubench_cli.options import Root, option
 from pubench_cli.process import Over
 
-from .completion import studies
-
 
 class Lock(StrEnum):
     """How runs are claimed; ``auto``: as is safe on the folder's file system."""
 
     auto = "auto"
     soft = "soft"
+
+
+def studies(incomplete: str) -> list[str]:
+    """Completion of a study: shipped protocols, study files here, studies in ``results``."""
+    from ..study_file import protocols, studies_in
+
+    here = [str(path) for suffix in ("yaml", "yml") for path in Path().glob(f"*.{suffix}")]
+    names = {*protocols(), *here, *(folder.name for folder in studies_in(Path("results")))}
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 File = Annotated[
@@ -183,8 +190,9 @@ def remove(
     What a living process works on is kept. A study runs again what it lacks.
     """
     from ..durations import seconds_of
-    from .remove import Unneeded, remove
+    from .remove import remove, unneeded
 
     age = None if older is None else seconds_of(older, "--older")
-    wanted = Unneeded(tuple(runs or ()), superseded, failed, study, method, age, stale)
-    remove(results, wanted, yes=yes, as_json=format is Format.json)
+    kinds = [name for name, asked in (("superseded", superseded), ("failed", failed)) if asked]
+    folders = unneeded(results, tuple(runs or ()), kinds, study, method, age, stale=stale)
+    remove(results, folders, yes=yes, as_json=format is Format.json)

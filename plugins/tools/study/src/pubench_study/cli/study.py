@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -336,7 +334,7 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
-    for line in (*_at_work(found, work), *_queued(plan.name), *write_frame(frame)):
+    for line in (*_at_work(found, work), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
     return found.count("missing")
@@ -354,15 +352,6 @@ def _at_work(found: Looked, work: Mapping[str, tuple[str, float]]) -> list[str]:
 def megabytes(*folders: Path) -> float:
     """Size of everything in folders, in 10^6 bytes."""
     return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()) / 1e6
-
-
-def _queued(name: str) -> list[str]:
-    """Jobs of 'pubench study slurm' that Slurm has, where it is here."""
-    if shutil.which("squeue") is None:
-        return []
-    asked = ["squeue", "--me", "--noheader", "--name", f"pubench-{name}", "--format", "%i %T %M %R"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return [f"job {line.strip()}" for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines()]
 
 
 def _cell(states: Sequence[RunState], row: str, data: str) -> str:
