@@ -7,8 +7,8 @@
 Written into every distribution: the keys of ``[project]`` between the two marks, the bounds on first-party packages and
 on what several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
 (``pubench_*/``, ``plugins/*/*/``): the root's ``dependencies`` and ``[tool.uv.sources]``. Derived from the records of
-tools: ``pubench/provided.json``, which package provides which command and Python name. Everything else in these files
-is written by hand and stays.
+tools: ``pubench/provided.json``, which package provides which command and Python name, and ``pubench/__init__.pyi``,
+from which type checkers and editors read these names. Everything else in these files is written by hand and stays.
 
 Needs nothing but Python.
 """
@@ -277,21 +277,42 @@ def citation_text(text: str) -> str:
     return re.sub(r"(?m)^(url|repository-code): .*$", lambda match: f"{match[1]}: {PROJECT}", text)
 
 
+def records_of(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """(class, texts by field) of the records by which a distribution describes commands and Python names.
+
+    The sources are read and not imported.
+    """
+    for module in project_of(folder).get("entry-points", {}).get("pubench.tools", {}).values():
+        source = folder.joinpath("src", *module.split("."))
+        file = source / "__init__.py" if source.is_dir() else source.with_suffix(".py")
+        for node in ast.walk(ast.parse(file.read_text() if file.exists() else "")):  # missing() names it
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                given = {word.arg: word.value for word in node.keywords if word.arg}
+                texts = {name: str(value.value) for name, value in given.items() if isinstance(value, ast.Constant)}
+                yield node.func.id, texts
+
+
 def provided_text(folders: list[Path]) -> str:
-    """Package -> the commands and Python names that its records describe, as JSON; the sources are not imported."""
+    """Package -> the commands and Python names that its records describe, as JSON."""
     found: dict[str, dict[str, list[str]]] = {}
     for folder in folders:
-        project, fields = project_of(folder), {"CommandInfo": ("commands", "path"), "ApiInfo": ("names", "name")}
-        for module in project.get("entry-points", {}).get("pubench.tools", {}).values():
-            source = folder.joinpath("src", *module.split("."))
-            file = source / "__init__.py" if source.is_dir() else source.with_suffix(".py")
-            for node in ast.walk(ast.parse(file.read_text() if file.exists() else "")):  # missing() names it
-                kind, field = fields.get(getattr(getattr(node, "func", None), "id", ""), ("", ""))
-                given = (word.value for word in getattr(node, "keywords", ()) if word.arg == field)
-                values = [str(value.value) for value in given if kind and isinstance(value, ast.Constant)]
-                if values:
-                    found.setdefault(project["name"], {"commands": [], "names": []})[kind] += values
+        for kind, texts in records_of(folder):
+            what, field = {"CommandInfo": ("commands", "path"), "ApiInfo": ("names", "name")}.get(kind, ("", ""))
+            if field in texts:
+                mine = found.setdefault(project_of(folder)["name"], {"commands": [], "names": []})
+                mine[what].append(texts[field])
     return json.dumps(found, indent=2, sort_keys=True) + "\n"
+
+
+def stub_text(folders: list[Path], source: Path) -> str:
+    """Imports of every name of the package ``pubench``: of the table in its source, and of the records of tools."""
+    text = source.read_text() if source.exists() else ""
+    homes = re.findall(r'^    "(\w+)": "(\w+)",$', text, re.MULTILINE)
+    records = [texts for folder in folders for kind, texts in records_of(folder) if kind == "ApiInfo"]
+    tools = [(texts["load"].split(":")[0], texts["name"]) for texts in records]
+    lines = [f"from {module} import {name} as {name}\n" for module, name in sorted(tools)]
+    own = [f"from .{module} import {name} as {name}\n" for module, name in sorted((home, name) for name, home in homes)]
+    return "".join(["# made by .ci/metadata.py\n", *lines, "\n", *own])
 
 
 def wanted(root: Path) -> Iterator[tuple[Path, str]]:
@@ -304,7 +325,9 @@ def wanted(root: Path) -> Iterator[tuple[Path, str]]:
         manifest = folder / "pyproject.toml"
         yield manifest, member_text(manifest.read_text(), folder)
         yield folder / "LICENSE", (root / "LICENSE").read_text()
-    yield root / "pubench_core" / "src" / "pubench" / "provided.json", provided_text(folders)
+    face = root / "pubench_core" / "src" / "pubench"
+    yield face / "provided.json", provided_text(folders)
+    yield face / "__init__.pyi", stub_text(folders, face / "__init__.py")
     if (citation := root / "CITATION.cff").exists():
         yield citation, citation_text(citation.read_text())
 

@@ -25,6 +25,7 @@ MANIFESTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("pubench_*/pyproject.tom
 MANIFESTS += sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
 MEMBERS = [manifest.parent for manifest in MANIFESTS[1:]]
 PROVIDED = "pubench_core/src/pubench/provided.json"
+FACE = "pubench_core/src/pubench/__init__.py"
 ALL, NNPU = "pyproject.toml", "plugins/methods/nnpu/pyproject.toml"
 
 
@@ -48,7 +49,8 @@ def tree(tmp_path: Path) -> Path:
             copy = folder / source.relative_to(manifest.parent)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, copy)
-    shutil.copy(ROOT / PROVIDED, tmp_path / PROVIDED)
+    for name in (PROVIDED, FACE, f"{FACE}i"):
+        shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "CITATION.cff", tmp_path)
     return tmp_path
 
@@ -99,6 +101,7 @@ DRIFTS = [
     (ALL, CORE, f'{CORE}    "pubench-gone>=1.0,<2",\n', 'project.dependencies has "pubench-gone>=1.0,<2"'),
     ("plugins/methods/nnpu/LICENSE", "MIT", "BSD", "differs"),
     (PROVIDED, '"advise"', '"advize"', "differs"),
+    (f"{FACE}i", "import advise as", "import advize as", "differs"),
     ("CITATION.cff", "version: 1.0.0", "version: 0.0.9", "differs"),
 ]
 
