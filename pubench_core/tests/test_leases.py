@@ -15,7 +15,6 @@ import pytest
 from pubench_core.errors import RequestError
 from pubench_core.records import staging
 from pubench_core.records.files import RESULT
-from pubench_core.records.lock_trial import lock_trial
 from pubench_core.records.store import RecordStore
 
 RUNS = 200
@@ -123,16 +122,6 @@ def test_a_holder_that_was_stopped_for_longer_than_its_lease_does_not_publish(
     assert "other" in (store.folder("00aa") / RESULT).read_text()
     assert not (tmp_path / "superseded").exists()
     assert [path.name for path in (tmp_path / ".incoming").iterdir() if path.is_dir()] == []
-
-
-def test_a_trial_of_locks_says_whether_they_exclude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    had, shared = lock_trial(tmp_path, 1.0)
-    assert (had > 0, shared) == (True, 0)
-    (tmp_path / "sitecustomize.py").write_text("import fcntl; fcntl.flock = lambda descriptor, operation: None\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    had, shared = lock_trial(tmp_path, 1.0)
-    assert 0 < shared <= had
-    assert not list(tmp_path.glob(".locks-*"))
 
 
 def test_claims_become_leases_only_while_nobody_works(tmp_path: Path) -> None:

@@ -110,36 +110,23 @@ def check_copies(keys: Sequence[str | None] = (None,), plugins: Sequence[Any] = 
         raise PluginError(str(wrong[0]), hint=wrong[0].hint)
 
 
-#: Seconds that two processes contend for a lock.
-_TRIAL = 3.0
-
-
 def check_locks(results: Path, *, as_json: bool) -> None:
-    """Prints how claims work in a folder of records, and tries whether locks exclude there; exit code 1 if not."""
-    from pubench_core.records.lock_trial import lock_trial
+    """Prints how claims work in a folder of records. Raises RequestError if there is none."""
     from pubench_core.records.staging import file_system
     from pubench_core.records.store import RecordStore
 
-    try:
-        had, shared = lock_trial(results, _TRIAL)
-    except OSError as error:
-        raise RequestError(f"{results} cannot be tried: {error.strerror or error}", value=results) from error
+    if not results.is_dir():
+        raise RequestError(f"--results must be a folder of records, got {results}", value=results)
     network, mount = file_system(results)
     leased = RecordStore(results).leased
     if as_json:
-        facts = {"file_system": mount, "network": network, "leases": leased, "locked": had, "not_alone": shared}
-        print_json({"results": str(results), **facts})
+        print_json({"results": str(results), "file_system": mount, "network": network, "leases": leased})
     else:
         kinds = "leases, which need no locks" if leased else "locks of the operating system"
         show(f"results     {results} on {mount or 'a file system that this system does not name'}")
-        show(f"locks       two processes had one {had:,} times in {_TRIAL:g} s, and were not alone {shared:,} times")
         show(f"claims      {kinds}")
-        if not leased and (shared or network):
-            show(
-                "            other machines may not see these locks; 'pubench study run --lock soft' takes leases here"
-            )
-    if shared and not leased:
-        raise typer.Exit(1)
+        if network and not leased:
+            show("            other machines may not see these locks; 'pubench study run --lock soft' takes leases")
 
 
 def _rows(entries: Iterable[Entry]) -> list[dict[str, str]]:

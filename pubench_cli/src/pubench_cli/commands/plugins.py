@@ -42,7 +42,7 @@ def doctor(
         str | None, typer.Argument(help="Key of a plugin or name of its distribution.", autocompletion=any_key)
     ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Folder of records: for some seconds, try whether locks exclude there.")
+        Path | None, typer.Option(help="Folder of records: its file system, and whether claims are locks or leases.")
     ] = None,
     data: Annotated[
         bool, typer.Option("--data", help="Read every byte of prepared data and its sources, and compare checksums.")
