@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -114,17 +113,7 @@ def older(done: Outcome) -> None:
     (done.folder / RESULT).write_text(json.dumps(plain))
 
 
-def test_an_older_record_is_decided_from_its_scores_of_u(ask: Ask, table: tuple[str, ...]) -> None:
-    for plan in (ask(TRAINING), ask(of=table)):
-        done = execute(plan)
-        older(done)
-        again = execute(plan)
-        assert again.reused
-        assert again.result.criteria == done.result.criteria
-        shutil.rmtree(done.folder)
-
-
-def test_an_older_record_without_scores_of_u_has_no_decision_at_the_prior(ask: Ask) -> None:
+def test_an_older_record_has_no_decision_at_the_prior(ask: Ask) -> None:
     done = execute(ask())
     older(done)
     again = execute(ask())

@@ -14,7 +14,7 @@ from ..data.store import digest_now, located
 from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Measurer
 from ..records.record import OtherFormat, Record
-from ..records.requirements import Requirements, lacks, lacks_thresholds, unmeasured
+from ..records.requirements import Requirements, lacks, unmeasured
 from ..records.scores import arrays_of, measured
 from ..records.store import RecordStore
 from ..results import Code, Result
@@ -125,13 +125,10 @@ def answer(plan: Plan, record: Record) -> Result:
     """
     result, names = record.result, unmeasured(requirements_of(plan), record.result)
     view = (plan.spec.selection.criterion, plan.spec.decision.rule)
-    undecided = lacks_thresholds(record)
-    if not names and not undecided:
+    if not names:
         return result.viewed(*view)
-    if undecided:  # every metric tells by being measured whether it reads a decision
-        names = list(dict.fromkeys([*(name for name in result.metrics if name in plan.metrics), *names]))
     measurer = Measurer(plan.metrics)
-    criteria = measured(result, arrays_of(record.folder), names, measurer, thresholds=undecided)
+    criteria = measured(result, arrays_of(record.folder), names, measurer)
     parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
     failures = {measures[name].undefined for measures in parts for name in names if name in measures}
     warnings = [line for line in result.warnings if line not in failures]

@@ -142,7 +142,7 @@ def model_warning(reason: str) -> str:
 
 def with_measures(result: Result, arrays: Arrays, measurer: Measurer) -> Result:
     """A result with all measures of its states; metrics that failed are named first in its warnings."""
-    criteria = measured(result, arrays, tuple(result.metrics), measurer, thresholds=True)
+    criteria = measured(result, arrays, tuple(result.metrics), measurer)
     warnings = tuple(dict.fromkeys([*measurer.failed.values(), *result.warnings]))
     return result.model_copy(update={"criteria": criteria, "warnings": warnings})
 

@@ -34,7 +34,7 @@ from ..records.files import (
     write_yaml,
 )
 from ..records.later import write_later
-from ..records.record import Record, read_result
+from ..records.record import Record
 from ..records.scores import scores_name
 from ..records.store import RecordStore
 from ..results import Code, Environment, Failure, Result
@@ -97,7 +97,7 @@ def publish_answer(record: Record, result: Result) -> None:
     path = folder / MEASURES
     try:
         if view != record.result:
-            write_later(folder, read_result(folder).result, view)
+            write_later(folder, view)
         path = folder / predictions_by(result.selected)
         if (folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
             arrays, text = read_scores(folder), io.StringIO()

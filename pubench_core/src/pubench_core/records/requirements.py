@@ -55,23 +55,13 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
     has_model = model is not None and model.snapshot == chosen.snapshot and file.exists()
     if spec.execution.save_model and not has_model:
         yield "no model of this criterion's epoch"
-    undecided = chosen.threshold is None and result.data.prior.given is not None
-    if spec.decision.rule == "prior" and undecided and not lacks_thresholds(record):
+    if spec.decision.rule == "prior" and chosen.threshold is None and result.data.prior.given is not None:
         yield "no decision at the prior"
     if not has_scores:
         if names := unmeasured(required, result):
             yield f"no measure {', '.join(names)} and no scores to measure"
         if required.own_table and chosen.snapshot != result.chosen.snapshot:
             yield "no predictions of this criterion's epoch"
-
-
-def lacks_thresholds(record: Record) -> bool:
-    """Whether an older record has no decisions at the prior, and stores the scores of U that give them."""
-    result, folder = record.result, record.folder
-    if result.data.prior.given is None or any(one.threshold is not None for one in result.criteria.values()):
-        return False
-    of_u = result.spec.data.own is not None or (folder / TRAINING_SCORES).exists()
-    return of_u and (folder / SCORES).exists()
 
 
 def unmeasured(required: Requirements, result: Result) -> list[str]:

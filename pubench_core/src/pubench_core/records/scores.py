@@ -12,7 +12,7 @@ not there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from ..metric import FloatArray, Knowledge, Measurer, Scored
 from ..results import CriterionResult, DataFacts, Measure, Result
 from ..specs import RunSpec, Scheme, is_one_sample, unlabeled_prior
 from .files import TRAINING_SCORES, Arrays, read_scores
-from .later import updated
 
 #: Parts that metrics can be measured on.
 MEASURED = ("test", "validation")
@@ -114,6 +113,13 @@ def on_scale_of(reference: FloatArray, scores: FloatArray) -> FloatArray:
 
 #: part -> metric -> measure
 Measures = dict[str, dict[str, Measure]]
+
+
+def updated(old: Measures, new: Measures, names: Collection[str]) -> Measures:
+    """``old`` with the measures of ``names`` as they are in ``new``."""
+    kept = {part: {name: one for name, one in found.items() if name not in names} for part, found in old.items()}
+    both = {part: {**kept.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
+    return {part: measures for part, measures in both.items() if measures}
 
 
 def measures_of(
@@ -208,13 +214,11 @@ def measures_at(
     return measures_of(scores, at, deciding, measurer)
 
 
-def measured(
-    result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer, *, thresholds: bool = False
-) -> dict[str, CriterionResult]:
+def measured(result: Result, arrays: Arrays, names: Sequence[str], measurer: Measurer) -> dict[str, CriterionResult]:
     """The criteria of a result with measures of some metrics and the threshold as the scores of their states give them.
 
     ``arrays``: with those of the training part, if stored. The threshold is that of the result if the scores of U are
-    not stored; ``thresholds``: also of one that has none yet.
+    not stored, and if it has measures without one, as an older record does.
     """
     knowledge = knowledge_in(arrays, result)
     scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
@@ -225,7 +229,7 @@ def measured(
         if not one.snapshot:
             continue
         threshold = one.threshold
-        if thresholds or threshold is not None:
+        if threshold is not None or not one.measures:
             derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
             threshold = threshold if derived is None else derived
         at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)

@@ -17,7 +17,7 @@ from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.record import read_failure
-from pubench_core.records.requirements import lacks, lacks_thresholds, unmeasured
+from pubench_core.records.requirements import lacks, unmeasured
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
 from pubench_core.specs.fields import short_hash
@@ -158,7 +158,7 @@ def state_of(
         elif missing := list(lacks(asked, record)):
             why = f"the stored record has {', '.join(missing)}"
         else:
-            todo = unmeasured(asked, record.result) or lacks_thresholds(record)
+            todo = unmeasured(asked, record.result)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     read = [failure for failure in map(read_failure, failures) if failure is not None]
     # those of the code that would run now, with the data as they were
