@@ -379,7 +379,7 @@ class TestFunctionOfAnother:
     def test_code_that_says_it_is_of_the_right_file_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = measures.accuracy.__code__
         monkeypatch.setattr(measures.accuracy, "__code__", one_json.__code__.replace(co_filename=found.co_filename))
-        with pytest.raises(PluginError, match=r"oracle:accuracy is not what .*oracle\.py defines: "):
+        with pytest.raises(PluginError, match=r"oracle:accuracy was replaced by what is not in .*oracle\.py, unless "):
             refuse_replaced(registry().packages())
 
     def test_another_meaning_of_a_function_of_python_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:

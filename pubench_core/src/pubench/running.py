@@ -65,11 +65,6 @@ class RunResult:
         return f"<{spec.method.key}{oracle} on {spec.data.key}, seed {spec.seed}: {shown}; {chosen_by}; {self.folder}>"
 
 
-def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """Wraps ``progress`` so that messages name arguments instead of spec fields."""
-    return lambda text: None if progress is None else progress(said(text))
-
-
 @shows_fields(RunFields)
 def run(
     method: str,
@@ -133,18 +128,14 @@ def put_fields(layer: Layer, given: Mapping[str, Any], settings: Mapping[str, An
             raise RequestError(f"{both} set the same argument; give one", field=field.name)
         for name in names:
             if field.name == "method.config":
-                _put_config(layer, given[name])
+                if not isinstance(config := given[name], Mapping):
+                    raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
+                for key, value in config.items():
+                    layer.put(f"method.config.{key}".split("."), plain(value), f"{key}={shown(value)}")
             else:
                 layer.put(field.path, plain(given[name]), f"{name}={shown(given[name])}")
     for path, value in settings.items():
         layer.put(str(path).split("."), plain(value), f"settings {path}={shown(value)}")
-
-
-def _put_config(layer: Layer, config: Any) -> None:
-    if not isinstance(config, Mapping):
-        raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
-    for name, value in config.items():
-        layer.put(f"method.config.{name}".split("."), plain(value), f"{name}={shown(value)}")
 
 
 def put_data(layer: Layer, data: str | Path | PUTable) -> None:
@@ -190,7 +181,11 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     from pubench_core.engine.execute import execute
     from pubench_core.sinks import listeners_of
 
-    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=_saying(progress))
+    def say(text: str) -> None:
+        if progress is not None:
+            progress(said(text))
+
+    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=say)
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -218,7 +218,7 @@ class TestPackaged:
         open_dataset(packaged, gray.root)
         (kept,) = [
             kept
-            for of, kept in store._packaged_sets
+            for of, kept in store._packaged_sets.items()
             if of[0] is type(packaged) and gray.root.path in cast("tuple[object, ...]", of[-2])
         ]
         assert not any(array.flags.writeable for array in kept.data.arrays().values())

@@ -92,7 +92,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     remedy, hint = "remove it to make room for a new copy", Hint("prepare again", folder.parent.name)
     try:
         state = settled_state(path)
-        found = _parsed(path) if state is None else _kept(path, state)
+        found = _parsed(path, state) if state is not None else _parsed.__wrapped__(path, None)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -102,13 +102,9 @@ def manifest_of(folder: Path) -> Manifest | None:
     return cast("Manifest", found)
 
 
-def _parsed(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
 @lru_cache(maxsize=100)
-def _kept(path: Path, state: State) -> Any:
-    return _parsed(path)
+def _parsed(path: Path, state: State | None) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

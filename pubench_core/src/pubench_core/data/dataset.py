@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,16 @@ from ..specs.fields import short_hash
 IntArray = npt.NDArray[np.int64]
 
 
+class _OfArrays:
+    """What consists of arrays."""
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by the names of their fields; without those that are not there."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+
+
 @dataclass(frozen=True)
-class ClassData:
+class ClassData(_OfArrays):
     """A data set as its loader returns it.
 
     ``x``: (n, *shape), float32, or uint8 for images whose value 255 means 1.0. ``y``: (n,) class indices.
@@ -38,10 +46,6 @@ class ClassData:
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays by the names of their fields; without those of a test part if there is none."""
-        return _arrays(self)
-
     def pooled(self) -> ClassData:
         """Training and test rows as one array, without a test part: the data set as if nobody had split it yet."""
         if self.x_test is None or self.y_test is None:
@@ -51,7 +55,7 @@ class ClassData:
 
 
 @dataclass(frozen=True)
-class PUTasks:
+class PUTasks(_OfArrays):
     """Rows that come with their labels, shared by one or more tasks, with test rows of known truth.
 
     ``x``: (n, d) float32. ``owner``: (n,) index of the task whose labeled positive a row is; -1: the row is unlabeled,
@@ -66,15 +70,6 @@ class PUTasks:
     names: npt.NDArray[np.str_]
     mean: None = None
     std: None = None
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays by the names of their fields."""
-        return _arrays(self)
-
-
-def _arrays(data: ClassData | PUTasks) -> dict[str, npt.NDArray[Any]]:
-    named = {field.name: getattr(data, field.name) for field in fields(data)}
-    return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
 
 def digest_of(data: ClassData | PUTasks) -> str:

@@ -10,10 +10,9 @@ that come with their labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +28,9 @@ LABELING = "labelling"
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Chooser(Protocol):
-    """Which ``n`` of these rows, all of one class, get a label: positions into ``rows``, for one part of the split.
-
-    ``pool`` are the rows of the training pool, on which a mechanism may fit its auxiliary posterior.
-    """
-
-    def __call__(self, pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray: ...
+#: (pool, rows, n, rng) -> which ``n`` of these rows, all of one class, get a label: positions into ``rows``, for one
+#: part of the split. ``pool``: rows of the training pool, on which a mechanism may fit its auxiliary posterior.
+Chooser = Callable[[IntArray, IntArray, int, np.random.Generator], IntArray]
 
 
 @dataclass(frozen=True)
@@ -160,12 +155,13 @@ def generate(
 
     ``counted``: whether ``choose`` must name as many rows as it was given a number for, or draws how many.
 
-    Raises RequestError if no positive is in the training pool, or ``c`` labels nobody there.
+    Raises RequestError if no positive is in the training pool, ``c`` labels nobody there, or there are fewer negatives
+    than wrong labels; PluginError if the mechanism chooses a row repeatedly.
     """
     assert data.y is not None
-    pool, test = without_test(data, test_fraction, seed)
-    pool, validation = take_stratified(pool, data.y, validation_fraction)
-    n_positive = int((data.y[pool] == 1).sum())
+    y, (pool, test) = data.y, without_test(data, test_fraction, seed)
+    pool, validation = take_stratified(pool, y, validation_fraction)
+    n_positive = int((y[pool] == 1).sum())
     if not n_positive:
         raise RequestError(
             f"{data.key}: no positive is left to train on; lower validation.fraction", field="validation.fraction"
@@ -178,11 +174,26 @@ def generate(
             field="mechanism.c",
             value=c,
         )
-    return Split(
-        train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0), noise, counted),
-        validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1), noise, counted),
-        test_rows=test,
-    ).permuted(seed)
+
+    def part(rows: IntArray, number: int) -> Part:
+        """The rows with N_l labels, for positives or, under noise, also for negatives."""
+        rng, labeled = stream(seed, LABELING, number), np.zeros(len(rows), dtype=bool)
+        positives, negatives = np.flatnonzero(y[rows] == 1), np.flatnonzero(y[rows] == 0)
+        n = label_count(c, len(positives))
+        wrong = n - round(n * noise.purity) if noise is not None else 0
+        if wrong > len(negatives):
+            raise RequestError(
+                f"the mechanism labels {wrong} negatives and there are {len(negatives)}; lower mechanism.c",
+                field="mechanism.c",
+                value=c,
+            )
+        if n - wrong:
+            labeled[positives[chosen(choose, pool, rows[positives], n - wrong, rng, counted=counted)]] = True
+        if noise is not None and wrong:
+            labeled[negatives[chosen(noise.choose, pool, rows[negatives], wrong, rng, "negatives")]] = True
+        return Part(rows, labeled)
+
+    return Split(part(pool, 0), part(validation, 1), test).permuted(seed)
 
 
 def without_test(data: PNDataset, test_fraction: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -190,39 +201,6 @@ def without_test(data: PNDataset, test_fraction: float, seed: int) -> tuple[IntA
     assert data.y is not None
     pool = stream(seed, "split").permutation(data.rows)
     return (pool, data.rows_test) if data.rows_test is not None else take_stratified(pool, data.y, test_fraction)
-
-
-def _labeled_part(
-    rows: IntArray,
-    y: npt.NDArray[np.int8],
-    pool: IntArray,
-    choose: Chooser,
-    c: float,
-    rng: np.random.Generator,
-    noise: Noise | None,
-    counted: bool,
-) -> Part:
-    """``rows`` with N_l labels, for positives or, under noise, also for negatives.
-
-    Raises PluginError if the mechanism chooses a row repeatedly, RequestError if there are fewer negatives than wrong
-    labels.
-    """
-    positives, negatives = np.flatnonzero(y[rows] == 1), np.flatnonzero(y[rows] == 0)
-    n = label_count(c, len(positives))
-    wrong = n - round(n * noise.purity) if noise is not None else 0
-    if wrong > len(negatives):
-        raise RequestError(
-            f"the mechanism labels {wrong} negatives and there are {len(negatives)}; lower mechanism.c",
-            field="mechanism.c",
-            value=c,
-        )
-    labeled = np.zeros(len(rows), dtype=bool)
-    if n - wrong:
-        found = chosen(choose, pool, rows[positives], n - wrong, rng, counted=counted)
-        labeled[positives[found]] = True
-    if noise is not None and wrong:
-        labeled[negatives[chosen(noise.choose, pool, rows[negatives], wrong, rng, "negatives")]] = True
-    return Part(rows, labeled)
 
 
 def chosen(

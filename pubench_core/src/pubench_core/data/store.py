@@ -186,37 +186,38 @@ def _copy(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
     """The folder of the copy, which is made if there is none, and what it says of itself, checked."""
     folder = folder_of(source, files, root, preprocess)
     manifest = manifest_of(folder)
-    if manifest is None:
-        return folder, _prepare(source, files, root, preprocess, folder)
-    check_copy(folder, manifest)
-    return folder, manifest
+    if manifest is not None:
+        check_copy(folder, manifest)
+        return folder, manifest
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with lock_of(folder):  # another process may have made it while this one waited
+            return folder, manifest_of(folder) or _make(source, files, root, preprocess, folder)
+    except OSError as error:
+        raise RequestError(
+            f"{source.info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
+            "free the space or name another folder with PUBENCH_CACHE"
+        ) from error
 
 
 # -------------------------------------------------------------------- sets that come with their package
 
 
-#: Sets without files that this process has read, with what decides what they hold, the latest last. Their arrays are
-#: read-only: a run gets arrays of its own.
-_packaged_sets: list[tuple[tuple[object, ...], Prepared]] = []
-_MOST_PACKAGED = 8
+#: Sets without files that this process has read, by what decides what they hold. Their arrays are read-only: a run
+#: gets arrays of its own.
+_packaged_sets: dict[tuple[object, ...], Prepared] = {}
 
 
 def _packaged(source: DataSource, root: DataRoot, preprocess: str) -> Prepared:
-    """A set without files, read unless this process has read it by the same code under the same root."""
-    kind, where, way = type(source), (root.path, root.encoder), row_wise_part(preprocess)
-    try:
-        of = (kind, kind.read, source.info, hash_package(source.info.package), where, way)
-    except PluginError:  # without source files, nothing says whether the code is still the same
-        of = None
-    known = next((kept for key, kept in _packaged_sets if key == of), None)
-    if known is None:
+    """A set without files, read unless this process has read it by the same class under the same root."""
+    kind, where = type(source), (root.path, root.encoder)
+    of = (kind, kind.read, source.info.address, where, row_wise_part(preprocess))
+    if of not in _packaged_sets:
         data = _read_row_wise(source, (), root, preprocess)
-        known = Prepared(_writable(data), digest_of(data), None)
+        known = _packaged_sets[of] = Prepared(_writable(data), digest_of(data), None)
         for array in known.data.arrays().values():
             array.flags.writeable = False
-        if of is not None:
-            _packaged_sets[:] = [*_packaged_sets[1 - _MOST_PACKAGED :], (of, known)]
-    return known
+    return _packaged_sets[of]
 
 
 def _writable(data: ClassData | PUTasks) -> ClassData | PUTasks:
@@ -267,19 +268,6 @@ def _read_row_wise(source: DataSource, files: tuple[Path, ...], root: DataRoot, 
 
 
 # -------------------------------------------------------------------- making a copy
-
-
-def _prepare(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path) -> Manifest:
-    """Of the copy, made under its lock, or made by another process while this one waited for it."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with lock_of(folder):
-            return manifest_of(folder) or _make(source, files, root, preprocess, folder)
-    except OSError as error:
-        raise RequestError(
-            f"{source.info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
-            "free the space or name another folder with PUBENCH_CACHE"
-        ) from error
 
 
 def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path) -> Manifest:

@@ -138,19 +138,17 @@ def choose_selection(
     criterion, given = section.get("criterion", usual), section.get("criteria", "all")
     if not isinstance(criterion, str):
         raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
-    named = (criterion,) if given == "all" else (criterion, *names(given))
+    named, field = ((criterion,) if given == "all" else (criterion, *names(given))), "selection.criterion"
     for name in map(str, named):
         if name in installed.broken:
             raise installed.broken[name]
         if name == "native" and name not in known:
-            raise RequestError(
-                f"method '{method.info.key}' has no selection score of its own ('native')", field="selection.criterion"
-            )
+            raise RequestError(f"method '{method.info.key}' has no selection score of its own ('native')", field=field)
         if name not in known:
-            raise unknown("selection criterion", name, known, field="selection.criterion")
+            raise unknown("selection criterion", name, known, field=field)
         if lacks(name):
             prior = data.truth_in_pool or not installed.usable[name].info.oracle
-            raise _lacking(f"criterion '{name}'", "selection.criterion", data, prior=prior)
+            raise _lacking(f"criterion '{name}'", field, data, prior=prior)
     if given != "all":
         return {**section, "criterion": criterion, "criteria": given}
     tracked = [name for name in DEFAULT_CRITERIA if name in known and not lacks(name)]

@@ -69,7 +69,11 @@ class Request:
         """The request of layers, later ones winning. Raises RequestError for a section that is no mapping."""
         joined = Layer.joined(layers)
         values, origins = joined.values, joined.origins
-        sections = {name: _section(values, name, origins) for name in SECTIONS}
+        sections = {name: {} if values.get(name) is None else values[name] for name in SECTIONS}
+        for name, given in sections.items():
+            if not isinstance(given, dict):
+                where = origins.get((name,), name)
+                raise RequestError(f"{where}: {name} must be a mapping, given {shown(given)}", field=name, value=given)
         return cls(sections, {name: value for name, value in values.items() if name not in SECTIONS}, origins)
 
     def where(self, *path: str) -> str:
@@ -104,14 +108,3 @@ def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = copy.deepcopy(value)
     return found
-
-
-def _section(values: Mapping[str, Any], name: str, origins: Mapping[FieldPath, str]) -> dict[str, Any]:
-    section = values.get(name, {})
-    if section is None:
-        return {}
-    if not isinstance(section, dict):
-        raise RequestError(
-            f"{origins.get((name,), name)}: {name} must be a mapping, given {shown(section)}", field=name, value=section
-        )
-    return dict(section)

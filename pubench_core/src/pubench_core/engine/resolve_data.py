@@ -77,29 +77,21 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
     Raises RequestError for the one that the scheme does not take, and for a number of rows that it does not draw.
     """
     mechanism, scheme = request.sections["mechanism"], data.get("scheme", "case-control")
-    given = {name: mechanism.get(name) for name in ("c", "positive_rate")}
+    rate, needs = mechanism.get("positive_rate"), f"needs scheme {' or '.join(DRAWN_SCHEMES)}; {scheme} takes"
+    refused = [
+        ("mechanism", "positive_rate", rate, f"{needs} mechanism.c"),
+        ("data", "total", data.get("total"), f"{needs} every row of the data set"),
+    ]
     if scheme in DRAWN_SCHEMES:
-        if given["c"] is not None:
-            raise RequestError(
-                f"{request.where('mechanism', 'c')}: scheme {scheme} labels a share of P and U together, "
-                f"mechanism.positive_rate (default {USUAL_POSITIVE_RATE:g}), and takes no mechanism.c",
-                field="mechanism.c",
-                value=given["c"],
-            )
-        rate = given["positive_rate"]
-        return {"c": None, "positive_rate": USUAL_POSITIVE_RATE if rate is None else rate}
-    drawn = " or ".join(DRAWN_SCHEMES)
-    for path, value, instead in (
-        (("mechanism", "positive_rate"), given["positive_rate"], "takes mechanism.c"),
-        (("data", "total"), data.get("total"), "takes every row of the data set"),
-    ):
+        instead = f"a share of P and U together, mechanism.positive_rate (default {USUAL_POSITIVE_RATE:g})"
+        why = f"scheme {scheme} labels {instead}, and takes no mechanism.c"
+        refused = [("mechanism", "c", mechanism.get("c"), why)]
+    for section, name, value, why in refused:
         if value is not None:
-            raise RequestError(
-                f"{request.where(*path)}: needs scheme {drawn}; {scheme} {instead}",
-                field=".".join(path),
-                value=value,
-            )
-    return {}
+            raise RequestError(f"{request.where(section, name)}: {why}", field=f"{section}.{name}", value=value)
+    if scheme not in DRAWN_SCHEMES:
+        return {}
+    return {"c": None, "positive_rate": USUAL_POSITIVE_RATE if rate is None else rate}
 
 
 # -------------------------------------------------------------------- a user's table

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import traceback
+from collections.abc import Collection
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 
 from ..errors import PubenchError
 from .plan import Plan
@@ -38,19 +39,10 @@ def raised_at(error: BaseException, packages: Collection[str]) -> str:
         if isinstance(code, CodeType):  # a function of Python, and where it begins
             return f"{short_path(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
     found = ""
-    for frame, line in _lines(chain):
-        if str(frame.get("__name__")).partition(".")[0] in packages:
-            found = f"{short_path(str(frame.get('__file__')))}, line {line}"
+    for frame, line in (place for one in chain for place in traceback.walk_tb(one.__traceback__)):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
+            found = f"{short_path(str(frame.f_globals.get('__file__')))}, line {line}"
     return found
-
-
-def _lines(chain: Sequence[BaseException]) -> Iterator[tuple[dict[str, object], int]]:
-    """(globals, line) of every frame, outermost first; of what was raised first before what was made of it, last."""
-    for one in chain:
-        trace: TracebackType | None = one.__traceback__
-        while trace is not None:
-            yield trace.tb_frame.f_globals, trace.tb_lineno
-            trace = trace.tb_next
 
 
 def short_path(file: str) -> str:

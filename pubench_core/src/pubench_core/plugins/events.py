@@ -98,7 +98,7 @@ class Listeners:
 
     def __init__(self, listeners: Iterable[Any] = (), warn: Callable[[str], None] | None = None) -> None:
         self._listeners = list(listeners)
-        self._warn = warn or _print
+        self._warn = warn
 
     def notify(self, hook: str, event: Any) -> None:
         """Calls one hook on every listener that has it; each gets its own copy of the event."""
@@ -114,9 +114,9 @@ class Listeners:
             except BaseException as error:  # noqa: BLE001
                 self._listeners = [other for other in self._listeners if other is not listener]
                 name = getattr(listener, "__name__", type(listener).__name__)
-                self._warn(f"listener {name} failed in {hook} and is left out: {said_by(error)}")
-
-
-def _print(text: str) -> None:
-    with suppress(OSError, ValueError):  # a full disk or a closed stream is no reason to end a run
-        print("warning:", text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+                text = f"listener {name} failed in {hook} and is left out: {said_by(error)}"
+                if self._warn is not None:
+                    self._warn(text)
+                    continue
+                with suppress(OSError, ValueError):  # a full disk or a closed stream is no reason to end a run
+                    print("warning:", text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)

@@ -83,6 +83,12 @@ class Info:
     aliases: tuple[str, ...] = ()
     presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __init_subclass__(cls, kind: str = "", hook: str | None = None, **options: Any) -> None:
+        """``class MetricInfo(Info, kind="metric")``: its hook is ``pubench_metrics`` unless another is given."""
+        super().__init_subclass__(**options)
+        if kind:
+            cls.kind, cls.hook = kind, f"pubench_{kind}s" if hook is None else hook
+
     def __post_init__(self) -> None:
         check_fields(self)
         for key in (self.key, *self.aliases):
@@ -92,6 +98,12 @@ class Info:
                 raise ValueError(f"key {shortened(key)!r} must have at most {LONGEST_KEY} characters, got {len(key)}")
         if not _IMPORT_STRING.fullmatch(self.load) and (self.load or self.kind != "command"):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
+
+    def _holds_only(self, name: str, *words: str) -> None:
+        """Raises ValueError if the set in a field has another word."""
+        if strange := sorted(getattr(self, name) - set(words)):
+            known = f"{', '.join(words[:-1])} and {words[-1]}"
+            raise ValueError(f"{self.kind} '{self.key}': {name} must be of {known}, got {', '.join(strange)}")
 
     @property
     def decisions(self) -> dict[str, Any]:
@@ -106,7 +118,7 @@ class Info:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodInfo(Info):
+class MethodInfo(Info, kind="method"):
     """A PU learning method.
 
     ``needs``: what the default configuration requires (prior, truth). ``devices``: what its tensors may live on.
@@ -117,8 +129,6 @@ class MethodInfo(Info):
     nature, with the reason.
     """
 
-    kind: ClassVar[str] = "method"
-    hook: ClassVar[str] = "pubench_methods"
     deciding: ClassVar[tuple[str, ...]] = ("setting",)
     needs: frozenset[str] = frozenset()
     role: Literal["method", "baseline"] = "method"
@@ -129,12 +139,11 @@ class MethodInfo(Info):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if extra := sorted(self.needs - {"prior", "truth"}):
-            raise ValueError(f"method '{self.key}': needs must be of prior and truth, got {', '.join(extra)}")
+        self._holds_only("needs", "prior", "truth")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetInfo(Info):
+class DatasetInfo(Info, kind="dataset"):
     """A data set, or a source of many tasks.
 
     ``classes``: in index order. ``positive``, ``negative``: the default binarization, as class indices.
@@ -147,8 +156,6 @@ class DatasetInfo(Info):
     the scheme under which the data's own labels were sampled.
     """
 
-    kind: ClassVar[str] = "dataset"
-    hook: ClassVar[str] = "pubench_datasets"
     modality: Modality
     classes: tuple[str, ...]
     positive: tuple[int, ...]
@@ -181,14 +188,12 @@ class DatasetInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MechanismInfo(Info):
+class MechanismInfo(Info, kind="mechanism"):
     """A labeling mechanism.
 
     ``assumption``: SCAR or SAR. ``variants``: named readings of the mechanism; the first is the default.
     """
 
-    kind: ClassVar[str] = "mechanism"
-    hook: ClassVar[str] = "pubench_mechanisms"
     deciding: ClassVar[tuple[str, ...]] = ("needs_posterior",)
     assumption: Literal["SCAR", "SAR"]
     needs_posterior: bool = False
@@ -201,7 +206,7 @@ class MechanismInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricInfo(Info):
+class MetricInfo(Info, kind="metric"):
     """A measure of scores and decisions.
 
     ``needs``: the fields of the view that the metric reads, besides scores and decisions.
@@ -213,8 +218,6 @@ class MetricInfo(Info):
     is named ``recall-at-200``; empty for metrics without one.
     """
 
-    kind: ClassVar[str] = "metric"
-    hook: ClassVar[str] = "pubench_metrics"
     deciding: ClassVar[tuple[str, ...]] = ("needs", "higher_is_better")
     needs: frozenset[str] = frozenset()
     assumes: frozenset[str] = frozenset()
@@ -225,14 +228,8 @@ class MetricInfo(Info):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        extra = set(self.needs) - {"truth", "labeled", "prior", "scheme"}
-        if extra:
-            raise ValueError(
-                f"metric '{self.key}': needs must be of truth, labeled, prior and scheme, got "
-                f"{', '.join(sorted(extra))}"
-            )
-        if strange := sorted(set(self.assumes) - {"prior", "SCAR"}):
-            raise ValueError(f"metric '{self.key}': assumes must be of prior and SCAR, got {', '.join(strange)}")
+        self._holds_only("needs", "truth", "labeled", "prior", "scheme")
+        self._holds_only("assumes", "prior", "SCAR")
         if "prior" in self.needs and "prior" not in self.assumes:
             raise ValueError(f"metric '{self.key}' reads the prior and must say that it assumes it")
 
@@ -243,7 +240,7 @@ class MetricInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriorInfo(Info):
+class PriorInfo(Info, kind="prior"):
     """A class-prior estimator.
 
     ``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier.
@@ -253,8 +250,6 @@ class PriorInfo(Info):
     all if it never gave one); None if not measured.
     """
 
-    kind: ClassVar[str] = "prior"
-    hook: ClassVar[str] = "pubench_priors"
     deciding: ClassVar[tuple[str, ...]] = ("inputs",)
     inputs: Literal["scores", "features"]
     slow: bool = False
@@ -262,16 +257,14 @@ class PriorInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackboneInfo(Info):
+class BackboneInfo(Info, kind="backbone"):
     """A network that methods train. ``inputs``: vector for (d,) rows, image for (channels, height, width) rows."""
 
-    kind: ClassVar[str] = "backbone"
-    hook: ClassVar[str] = "pubench_backbones"
     inputs: Literal["vector", "image"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SinkInfo(Info):
+class SinkInfo(Info, kind="sink"):
     """A place that gets copies of finished runs: a tracking server, a file.
 
     ``load``: a subclass of :class:`pubench_core.sinks.Sink`. ``automatic``: whether it gets every finished run without
@@ -279,15 +272,13 @@ class SinkInfo(Info):
     <results>/copies.txt``).
     """
 
-    kind: ClassVar[str] = "sink"
-    hook: ClassVar[str] = "pubench_sinks"
     computes: ClassVar[bool] = False
     automatic: bool = False
     address: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandInfo(Info):
+class CommandInfo(Info, kind="command"):
     """A command of ``pubench``.
 
     ``path``: the words that call it (``study run``). ``load``: a function that Typer can make a command of, whose
@@ -297,8 +288,6 @@ class CommandInfo(Info):
     Raises ValueError on a path that is not lower-case words.
     """
 
-    kind: ClassVar[str] = "command"
-    hook: ClassVar[str] = "pubench_commands"
     spelling: ClassVar[tuple[str, str]] = (
         r"[a-z0-9]+(-[a-z0-9]+)*( [a-z0-9]+(-[a-z0-9]+)*)*",
         "the words of a command, lower-case (study run)",
@@ -318,7 +307,7 @@ class CommandInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApiInfo(Info):
+class ApiInfo(Info, kind="api", hook="pubench_api"):
     """A name of the package ``pubench`` that a tool provides.
 
     ``name``: the attribute (``tune``: :func:`pubench.tune`). ``load``: what it stands for.
@@ -326,8 +315,6 @@ class ApiInfo(Info):
     Raises ValueError on a text that is no Python name.
     """
 
-    kind: ClassVar[str] = "api"
-    hook: ClassVar[str] = "pubench_api"
     spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*", "a Python name (tune)")
     key: str = ""
     summary: str = ""
@@ -338,11 +325,8 @@ class ApiInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartInfo(ApiInfo):
+class PartInfo(ApiInfo, kind="part", hook=""):
     """A part that a hook of :data:`~pubench_core.plugins.hooks.PARTS` names: ``name`` is the hook."""
-
-    kind: ClassVar[str] = "part"
-    hook: ClassVar[str] = ""
 
 
 def _same(info: Info, name: str, summary: str) -> None:
@@ -352,19 +336,17 @@ def _same(info: Info, name: str, summary: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableInfo(Info):
+class TableInfo(Info, kind="table"):
     """A reader of users' tables. ``suffixes``: of the files that it reads.
 
     Its code is not hashed: what it read of a table counts by the digest of the arrays.
     """
 
-    kind: ClassVar[str] = "table"
-    hook: ClassVar[str] = "pubench_tables"
     suffixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutorInfo(Info):
+class ExecutorInfo(Info, kind="executor"):
     """A way to carry the runs of a study out.
 
     ``load``: a function that gets a :class:`pubench_study.executors.Wanted` and gives a
@@ -372,8 +354,6 @@ class ExecutorInfo(Info):
     takes none. ``here``: its runs compute on this machine.
     """
 
-    kind: ClassVar[str] = "executor"
-    hook: ClassVar[str] = "pubench_executors"
     computes: ClassVar[bool] = False
     address: str = ""
     here: bool = False

@@ -51,6 +51,11 @@ class Entry:
     reason: str = ""
     traceback: str = ""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Key and aliases of its record; empty if there is none."""
+        return frozenset() if self.info is None else frozenset((self.key, *self.info.aliases))
+
 
 class Registry:
     """All plugins of this environment: entries by kind and key, and the listeners of the run lifecycle."""
@@ -63,7 +68,9 @@ class Registry:
         self._manager.add_hookspecs(Lifecycle)
         found: list[Entry] = [*broken]
         self.listeners: list[ModuleType] = []
-        named = sorted(((_source_of(p), p) for p in points), key=lambda pair: (pair[0][0], pair[1].name))
+        of_nobody = ("?", "?")  # made by hand
+        sources = ((of_nobody if p.dist is None else _name_and_version(p.dist), p) for p in points)
+        named = sorted(sources, key=lambda pair: (pair[0][0], pair[1].name))
         for source, point in named:
             found.extend(self._load(point, *source))
         #: Names of the distributions that offer something, or listen; those without a name by their folder.
@@ -75,11 +82,8 @@ class Registry:
 
     def _load(self, point: EntryPoint, distribution: str, version: str) -> list[Entry]:
         """Entries of one entry point; a single broken one if anything about it fails."""
-        source = {
-            "distribution": distribution,
-            "version": version,
-            "module": getattr(point, "value", "").partition(":")[0],
-        }
+        module_name = getattr(point, "value", "").partition(":")[0]
+        source = {"distribution": distribution, "version": version, "module": module_name}
         try:
             if point.dist is not None:
                 reason = _made_for_another_core(point.dist) if version else NAMELESS
@@ -113,20 +117,15 @@ class Registry:
             self._shared.add(module.__name__.split(".")[0])
         parts = [PartInfo(name=name, load=getattr(module, name)()) for name in names if name in PARTS]
         entries = [Entry(key=part.key, kind=part.kind, info=part, status="ok", **source) for part in parts]
-        for hook, wanted in REGISTRATION.items():
-            if hook in names:
-                found = getattr(module, hook)()
-                if not isinstance(found, list):
-                    raise TypeError(
-                        f"{hook} returned {type(found).__name__}; it must return a list of {wanted.__name__}"
-                    )
-                for item in found:
-                    if not isinstance(item, wanted):
-                        raise TypeError(
-                            f"{hook} returned a list with {item!r:.60}; every item must be a {wanted.__name__}"
-                        )
-                    check_fields(item)  # again: a record may have been made or altered in other ways than by its class
-                    entries.append(Entry(key=item.key, kind=wanted.kind, info=item, status="ok", **source))
+        for hook in (name for name in names if name in REGISTRATION):
+            found, wanted = getattr(module, hook)(), REGISTRATION[hook]
+            if not isinstance(found, list):
+                raise TypeError(f"{hook} returned {type(found).__name__}; it must return a list of {wanted.__name__}")
+            for item in found:
+                if not isinstance(item, wanted):
+                    raise TypeError(f"{hook} returned a list with {item!r:.60}; every item must be a {wanted.__name__}")
+                check_fields(item)  # again: a record may have been made or altered in other ways than by its class
+                entries.append(Entry(key=item.key, kind=wanted.kind, info=item, status="ok", **source))
         return entries, not listing.issuperset(names)
 
     def entries(self, kind: str) -> list[Entry]:
@@ -138,9 +137,7 @@ class Registry:
 
     def named(self, key: str) -> list[Entry]:
         """Every entry, of any kind, that has this key, alias or distribution name."""
-        return [
-            e for e in self._entries if key in (e.key, e.distribution) or (e.info is not None and key in e.info.aliases)
-        ]
+        return [e for e in self._entries if key in {e.key, e.distribution, *e.names}]
 
     def all(self) -> list[Entry]:
         """Every entry."""
@@ -155,17 +152,13 @@ class Registry:
             return _task(self.find(kind, key[: separator.start()]), key[separator.end() :])
         name = kind.kind
         mine = [e for e in self.entries(name) if e.info is None or isinstance(e.info, kind)]
-        for entry in mine:
-            if entry.status == "ok" and isinstance(entry.info, kind) and key in (entry.key, *entry.info.aliases):
+        for entry in mine:  # those that work come first
+            if entry.status == "ok" and isinstance(entry.info, kind) and key in entry.names:
                 return entry.info
-        for entry in mine:
-            if key == entry.key or (entry.info is not None and key in entry.info.aliases):
-                raise PluginError(
-                    f"{name} '{key}' of {entry.distribution} {entry.version} is broken: {entry.reason}",
-                    hint=Hint("diagnose", key),
-                )
-        known = [e.key for e in mine if e.status == "ok"]
-        raise unknown(name, key, known, hint=Hint("list", name))
+            if key in {entry.key, *entry.names}:
+                reason = f"{name} '{key}' of {entry.distribution} {entry.version} is broken: {entry.reason}"
+                raise PluginError(reason, hint=Hint("diagnose", key))
+        raise unknown(name, key, [e.key for e in mine if e.status == "ok"], hint=Hint("list", name))
 
     def source(self, address: str) -> DatasetInfo:
         """The record of a data source, with the task of an address as it is written, whether it is here or not.
@@ -215,55 +208,37 @@ def _core_version() -> str | None:
 @cache
 def _unmet(text: str, core: str) -> str:
     """How this version of core fails a requirement of a distribution; empty if it does not."""
-    if _plainly_met(text, core):
-        return ""
+    major, minor, *_ = f"{core}.0".split(".")
+    if core.replace(".", "").isdigit() and text.replace("[train]", "") == f"{CORE}<{int(major) + 1},>={major}.{minor}":
+        return ""  # as ``make metadata`` writes it
     from packaging.requirements import InvalidRequirement, Requirement  # takes longer to import than all plugins
     from packaging.utils import canonicalize_name
 
     try:
-        requirement = Requirement(text)
+        asked = Requirement(text)
     except InvalidRequirement:
         return f"its metadata ask for {text!r}, which is not a requirement"
-    if canonicalize_name(requirement.name) != CORE:
+    applies = asked.marker is None or asked.marker.evaluate({"extra": ""})
+    if canonicalize_name(asked.name) != CORE or not applies or asked.specifier.contains(core, prereleases=True):
         return ""
-    if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-        return ""
-    if requirement.specifier.contains(core, prereleases=True):
-        return ""
-    bounds = sorted(map(str, requirement.specifier), key=lambda bound: (bound.startswith("<"), bound))
+    bounds = sorted(map(str, asked.specifier), key=lambda bound: (bound.startswith("<"), bound))
     return f"made for {CORE} {','.join(bounds)}; {core} is installed"
-
-
-def _plainly_met(text: str, core: str) -> bool:
-    """Whether a requirement has the bounds that ``make metadata`` and the templates write, and they hold."""
-    asked = re.fullmatch(rf"{CORE}(\[[\w,-]*\])?<(\d+),>=(\d+)\.(\d+)", text)
-    here = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", core)
-    return (
-        asked is not None
-        and here is not None
-        and int(asked[3]) == int(here[1]) == int(asked[2]) - 1
-        and (int(asked[4]) <= int(here[2]))
-    )
 
 
 def _refuse_shared_keys(entries: list[Entry]) -> Iterator[Entry]:
     """Marks every entry broken whose key or alias another plugin of the same kind claims too."""
     claims: dict[tuple[str | None, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.info is not None:
-            for key in {entry.key, *entry.info.aliases}:
-                claims[entry.kind, key].append(entry)
+        for key in entry.names:
+            claims[entry.kind, key].append(entry)
     for entry in entries:
         rivals = {
             f"'{key}' is also claimed by {other.distribution} {other.version}"
-            for key in ((entry.key, *entry.info.aliases) if entry.info is not None else ())
+            for key in entry.names
             for other in claims[entry.kind, key]
             if other is not entry
         }
-        if rivals:
-            yield Entry(**{**vars(entry), "status": "broken", "reason": "; ".join(sorted(rivals))})
-        else:
-            yield entry
+        yield replace(entry, status="broken", reason="; ".join(sorted(rivals))) if rivals else entry
 
 
 @cache
@@ -349,16 +324,6 @@ def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     facts = _metadata(distribution)
     name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
     return (name, version) if name and version else (_folder_of(distribution), "")
-
-
-def _source_of(point: EntryPoint) -> tuple[str, str]:
-    """Name and version of an entry point's distribution; ``?`` for one made by hand."""
-    if point.dist is None:
-        return "?", "?"
-    try:
-        return _name_and_version(point.dist)
-    except (ValueError, OSError):  # no text, or absent; ``_load`` says so
-        return _folder_of(point.dist), ""
 
 
 def _broken(key: str, reason: str, error: BaseException | None, **source: str) -> Entry:

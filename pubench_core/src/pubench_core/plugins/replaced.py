@@ -7,7 +7,7 @@ import dis
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
@@ -41,13 +41,10 @@ def refuse_replaced(packages: Iterable[str]) -> None:
             code = _code_at(module, path)
             if code is None or code in own or not os.path.isfile(file := code.co_filename):
                 continue
+            by = f"a function of {os.path.basename(file).removesuffix('.py')} ({file})"
             if file == spec.origin:
-                raise PluginError(
-                    f"{name}:{path} is not what {file} defines: a plugin replaced it, or the file was edited after it "
-                    "was loaded; start Python again, or uninstall the plugin"
-                )
-            loaded_from = (one for one, held in list(sys.modules.items()) if getattr(held, "__file__", None) == file)
-            raise _replaced(f"{name}:{path}", f"a function of {next(loaded_from, os.path.basename(file))} ({file})")
+                by = f"what is not in {file}, unless that was edited after it was loaded; start Python again"
+            raise _replaced(f"{name}:{path}", by)
         words = [word for word in sorted(vars(module).keys() & vars(builtins).keys()) if not word.startswith("__")]
         # disassembling takes longer than all else here, and few modules have such a name
         steps = dis.get_instructions(codes[0]) if words else ()
@@ -63,20 +60,13 @@ def _replaced(what: str, by: str) -> PluginError:
 
 def _codes_of(name: str, spec: ModuleSpec) -> tuple[CodeType, ...]:
     """All code of a module's file, as it was when the module was first looked at since it was loaded."""
-    known = _compiled.get(name)
-    if known is None or known[0] is not spec:
+    if name not in _compiled or _compiled[name][0] is not spec:
         assert isinstance(spec.loader, SourceFileLoader)
-        code = spec.loader.get_code(name)
-        assert code is not None
-        known = _compiled[name] = (spec, tuple(_within(code)))
-    return known[1]
-
-
-def _within(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _within(constant)
+        codes = [code] if (code := spec.loader.get_code(name)) else []
+        for outer in codes:  # grows
+            codes += [constant for constant in outer.co_consts if isinstance(constant, CodeType)]
+        _compiled[name] = (spec, tuple(codes))
+    return _compiled[name][1]
 
 
 def _code_at(module: ModuleType, path: str) -> CodeType | None:

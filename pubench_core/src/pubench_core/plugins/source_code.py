@@ -20,7 +20,7 @@ import re
 import sys
 import tokenize
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
@@ -275,17 +275,11 @@ def _code(file: str, module: str) -> _Code:
 def _beside_hooks(file: str, module: str) -> _Code:
     """A module that describes, without its hooks. Python has imported it, so it is Python."""
     text = source_text(Path(file))
-    lines = [line.encode() for line in io.StringIO(text).readlines()]
-    body = [
-        node
-        for node in ast.parse(text).body
-        if not (isinstance(node, ast.FunctionDef) and any(map(_is_hookimpl, node.decorator_list)))
-    ]
-    return _python("\n".join(_segment(lines, node) for node in body), file, module)
-
-
-def _is_hookimpl(mark: ast.expr) -> bool:
-    return ast.unparse(mark).split("(")[0].split(".")[-1] == "hookimpl"
+    hooks, body = re.compile(r"(\w+\.)*hookimpl\b"), []
+    for node in ast.parse(text).body:
+        if not any(hooks.match(ast.unparse(mark)) for mark in getattr(node, "decorator_list", ())):
+            body.append(ast.get_source_segment(text, node) or "")
+    return _python("\n".join(body), file, module)
 
 
 def _python(text: str, file: str, module: str) -> _Code:
@@ -326,16 +320,6 @@ def _names(tree: ast.Module, package: str) -> frozenset[_Reference]:
                 source = ".".join([*parents[: len(parents) - node.level + 1], *([node.module] if node.module else [])])
             found |= {(source, alias.name) for alias in node.names}
     return frozenset(found)
-
-
-def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
-    """The source of a statement. :func:`ast.get_source_segment` splits the whole text again for each of them."""
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    found = [*lines[node.lineno - 1 : node.end_lineno]]
-    found[-1] = found[-1][: node.end_col_offset]
-    found[0] = found[0][node.col_offset :]
-    return b"".join(found).decode()
 
 
 # -------------------------------------------------------------------- files
@@ -445,7 +429,13 @@ _Position = tuple[int, int]
 def tokens_of(text: str, tree: ast.Module) -> Iterator[str]:
     """The tokens that decide what Python source computes, the same in every version of Python. Raises TokenError."""
     lines = io.StringIO(text).readlines()  # as Python counts them: str.splitlines knows more ends of lines
-    docstrings = list(_docstrings(tree))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [
+        node.body[0]
+        for node in statements(tree)
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
+    ]
+    docstrings = [((s.lineno, s.col_offset), (s.end_lineno or 0, s.end_col_offset or 0)) for s in texts]
     begun: list[_Position] = []  # f-strings, which newer versions take apart
     silent_line = False
 
@@ -480,16 +470,6 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
         node = pending.popleft()
         pending.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
         yield node
-
-
-def _docstrings(tree: ast.AST) -> Iterator[tuple[_Position, _Position]]:
-    """(start, end) of every docstring, as (line from 1, column in bytes)."""
-    for node in statements(tree):
-        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        if ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            yield (first.lineno, first.col_offset), (first.end_lineno or 0, first.end_col_offset or 0)
 
 
 def source_text(file: Path) -> str:

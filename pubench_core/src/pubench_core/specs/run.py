@@ -21,7 +21,7 @@ from pydantic import field_serializer, field_validator, model_validator
 
 from ..errors import shown, without_password
 from .fields import Field, Strict, identity_of, short_hash
-from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample
+from .schemes import Scheme, is_one_sample
 
 Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]
@@ -524,17 +524,6 @@ class RunSpec(Strict):
     seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches", flag="--seed")
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)
 
-    @model_validator(mode="after")
-    def _sizes_of_the_scheme(self) -> RunSpec:
-        given = self.mechanism.key == GIVEN
-        drawn = self.data.scheme in DRAWN_SCHEMES and not given
-        if drawn != (self.mechanism.positive_rate is not None):
-            right = "mechanism.positive_rate" if drawn else "neither" if given else "mechanism.c"
-            raise ValueError(f"of c and positive_rate, scheme {self.data.scheme} takes {right}")
-        if self.data.total is not None and not drawn:
-            raise ValueError(f"data.total is for schemes {' and '.join(DRAWN_SCHEMES)} of a data set")
-        return self
-
     @field_validator("prior", mode="before")  # runs before Strict looks for truth values
     @classmethod
     def _prior(cls, given: Any) -> float | str:
@@ -583,25 +572,17 @@ def parse_prior(given: Any) -> float | str:
     if given in (UNKNOWN, TEST):
         return str(given)
     form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2', 'estimated:KEY', 'test' or 'unknown'"
-    wrong = ValueError(f"given {shown(given)}; {form}")
-    if isinstance(given, str) and ":" in given:
-        word, rest = given.split(":", 1)
-        if word == "estimated" and rest:
-            return given
-        if word == "scaled":
-            factor = _number(rest, wrong)
-            if not 0 < factor < float("inf"):
-                raise ValueError(f"given {shown(given)}; a scaled prior needs a factor above 0; {form}")
-            return f"scaled:{factor!r}"
-        raise wrong
-    number = _number(given, wrong)
+    word, colon, rest = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if word == "estimated" and rest:
+        return str(given)
+    try:
+        number = float(rest if word == "scaled" and colon else given)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"given {shown(given)}; {form}") from None
+    if word == "scaled":
+        if not 0 < number < float("inf"):
+            raise ValueError(f"given {shown(given)}; a scaled prior needs a factor above 0; {form}")
+        return f"scaled:{number!r}"
     if not 0 < number < 1:
         raise ValueError(f"{number:g} is outside (0, 1); {form}")
     return number
-
-
-def _number(given: Any, wrong: ValueError) -> float:
-    try:
-        return float(given)
-    except (TypeError, ValueError, OverflowError):
-        raise wrong from None
