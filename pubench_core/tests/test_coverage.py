@@ -562,7 +562,7 @@ def test_damaged_scores_are_no_record_and_the_run_is_carried_out_again(ask: Ask,
     DAMAGES[damage](first.folder / SCORES)
     again, said = carried_out(ask("evaluation.metrics=[auc]"))
     assert not again.reused
-    assert f"the stored record has a damaged {SCORES}" in said[0]
+    assert f"the stored record has a {SCORES} that is damaged, or of another run" in said[0]
     after = read_scores(again.folder)
     assert all(np.array_equal(after[name], before[name]) for name in before)
     assert len(superseded(ask())) == 1
@@ -575,7 +575,7 @@ def test_sound_scores_of_another_run_are_no_record(ask: Ask) -> None:
     (first.folder / SCORES).write_bytes((other.folder / SCORES).read_bytes())
     again, said = carried_out(ask())
     assert not again.reused
-    assert f"the stored record has the {SCORES} of another run" in said[0]
+    assert f"the stored record has a {SCORES} that is damaged, or of another run" in said[0]
     assert all(np.array_equal(array, before[name]) for name, array in read_scores(again.folder).items())
 
 
@@ -588,7 +588,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr("pubench_core.records.later.replace_text", refuse)
-        monkeypatch.setattr("pubench_core.engine.publish.replace_text", refuse)
+        monkeypatch.setattr("pubench_core.records.files.replace_text", refuse)
         monkeypatch.setattr(RecordStore, "check_writable", refuse)
         monkeypatch.setattr(RecordStore, "write", refuse)
 

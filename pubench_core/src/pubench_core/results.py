@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -86,7 +85,6 @@ def at_prior_name(metric: str) -> str:
 
 #: Why a criterion is undefined that has a value on constant scores.
 NEVER = "it had no value at any epoch"
-_ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
 
 
 class CriterionResult(_Compact):
@@ -130,7 +128,7 @@ class CriterionResult(_Compact):
     @property
     def alike_warning(self) -> str:
         """Warning that all rows are decided positive, or all negative (:func:`said_alike`); empty if they are not."""
-        return next((text for text in self.warnings if _ALIKE.match(text)), "")
+        return next((text for text in self.warnings if text.startswith("all ") and " rows are decided " in text), "")
 
     @property
     def decided_alike(self) -> bool:

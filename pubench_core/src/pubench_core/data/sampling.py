@@ -9,6 +9,7 @@ digits four hundred each. The validation part is carved from P and from U, the s
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
@@ -135,8 +136,4 @@ def _most(n_positive: int, n_negative: int, scheme: Scheme, rate: Fraction) -> i
         extra = 0 if scheme == "one-sample" else n_labeled
         return n_drawn // 2 + extra <= n_positive and n_drawn - n_drawn // 2 <= n_negative
 
-    low, high = 0, n_positive + n_negative
-    while low < high:  # the largest n that fits
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+    return bisect_left(range(n_positive + n_negative + 1), True, key=lambda n: not fits(n)) - 1

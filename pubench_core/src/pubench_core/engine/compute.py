@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
@@ -77,9 +78,7 @@ def compute(
             event = RunStarted(plan.run_id, opened.code.hash, plan.spec, str(device), labeled, unlabeled, facts)
             audience.notify(event, device)
 
-        def report(event: EpochFinished) -> None:
-            audience.notify(event, device)
-
+        report = partial(audience.notify, device=device)
         trained = train(plan, problem, memory=memory, started=started, report=report, ended=ended)
         return finished(plan, problem, trained, environment)
 

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -67,10 +67,8 @@ class Deferred:
             signal.raise_signal(number)
             return
         self._came.append(number)
-        try:
+        with suppress(OSError):
             os.write(2, _NOTICE)  # print may be what was interrupted
-        except OSError:
-            return
 
     def _stop(self) -> None:
         while self._before:

@@ -228,11 +228,9 @@ class PeakMemoryMeter:
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
         elif _CLEAR.exists():
-            try:
+            with suppress(OSError):  # not permitted in a container: the peak since the process started is reported
                 _CLEAR.write_text("5")  # resets the high-water mark of resident memory (Linux, proc(5))
                 self._resettable = True
-            except OSError:
-                pass  # not permitted in this container: the peak since the process started is reported, as such
 
     def read(self) -> PeakMemory:
         """The peak since this object was made."""

@@ -11,28 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
-from ..records.files import (
-    ENVIRONMENT,
-    MEASURES,
-    MODEL,
-    PREDICTIONS,
-    RESULT,
-    SAMPLES,
-    SCORES,
-    SPEC,
-    TRACE,
-    TRAINING_SCORES,
-    ids_in,
-    predictions_by,
-    read_scores,
-    replace_text,
-    result_text,
-    scores_digest,
-    write_json,
-    write_predictions,
-    write_rows,
-    write_yaml,
-)
+from ..records import files
 from ..records.later import write_later
 from ..records.record import Record
 from ..records.scores import scores_name
@@ -62,18 +41,22 @@ def publish(store: RecordStore, done: Finished) -> Record:
 def _fill(folder: Path, done: Finished) -> Result:
     """Writes a record: the model when all else is there, and ``result.json`` last. Gives what that says."""
     result = done.result
-    write_json(folder / ENVIRONMENT, done.environment.model_dump(mode="json"))
-    write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
+    files.write_json(folder / files.ENVIRONMENT, done.environment.model_dump(mode="json"))
+    files.write_yaml(folder / files.SPEC, done.result.spec.model_dump(mode="json"))
     if done.trace is not None:
-        write_rows(folder / TRACE, done.trace)
-    for name, arrays in ((SCORES, done.arrays), (SAMPLES, done.samples), (TRAINING_SCORES, done.training)):
+        files.write_rows(folder / files.TRACE, done.trace)
+    for name, arrays in (
+        (files.SCORES, done.arrays),
+        (files.SAMPLES, done.samples),
+        (files.TRAINING_SCORES, done.training),
+    ):
         if arrays is not None:
             np.savez_compressed(folder / name, allow_pickle=False, **arrays)
     if done.arrays is not None:
-        result = result.model_copy(update={"scores": scores_digest(folder)})
+        result = result.model_copy(update={"scores": files.scores_digest(folder)})
     if done.predictions is not None:
-        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
-    models = {**({} if done.model is None else {MODEL: done.model}), **done.models}
+        files.write_predictions(folder / files.PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
+    models = {**({} if done.model is None else {files.MODEL: done.model}), **done.models}
     if models:
         try:
             for name, content in models.items():
@@ -81,9 +64,9 @@ def _fill(folder: Path, done: Finished) -> Result:
         except OSError as error:
             for name in models:
                 (folder / name).unlink(missing_ok=True)
-            lines = (*result.warnings, model_warning(f"{MODEL} could not be written: {error.strerror or error}"))
+            lines = (*result.warnings, model_warning(f"{files.MODEL} could not be written: {error.strerror or error}"))
             result = result.model_copy(update={"model": None, "warnings": lines})
-    (folder / RESULT).write_text(result_text(result), encoding="utf-8")
+    (folder / files.RESULT).write_text(files.result_text(result), encoding="utf-8")
     return result
 
 
@@ -94,16 +77,18 @@ def publish_answer(record: Record, result: Result) -> None:
     Raises RecordError if it cannot be written; the view can be shown all the same.
     """
     folder, view = record.folder, result.viewed(record.result.selected, record.result.decision)
-    path = folder / MEASURES
+    path = folder / files.MEASURES
     try:
         if view != record.result:
             write_later(folder, view)
-        path = folder / predictions_by(result.selected)
-        if (folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
-            arrays, text = read_scores(folder), io.StringIO()
+        path = folder / files.predictions_by(result.selected)
+        if (folder / files.PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
+            arrays, text = files.read_scores(folder), io.StringIO()
             scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
-            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(folder), result.chosen.threshold)
-            replace_text(path, text.getvalue())
+            files.write_predictions(
+                text, arrays["unlabeled_rows"], scores, files.ids_in(folder), result.chosen.threshold
+            )
+            files.replace_text(path, text.getvalue())
     except OSError as error:
         raise RecordError(f"{path} could not be written: {error.strerror or error}") from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,12 +104,6 @@ class Evaluator:
         """One metric, None where it is undefined or failed; what it draws at random is not missing in the run."""
         with isolated(0, self.problem.device):
             return self.measurer.measure(name, scored).value
-
-    def values(self, names: Iterable[str], scored: Scored) -> dict[str, float]:
-        """Every metric for which enough is known and that has a value."""
-        with isolated(0, self.problem.device):
-            measures = self.measurer.measure_all(names, scored)
-        return {name: measure.value for name, measure in measures.items() if measure.value is not None}
 
     def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
         """Criteria without a value on this split, with the reason."""

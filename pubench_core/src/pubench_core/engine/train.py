@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,25 +31,17 @@ from .score import Evaluator, State, scored_states
 from .select import HeldOut, Selection, Snapshot, refuse_undefined
 
 
+@dataclass(eq=False)
 class Monitor(EpochEnd):
     """Ends every epoch: finalize, score the validation part, update all criteria, trace, report what happened."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        evaluator: Evaluator,
-        selection: Selection,
-        data: PUData,
-        run: Run[Any],
-        report: Callable[[EpochFinished], None],
-    ) -> None:
-        self.evaluator, self.selection = evaluator, selection
-        self.epochs: list[EpochFinished] = []
-        self._plan, self._data, self._run, self._report = plan, data, run, report
-        metrics = evaluator.measurer.metrics
-        self._oracle_criteria = frozenset(
-            name for name in selection.tracks if name in metrics and metrics[name].info.oracle
-        )
+    plan: Plan
+    evaluator: Evaluator
+    selection: Selection
+    data: PUData
+    run: Run[Any]
+    report: Callable[[EpochFinished], None]
+    epochs: list[EpochFinished] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:
@@ -85,27 +77,29 @@ class Monitor(EpochEnd):
                     for name, by_candidate in by_criterion.items()
                 }
             traced = self._traced(place, known)
+        metrics = self.evaluator.measurer.metrics
+        oracle = {name for name in self.selection.tracks if name in metrics and metrics[name].info.oracle}
         event = EpochFinished(
-            run_id=self._plan.run_id,
+            run_id=self.plan.run_id,
             stage=epoch.stage,
             epoch=number,
             in_stage=epoch.in_stage + 1,
             stage_epochs=stage_epochs,
             seconds=seconds,
             evaluation_seconds=time.perf_counter() - started,
-            criterion=self._plan.spec.selection.criterion,
+            criterion=self.plan.spec.selection.criterion,
             criteria=criteria,
             values={**values, **traced},
-            needs_truth=frozenset(traced) | self._oracle_criteria,
+            needs_truth=frozenset(traced) | oracle,
             positive_decisions=None if known is None or not len(known) else float((known > 0).mean()),
         )
         self.epochs.append(event)
-        self._report(event)
+        self.report(event)
 
     def refresh(self) -> None:
         """Lets the method refresh stored numbers before it is scored."""
-        with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), self._run.device):
-            self.evaluator.method.finalize(self._data, self._run)
+        with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), self.run.device):
+            self.evaluator.method.finalize(self.data, self.run)
 
     def _criteria(
         self, place: dict[str, Any]
@@ -133,8 +127,8 @@ class Monitor(EpochEnd):
 
     def _native(self, fn: Scorer, place: dict[str, Any]) -> float:
         """The method's own criterion."""
-        with isolated(torch_seed(self.evaluator.problem.seed, "native"), self._run.device):
-            own = float(self.evaluator.method.selection_score(self._data.validation, fn, self._run))
+        with isolated(torch_seed(self.evaluator.problem.seed, "native"), self.run.device):
+            own = float(self.evaluator.method.selection_score(self.data.validation, fn, self.run))
         if not np.isfinite(own):
             raise RunFailed(f"the method's own selection score is {own}", **place)
         return own
@@ -144,14 +138,17 @@ class Monitor(EpochEnd):
         evaluator = self.evaluator
         values: dict[str, float] = {}
         fn = next(iter(evaluator.method.candidates().values()))
-        for part in self._plan.spec.evaluation.trace:
+        for part in self.plan.spec.evaluation.trace:
             features, rows, truth = evaluator.problem.part(part)
             if truth is None:
                 continue
             known = validation if part == "validation" else None
             scores = evaluator.scores(fn, features, rows, place) if known is None else known
-            found = evaluator.values(self._plan.spec.evaluation.metrics, Scored.of(scores, truth=truth))
-            values |= {f"{part}-{name}": value for name, value in found.items()}
+            with isolated(0, evaluator.problem.device):
+                found = evaluator.measurer.measure_all(
+                    self.plan.spec.evaluation.metrics, Scored.of(scores, truth=truth)
+                )
+            values |= {f"{part}-{name}": one.value for name, one in found.items() if one.value is not None}
         return values
 
 

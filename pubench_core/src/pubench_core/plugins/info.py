@@ -7,7 +7,7 @@ is used. Listing every installed plugin therefore imports neither torch nor scik
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
@@ -369,7 +369,7 @@ def check_fields(info: Info) -> None:
     """
     kind = next(one for one in type(info).__mro__ if one.__module__ == __name__)
     for name, declared in _types_of(kind):
-        if not _is_of(value := getattr(info, name), declared):
+        if not _test_of(declared)(value := getattr(info, name)):
             raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
@@ -380,27 +380,28 @@ def _types_of(kind: type) -> list[tuple[str, Any]]:
     return [(f.name, hints[f.name]) for f in fields(kind)]
 
 
-def _is_of(value: Any, declared: Any) -> bool:
+@cache
+def _test_of(declared: Any) -> Callable[[Any], bool]:
     """Whether a value, and everything in it, is of a declared type; a truth value is no number."""
-    if declared is Any or (type(value) is declared and not is_dataclass(declared)):
-        return True  # most values; Any is a class, in some versions of Python
-    if isinstance(declared, type) and not get_args(declared):
-        inside = _types_of(declared) if is_dataclass(declared) and isinstance(value, declared) else ()
-        right = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
-        return right and all(_is_of(getattr(value, name), inner) for name, inner in inside)
     origin, parts = get_origin(declared), get_args(declared)
+    if declared is Any:
+        return lambda value: True
     if origin is Literal:
-        return isinstance(value, str) and value in parts
+        return lambda value: isinstance(value, str) and value in parts
+    inner = [_test_of(part) for part in parts if part is not ...]
     if origin is Mapping:
-        return isinstance(value, Mapping) and all(
-            _is_of(key, parts[0]) and _is_of(inner, parts[1]) for key, inner in value.items()
-        )
-    if origin in (tuple, frozenset):
-        if not isinstance(value, origin):
-            return False
-        inner = (parts[0],) * len(value) if origin is frozenset or ... in parts else parts
-        return len(value) == len(inner) and all(map(_is_of, value, inner))
-    return any(_is_of(value, part) for part in parts)  # one type or the other
+        return lambda value: isinstance(value, Mapping) and all(inner[0](k) and inner[1](v) for k, v in value.items())
+    if origin is frozenset or ... in parts:
+        return lambda value: isinstance(value, origin) and all(map(inner[0], value))
+    if origin is tuple:
+        n = len(inner)
+        return lambda value: isinstance(value, tuple) and len(value) == n and all(inner[k](value[k]) for k in range(n))
+    if parts:  # one type or the other
+        return lambda value: any(test(value) for test in inner)
+    if is_dataclass(declared):
+        tests = [(name, _test_of(kind)) for name, kind in _types_of(declared)]
+        return lambda value: isinstance(value, declared) and all(test(getattr(value, name)) for name, test in tests)
+    return lambda value: isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
 
 
 def _in_words(declared: Any) -> str:

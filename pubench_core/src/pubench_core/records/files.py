@@ -231,17 +231,6 @@ def read_small(path: Path, most: int = MOST_TEXT) -> bytes:
     return content
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a file is an archive of arrays, all of which have the checksums that it lists."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        return False
-
-
 def refuse_no_file(path: Path) -> None:
     """Raises OSError for a path that cannot be replaced by a file: a device, a pipe, a folder, or no name at all."""
     if not path.name:

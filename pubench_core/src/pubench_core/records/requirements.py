@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os.path import lexists
 
+from ..errors import RecordError
 from ..results import Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole, scores_digest
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, scores_digest
 from .record import Record
 
 
@@ -34,10 +35,8 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
         elif result.criteria[name].code != required.criteria[name]:
             yield f"criterion {name} by other code"
     has_scores = lexists(record.folder / SCORES)
-    if has_scores and not is_whole(record.folder / SCORES):
-        yield f"a damaged {SCORES}"
-    elif has_scores and result.scores and scores_digest(record.folder) != result.scores:
-        yield f"the {SCORES} of another run"
+    if has_scores and result.scores and _digest(record) != result.scores:
+        yield f"a {SCORES} that is damaged, or of another run"
     if "scores" in spec.execution.artifacts and not has_scores:
         yield "no scores"
     for artifact, name in (("trace", TRACE), ("samples", SAMPLES), ("training-scores", TRAINING_SCORES)):
@@ -62,6 +61,14 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
             yield f"no measure {', '.join(names)} and no scores to measure"
         if required.own_table and chosen.snapshot != result.chosen.snapshot:
             yield "no predictions of this criterion's epoch"
+
+
+def _digest(record: Record) -> str:
+    """Digest of the scores; empty if they cannot be read."""
+    try:
+        return scores_digest(record.folder)
+    except (OSError, RecordError):
+        return ""
 
 
 def unmeasured(required: Requirements, result: Result) -> list[str]:

@@ -15,36 +15,30 @@ from pydantic.fields import FieldInfo
 
 
 @dataclass(frozen=True)
-class LogUniform:
-    """Drawn as exp(U(log low, log high))."""
-
+class _Range:
     low: float
     high: float
+
+
+class LogUniform(_Range):
+    """Drawn as exp(U(log low, log high))."""
 
     def __str__(self) -> str:
         return f"log-uniform, {self.low:.3g} to {self.high:.3g}"
 
 
-@dataclass(frozen=True)
-class Uniform:
+class Uniform(_Range):
     """Drawn uniformly from [low, high]."""
-
-    low: float
-    high: float
 
     def __str__(self) -> str:
         return f"uniform, {self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True)
-class PowerOfTwo:
+class PowerOfTwo(_Range):
     """Drawn as 2 to the integer part of U(low, high): with (5, 8), one of 32, 64 and 128, all equally likely.
 
     Wang et al. write 2^U(low, high); their code (wu-dd/PUBench, hparams_registry.py) truncates the exponent.
     """
-
-    low: float
-    high: float
 
     def __str__(self) -> str:
         return f"2^int(U({self.low:g}, {self.high:g}))"

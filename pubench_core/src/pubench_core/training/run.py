@@ -235,11 +235,6 @@ class Run(Generic[ConfigT]):
         self._watch.add({name: sum(objectives[1:], objectives[0]), **(report or {})}, at)
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of one row of the data."""
-        return self._data.shape
-
-    @property
     def position(self) -> dict[str, Any]:
         """Stage, epoch and step (both from 1) that are being worked on; for failure records."""
         return self._watch.position
