@@ -26,13 +26,13 @@ from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import interrupts, machine
-from pubench_core.engine import publish as publishing
 from pubench_core.engine.execute import Outcome, execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.events import RunFinished, RunStarted
 from pubench_core.plugins.registry import Registry
+from pubench_core.records import files
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, result_text
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
@@ -245,13 +245,13 @@ class TestInterrupt:
     def test_an_interrupt_while_the_record_is_written_waits(
         self, ask: Ask, results: Path, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
-        original = getattr(publishing, name)
+        original = getattr(files, name)
 
         def interrupted(*arguments: Any) -> Any:
             signal.raise_signal(signal.SIGINT)
             return original(*arguments)
 
-        monkeypatch.setattr(publishing, name, interrupted)
+        monkeypatch.setattr(files, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             execute(ask())
         assert len(records(results)) == 1
@@ -263,7 +263,7 @@ class TestInterrupt:
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
 
-        monkeypatch.setattr(publishing, "write_yaml", impatient)
+        monkeypatch.setattr(files, "write_yaml", impatient)
         with pytest.raises(KeyboardInterrupt):
             execute(ask())
         assert records(results) == []
