@@ -368,7 +368,7 @@ BUDGETS = {
     "plugins/datasets/tabular/src": 1_459,
     "plugins/datasets/text/src": 916,
     "plugins/datasets/vision/src": 799,
-    "plugins/tools/evaluate/src": 4_525,
+    "plugins/tools/evaluate/src": 4_376,
     "plugins/tools/report/src": 7_858,
     "plugins/tools/study/src": 4_304,
     "plugins/tools/testkit/src": 2_400,

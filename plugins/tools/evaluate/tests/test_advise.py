@@ -149,11 +149,11 @@ class TestAnAnswer:
             pubench.load_model(advice.folder)
 
     def test_evaluate_and_audit_take_it_with_scores_of_all_rows_out_of_fold(self, answered: Any) -> None:
-        from pubench_evaluate.cli.score_table import all_unlabeled_of_run, subject_of_run
+        from pubench_evaluate.cli.score_table import subject_of_run
 
         advice, _, _ = answered
-        for read in (subject_of_run, all_unlabeled_of_run):
-            subject = read(Path(str(advice.model)))
+        for everything in (False, True):
+            subject = subject_of_run(Path(str(advice.model)), everything=everything)
             assert subject.name.endswith("scores out of fold")
             assert (subject.labeled.sum(), (~subject.labeled).sum()) == (advice.look.labeled, advice.look.unlabeled)
             assert sorted(subject.rows[~subject.labeled]) == sorted(advice.ranked()["row"])

@@ -177,7 +177,6 @@ def test_where_every_row_is_checked_nothing_is_uncertain() -> None:
         (result.prior, truth.mean()),
         (result.precision, truth[above].mean()),
         (result.recall, truth[above].sum() / truth[population].sum()),
-        (result.decided_per_positive, above.sum() / truth[population].sum()),
     ):
         assert (found.value, found.low, found.high) == pytest.approx((true, true, true), abs=1e-9)
 
@@ -212,10 +211,10 @@ def test_intervals_cover_at_their_stated_rate_over_1000_simulations(
             Side(int((~above).sum()), checked[1], x_below),
             np.random.default_rng(1),
         )
-        return melded.share(), melded.precision(), melded.recall(), melded.decided_per_positive()
+        return melded.share(), melded.precision(), melded.recall()
 
-    true = (prior, truth[above].mean(), truth[above].sum() / truth.sum(), above.sum() / truth.sum())
-    covered = np.zeros(4)
+    true = (prior, truth[above].mean(), truth[above].sum() / truth.sum())
+    covered = np.zeros(3)
     for pair in zip(counts[0].tolist(), counts[1].tolist(), strict=True):
         for k, (estimate, value) in enumerate(zip(said(*pair), true, strict=True)):
             covered[k] += estimate.low is None or estimate.low <= value <= (estimate.high or np.inf)
@@ -305,15 +304,6 @@ def test_a_threshold_that_divides_nothing_is_said() -> None:
     assert result.share.value is not None
 
 
-def test_probabilities_are_held_against_the_audited_share() -> None:
-    scores, labeled, truth = table()
-    likely = 1 / (1 + np.exp(-scores))
-    result = answered(pubench.audit_sample(likely, labeled, threshold=0.7), truth)
-    assert result.mean_score_error.value == pytest.approx(likely[~labeled].mean() - (result.share.value or 0))
-    logits = answered(pubench.audit_sample(scores, labeled, threshold=0.7), truth)
-    assert logits.mean_score_error.undefined == "scores are not probabilities"
-
-
 class TestCheckedRowsInCardAndPrior:
     """What 60 checked rows change in ``evaluate`` and ``prior``."""
 
@@ -353,13 +343,6 @@ class TestCheckedRowsInCardAndPrior:
         assert card.decision.expected_interval is None
         assert card.contradictions[0].startswith("Checked rows reject SCAR")
         assert card.to_dict()["checked"] == audited.sentence
-
-    def test_the_prior_is_that_of_the_checked_rows(self) -> None:
-        scores, labeled, truth, audited = self.result(biased=True)
-        found = pubench.estimate_prior(scores, labeled, estimators=["bbe"], audited=audited)
-        assert found.interval == (audited.prior.low, audited.prior.high)
-        assert found.interval[0] <= truth.mean() <= found.interval[1]
-        assert found.summary.startswith("60 checked rows, whatever the labeling")
 
 
 def test_a_sheet_has_no_second_row_of_a_group_while_another_group_has_one() -> None:

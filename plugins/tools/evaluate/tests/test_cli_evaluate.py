@@ -188,7 +188,6 @@ EVALUATE, AUDIT = ("evaluate", "scores.csv"), ("audit", "scores.csv")
         (("evaluate", "absent.csv", *FAST), "cannot read absent.csv"),
         (("evaluate", "nosuchrun"), "no finished run 'nosuchrun'"),
         (("audit",), "takes a table or a run"),
-        ((*AUDIT, *LABELS, "--part", "all", "--out", "b.csv"), "--part all: scores.csv is a table"),
         ((*AUDIT, *LABELS, "--n", "1", "--out", "b.csv"), "--n must be from 2 to "),
         ((*AUDIT, *LABELS, "--out", "b.txt"), "--out must end in .csv, got b.txt"),
         ((*AUDIT, *LABELS, "--ids", "name", "--out", "b.csv"), "column of scores.csv (--ids) 'name'"),
@@ -254,7 +253,7 @@ def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
         assert sheet[name].tolist() == table[name][sheet.row.astype(int)].tolist()
     found = answered(command, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
     assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())  # every row is checked
-    assert "validation part alone" in found["scar"]["undefined"]
+    assert "a run with folds scores all rows out of fold" in found["scar"]["undefined"]
 
 
 def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(
@@ -287,7 +286,7 @@ def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(
 def test_the_sheet_of_a_run_shows_the_columns_that_are_named(
     command: Run, own_run: str, drawn: Callable[..., pd.DataFrame]
 ) -> None:
-    sheet = drawn(own_run, "--ids", "said", "--part", "validation", "--n", "10")
+    sheet = drawn(own_run, "--ids", "said", "--n", "10")
     assert list(sheet.columns) == ["audit", "row", "said", "x_1", "x_2", "answer"]
     for words, says in (
         (("--ids", "labeled"), "--ids labeled is a column of labels"),
@@ -340,12 +339,11 @@ def test_a_sheet_without_answers_or_without_its_design_says_what_is_missing(
 
 def test_estimators_read_features_or_a_column_of_scores(command: Run, home: Path) -> None:
     features = ("--drop", "id,score,other,said", "--truth-col", "y", "--estimators", "bbe,tice")
-    found = read(command("prior", "scores.csv", *LABELS, *features, "--html", "prior.html", "--format", "json"))
+    found = read(command("prior", "scores.csv", *LABELS, *features, "--format", "json"))
     assert [estimate["key"] for estimate in found["estimates"]] == ["bbe", "tice"]
     assert found["true"] == pytest.approx(pd.read_csv(home / "scores.csv").y.mean())
     assert set(found["estimates"][0]) >= {"share", "prior", "prior_interval", "left_out", "warnings", "diagnostics"}
     assert found["summary"].startswith(("class prior", "no range"))
-    assert 'id="priors"' in (home / "prior.html").read_text(encoding="utf-8")
     of_scores = command("prior", "scores.csv", *LABELS, "--score-col", "score", "--estimators", "bbe")
     assert of_scores.returncode == 0, of_scores.stderr
     assert "read: the scores as they are" in of_scores.stdout

@@ -175,10 +175,10 @@ ASSUMED: dict[tuple[str, ...], str] = {
 
 
 def test_every_measure_lists_what_it_assumes_and_whether_it_reads_the_truth(card: pubench.Evaluation) -> None:
-    found = {key: measure.assumes for key, measure in card.measures.items() if not measure.oracle}
+    found = {key: measure.info.assumes for key, measure in card.measures.items() if not measure.info.oracle}
     assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys.split()}
-    assert {measure.assumes for measure in card.measures.values() if measure.oracle} == {()}
-    assert card.measures["auc"].oracle
+    assert {measure.info.assumes for measure in card.measures.values() if measure.info.oracle} == {frozenset()}
+    assert card.measures["auc"].info.oracle
 
 
 def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:
@@ -432,7 +432,7 @@ def test_neither_evaluating_nor_estimating_imports_torch() -> None:
         "rng = np.random.default_rng(0); y = rng.random(200) < .4; s = rng.normal(2 * y)\n"
         "l = y & (rng.random(200) < .5)\n"
         "pubench.evaluate(s, l, prior='estimated:bbe', resamples=20).html()\n"
-        "pubench.estimate_prior(s[:, None], l, estimators=['bbe', 'tice']).html()\n"
+        "pubench.estimate_prior(s[:, None], l, estimators=['bbe', 'tice'])\n"
         "sample = pubench.audit_sample(s, l, n=20); pubench.audit_answers(sample, y[sample.drawn].astype(int))\n"
         "print([name for name in ('torch', 'mlflow', 'matplotlib') if name in sys.modules])"
     )
@@ -456,7 +456,6 @@ def test_every_estimator_that_can_read_a_table_stands_beside_the_others() -> Non
     for one in found.estimates:
         assert one.prior == pytest.approx(truth.mean(), abs=0.12)
     assert found.true == pytest.approx(truth.mean())
-    assert all(f'["{one.name}",' in found.html() for one in found.estimates)
 
 
 def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:

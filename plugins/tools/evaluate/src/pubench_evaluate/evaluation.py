@@ -200,7 +200,7 @@ def _contradictions(
     for cut in others:
         if cut.contradicted and cut.all_rows != decision.all_rows:
             said.append(f"{both} {cut.implied:,.0f} positives among the top {cut.all_rows:,} rows, {BEYOND_CHANCE}")
-    if infeasible := [found.name for found in measures.values() if found.infeasible]:
+    if infeasible := [found.info.name for found in measures.values() if found.infeasible]:
         said.append(f"What is recovered cannot be: {', '.join(infeasible)} outside of [0, 1]")
     return said
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -42,19 +43,15 @@ def installed_metrics() -> dict[str, MetricPlugin]:
     place = {key: k for k, key in enumerate(_ORDER)}
     found = (info for info in registry().infos(MetricInfo) if not info.parameter)
     infos = sorted(found, key=lambda info: (info.oracle, place.get(info.key, len(place)), info.key))
-    return {info.key: MetricPlugin(info, _later(info), "") for info in infos}
+    return {info.key: MetricPlugin(info, partial(_applied, info), "") for info in infos}
 
 
-def _later(info: MetricInfo) -> Any:
-    """The metric, loaded when it is first applied; a Measurer says why one has no value."""
-    loaded: list[Any] = []
+def _applied(info: MetricInfo, view: Any) -> Any:
+    """Value of a metric that is loaded when it is first applied; a Measurer says why one has no value."""
+    return _function(info)(view)
 
-    def metric(view: Any) -> Any:
-        if not loaded:
-            loaded.append(load(info))
-        return loaded[0](view)
 
-    return metric
+_function = cache(load)
 
 
 # -------------------------------------------------------------------- resamples
@@ -131,13 +128,7 @@ def _intervals(values: FloatArray, keys: Sequence[str]) -> dict[str, tuple[float
 class Measured:
     """One measure."""
 
-    key: str
-    name: str
-    summary: str
-    assumes: tuple[str, ...]
-    """what must hold for it to mean what it says"""
-    oracle: bool
-    """whether it reads true labels"""
+    info: MetricInfo
     measure: Measure
     interval: tuple[float, float] | None = None
     interval_from: str = ""
@@ -161,13 +152,13 @@ class Measured:
     def to_dict(self) -> dict[str, Any]:
         """Everything but curves, which the card has once, as JSON holds it."""
         return {
-            "name": self.name,
+            "name": self.info.name,
             "value": self.value,
             "interval": plain_data(self.interval),
             "interval_from": self.interval_from,
             "undefined": self.measure.undefined,
-            "assumes": list(self.assumes),
-            "oracle": self.oracle,
+            "assumes": sorted(self.info.assumes),
+            "oracle": self.info.oracle,
             "warnings": list(self.measure.warnings),
             "details": {name: value for name, value in self.measure.details.items() if name not in _CURVES},
         }
@@ -189,11 +180,7 @@ def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Re
     intervals = _intervals(resampled(rows, {key: metrics[key] for key in lacking}, drawn), lacking)
     return {
         key: Measured(
-            key=key,
-            name=metrics[key].info.name,
-            summary=metrics[key].info.summary,
-            assumes=tuple(sorted(metrics[key].info.assumes)),
-            oracle=metrics[key].info.oracle,
+            info=metrics[key].info,
             measure=one,
             interval=one.interval or intervals.get(key),
             interval_from=f"bootstrap, {drawn.times} resamples"
@@ -230,7 +217,6 @@ def curves_of(
     for name, key, across, up in (
         ("recovered-roc", "recovered-auc", "fpr", "recall"),
         ("recovered-pr", "recovered-ap", "recall", "precision"),
-        ("pulp", "pulp", "share", "probability"),
     ):
         if key in measures and (said := measures[key].measure.details.get("curve")):
             curves[name] = PlottedCurve(tuple(said[across]), tuple(said[up]))

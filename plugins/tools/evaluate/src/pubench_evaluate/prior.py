@@ -187,12 +187,8 @@ class PriorEstimates(Report):
     """π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is counted"""
     true: float | None = None
     """π, if it is known"""
-    checked: str = ""
-    """what checked rows say"""
     warnings: tuple[str, ...] = ()
     """where estimators disagree"""
-
-    template, rule = "priors.html.j2", RULE
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """Estimate of one estimator. Raises KeyError for one that was not used."""
@@ -201,21 +197,11 @@ class PriorEstimates(Report):
     @property
     def summary(self) -> str:
         """The range of priors, by which estimators, and what it assumes, in a sentence."""
-        return "; ".join(part for part in (self.checked.rstrip("."), summary(self.estimates)) if part)
-
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        return f"Class prior of {self.name}"
+        return summary(self.estimates)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         return {"summary": self.summary, **plain_data(asdict(self))}
-
-    def figures(self) -> dict[str, Any]:
-        """Figures of the page: π by each estimator with its interval, and the true one if it is known."""
-        found = [(one.name, one.prior, one.prior_interval, False) for one in self.estimates if one.prior is not None]
-        return {"priors": found if self.true is None else [*found, ("true", self.true, None, True)]}
 
     def table(self, *, notes: bool = True) -> RenderedTable:
         """Each estimator's prior in the population, and why some are left out; ``notes``: and their notes."""
@@ -237,8 +223,6 @@ class PriorEstimates(Report):
         """Lines and tables for a terminal."""
         said: list[Part] = [f"{self.name}: {self.rows} rows, {self.labeled} labeled; {self.scheme}; read: {self.read}"]
         said += [f"warning: {line}" for line in self.warnings]
-        if self.checked:
-            said.append(self.checked)
         if not self.estimates:
             said.append("no estimator of the class prior is installed (pubench list priors)")
         else:
@@ -264,7 +248,6 @@ def estimate_prior(
     name: str = "data",
     pos_label: Any = None,
     seed: int = 0,
-    audited: AuditResult | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> PriorEstimates:
     """The class prior of a table of labeled positives and unlabeled rows, by the installed estimators.
@@ -273,9 +256,7 @@ def estimate_prior(
     rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
     labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
     ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all fast ones that can read
-    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``audited``: what checked rows say
-    (:func:`pubench.audit_answers`); the interval is then theirs, as they need no SCAR. ``progress``: called with a line
-    before each.
+    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``progress``: called with a line before each.
 
     Raises InvalidRequest (a ValueError).
 
@@ -311,10 +292,9 @@ def estimate_prior(
             purity=rows.purity,
             read="the scores as they are" if is_scores else "features, and a logistic regression's held-out scores",
             estimates=tuple(found),
-            interval=range_of(found) if audited is None else audited.prior.interval,
+            interval=range_of(found),
             true=None if rows.truth is None else float(rows.truth[rows.population].mean()),
             warnings=disagreement(found),
-            checked="" if audited is None else audited.sentence,
         )
 
 

@@ -159,7 +159,7 @@ class Evaluation(Report):
         """Every measure by its key, on a page in words, and what it assumes."""
         rows = [
             [
-                f"{found.name}: {found.summary}" if on_page else key,
+                f"{found.info.name}: {found.info.summary}" if on_page else key,
                 *_shown(found, 3 if on_page else 4),
                 _assumed(found),
                 found.note,
@@ -208,9 +208,12 @@ def _found(cut: ThresholdCut) -> str:
 
 def _assumed(found: Measured) -> str:
     """Assumptions of a measure, in words."""
-    if found.oracle:
+    if found.info.oracle:
         return "true labels"
-    return ", ".join("the prior" if name == "prior" else name for name in found.assumes) or "neither prior nor SCAR"
+    return (
+        ", ".join("the prior" if name == "prior" else name for name in sorted(found.info.assumes))
+        or "neither prior nor SCAR"
+    )
 
 
 def _shown(found: Measured, digits: int = 3) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 ``sample`` draws the rows and makes the sheet; ``answers`` reads what was filled in, by ``statistics``.
 """
 
-from .answers import AuditResult, Band, answered, audit_answers
+from .answers import AuditResult, answered, audit_answers
 from .sample import AuditSample, audit_sample
 
-__all__ = ["AuditResult", "AuditSample", "Band", "answered", "audit_answers", "audit_sample"]
+__all__ = ["AuditResult", "AuditSample", "answered", "audit_answers", "audit_sample"]

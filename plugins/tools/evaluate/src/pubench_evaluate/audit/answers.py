@@ -18,7 +18,7 @@ from pubench_core.specs import is_one_sample
 from ..page import Part, Report, between
 from ..scored_rows import IntArray
 from .sample import AuditSample
-from .statistics import AuditEstimate, Melded, ScarTest, Side, clopper_pearson, scar_test
+from .statistics import AuditEstimate, Melded, ScarTest, Side, scar_test
 
 #: The most that an answer may be, as texts.
 _YES, _NO = (
@@ -26,20 +26,6 @@ _YES, _NO = (
     frozenset({"0", "0.0", "-1", "-1.0", "false", "no", "n", "negative"}),
 )
 _BLANK = frozenset({"", "?", "nan", "none"})
-
-
-@dataclass(frozen=True)
-class Band:
-    """A band of the score: its lowest and highest score, rows, answers, positives and their share with its interval."""
-
-    low: float
-    high: float
-    rows: int
-    checked: int
-    positive: int
-    share: AuditEstimate
-    mean_score: float
-    """of all its rows, to be held against the share if scores are probabilities"""
 
 
 @dataclass(frozen=True)
@@ -57,12 +43,6 @@ class AuditResult(Report):
     precision: AuditEstimate
     """at ``threshold``, as ``recall``"""
     recall: AuditEstimate
-    decided_per_positive: AuditEstimate
-    """rows above the threshold for each positive; 1 is calibrated"""
-    mean_score_error: AuditEstimate
-    """mean score minus share, where all scores are in [0, 1]"""
-    bands: tuple[Band, ...]
-    """calibration by score"""
     scar: ScarTest
     level: float
     warnings: tuple[str, ...]
@@ -87,32 +67,16 @@ class AuditResult(Report):
             ("share of positives", self.share, of_u),
             ("precision", self.precision, f"{of_u} above the threshold"),
             ("recall", self.recall, f"the positives among {of_u}"),
-            ("decided per positive", self.decided_per_positive, f"{of_u}; 1 is calibrated"),
         ]
-        if self.mean_score_error.value is not None:
-            quantities.append(("mean score - share", self.mean_score_error, f"{of_u}; 0 is calibrated"))
         rows = [
             (name, "" if one.value is None else f"{one.value:.3f}", between(one.interval), one.undefined or of)
             for name, one, of in quantities
         ]
-        bands = [
-            (
-                f"{band.low:.4g} to {band.high:.4g}",
-                band.rows,
-                band.checked,
-                band.positive,
-                "" if band.share.low is None else f"{band.share.low:.2f} to {band.share.high:.2f}",
-                f"{band.mean_score:.4g}",
-            )
-            for band in self.bands
-        ]
         head = ("quantity", "value", f"{100 * self.level:g} % interval", "of")
-        columns = ("scores", "rows", "checked", "positive", "share, 95 %", "mean score")
         return [
             f"{self.name}: {self.checked} rows checked; threshold {self.threshold:.4g}",
             *(f"warning: {line}" for line in self.warnings),
             *("", RenderedTable.of(head, rows, texts=(3,), wraps=(3,))),
-            *("", RenderedTable.of(columns, bands, ranks={5: 1})),
             *("", self.scar.sentence),
             "intervals: exact binomial on each side of the threshold (Clopper and Pearson 1934), melded where both "
             "sides count (Fay, Proschan and Brittain 2015); by design, no model is believed",
@@ -153,9 +117,6 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
             share=share,
             precision=melded.precision(),
             recall=melded.recall(),
-            decided_per_positive=melded.decided_per_positive(),
-            mean_score_error=_mean_score_error(sample, share),
-            bands=tuple(_band(sample, given, k, level) for k in range(len(sample.bands))),
             scar=_scar(sample, given, melded, rng),
             level=level,
             warnings=tuple(_warnings(sample, given)),
@@ -225,28 +186,6 @@ def _prior(sample: AuditSample, share: AuditEstimate) -> AuditEstimate:
     )
 
 
-def _mean_score_error(sample: AuditSample, share: AuditEstimate) -> AuditEstimate:
-    scores = sample.scored.scores[~sample.scored.labeled]
-    if scores.min() < 0 or scores.max() > 1:
-        return AuditEstimate(undefined="scores are not probabilities")
-    mean, (low, high) = float(scores.mean()), share.interval or (0.0, 1.0)
-    return AuditEstimate(mean - (share.value or 0.0), mean - high, mean - low)
-
-
-def _band(sample: AuditSample, given: IntArray, k: int, level: float) -> Band:
-    low, high, rows, _ = sample.bands[k]
-    answers = given[(sample.band == k) & (given >= 0)]
-    side = Side(rows, len(answers), int((answers == 1).sum()))
-    share = (
-        AuditEstimate(side.share, *clopper_pearson(side, level))
-        if side.checked
-        else AuditEstimate(undefined="no answer")
-    )
-    scores = sample.scored.scores[~sample.scored.labeled]
-    inside = (scores >= low) & (scores <= high)
-    return Band(low, high, rows, side.checked, side.positive, share, float(scores[inside].mean()))
-
-
 def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.Generator) -> ScarTest:
     scored = sample.scored
     if scored.purity < 1:
@@ -254,7 +193,7 @@ def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.G
     if sample.n_labeled is not None:
         return ScarTest(
             undefined="the model was trained on unlabeled rows and not on the labeled ones that have a score, so their "
-            "scores cannot be compared; an audit of the validation part alone tests it"
+            "scores cannot be compared; a run with folds scores all rows out of fold, and its sheet tests it"
         )
     labeled = scored.of_labeled
     found = scored.scores[sample.drawn[given == 1]]

@@ -116,16 +116,6 @@ class Melded:
         found, missed = self.above.rows * above, self.below.rows * below
         return np.divide(found, found + missed, out=np.zeros_like(found), where=found + missed > 0)
 
-    def decided_per_positive(self) -> AuditEstimate:
-        """Rows above the threshold for each positive of both sides: 1 where as many are decided as there are."""
-        if not self.above.positive + self.below.positive:
-            return AuditEstimate(undefined="no positive was found")
-        share = self.share()
-        n_above, n = self.above.rows, self.above.rows + self.below.rows
-        low, high = share.interval or (0.0, 1.0)
-        ends = n_above / (n * high), n_above / (n * low) if low else float("inf")
-        return AuditEstimate(n_above / (n * (share.value or 1.0)), *ends)
-
 
 def clopper_pearson(side: Side, level: float = 0.95) -> tuple[float, float]:
     """Exact binomial interval of the share of positives (Clopper and Pearson 1934)."""

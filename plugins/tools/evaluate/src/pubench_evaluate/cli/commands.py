@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +15,8 @@ from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
-    from ..audit import AuditSample
     from ..page import Report
-    from .score_table import Columns, ScoreTable
+    from .score_table import ScoreTable
 
 Scored = Annotated[
     str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
@@ -50,13 +49,6 @@ Budget = Annotated[
 Recall = Annotated[
     float | None, typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives.")
 ]
-
-
-class AuditedPart(StrEnum):
-    """Which rows of a run are audited."""
-
-    all = "all"
-    validation = "validation"
 
 
 def evaluate(
@@ -92,11 +84,12 @@ def evaluate(
     """Evaluate scores without a single negative: measures, intervals, and what each assumes."""
     from ..audit.sheet import answers_of
     from ..evaluation import evaluate
-    from .score_table import Columns, flags_for_arguments, subject_of
+    from .score_table import flags_for_arguments, subject_of
 
-    _refuse_other_suffix(html)
-    columns = Columns(score_col, label_col, truth_col, _words(positive_value))
-    subject = subject_of(scored, columns, results)
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--html must end in .html, got {html}")
+    words = _words(positive_value)
+    subject = subject_of(scored, results, score=score_col, label=label_col, truth=truth_col, positive_value=words)
     sheet = audited or subject.sheet
     with flags_for_arguments():
         card = evaluate(
@@ -115,7 +108,7 @@ def evaluate(
             audited=None if sheet is None else answers_of(sheet, subject.folders),
             seed=seed,
         )
-    _show(card, format, html, "report card")
+    _show(card, format, html)
 
 
 def audit(
@@ -134,10 +127,6 @@ def audit(
     groups: Annotated[
         str | None, typer.Option(help="Of a table: column of groups, such as patients; a sheet spreads over them.")
     ] = None,
-    part: Annotated[
-        AuditedPart | None,
-        typer.Option(help="Of a run: all unlabeled rows, or those held out of training (validation). (default: all)"),
-    ] = None,
     beta: Beta = 1.0,
     scheme: SchemeOf = None,
     threshold: Threshold = None,
@@ -151,17 +140,20 @@ def audit(
     format: PrintFormat = Format.table,
 ) -> None:
     """Draw rows for a person to check, or read the answers: prior, precision, recall and a test of SCAR."""
-    from pubench_cli.console import err
+    from pubench_cli import console
+    from pubench_cli.machine import print_json
 
     from ..audit import audit_answers, audit_sample
     from ..audit.sheet import DESIGN, read_sheet
-    from .score_table import Columns, flags_for_arguments
+    from .score_table import flags_for_arguments
 
     if (scored is None) == (answers is None):
         raise RequestError("pubench audit takes a table or a run to draw rows from, or --answers with a filled sheet")
     if answers is not None:
         with flags_for_arguments():
-            result = audit_answers(*read_sheet(answers, design, say=lambda text: err().print(text, markup=False)))
+            result = audit_answers(
+                *read_sheet(answers, design, say=lambda text: console.err().print(text, markup=False))
+            )
         _show(result, format)
         return
     if out.suffix.lower() != ".csv":
@@ -169,8 +161,10 @@ def audit(
     for path in (out, out.with_suffix(DESIGN)):
         if path.exists():
             raise RequestError(f"{path} exists already, perhaps with answers; name another sheet with --out")
-    columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids), groups)
-    subject = _to_audit(scored or "", columns, part, results)
+    words = _words(positive_value)
+    subject = _to_audit(
+        scored or "", results, _words(ids), score=score_col, label=label_col, positive_value=words, groups=groups
+    )
     with flags_for_arguments():
         sample = audit_sample(
             subject.scores,
@@ -192,7 +186,22 @@ def audit(
         sample.save(out.with_suffix(DESIGN))
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
-    _show_drawn(sample, out, out.with_suffix(DESIGN), format, named=bool(subject.ids))
+    n, above = len(sample.drawn), sum(drawn for *_, drawn in sample.bands[: sample.n_bands_above])
+    if format is Format.json:
+        facts = {"audit": sample.key, "sheet": str(out), "design": str(out.with_suffix(DESIGN))}
+        print_json({**facts, "rows": sample.to_check.tolist(), "threshold": sample.threshold, "seed": sample.seed})
+        return
+    numbers = "rows are named by their number, counted from 0 without the header; --ids COLUMN adds a name"
+    for line in (
+        f"{sample.name}: {n} unlabeled rows to check, {above} above the threshold {sample.threshold:.4g} and "
+        f"{n - above} below it",
+        f"the sheet: {out} (write 1 or 0 in its last column, nothing where it cannot be told)",
+        *(() if subject.ids else (numbers,)),
+        f"the design: {out.with_suffix(DESIGN)} (keep it; it holds scores and labels, which the person who checks "
+        "should not see)",
+        f"then: pubench audit --answers {out}",
+    ):
+        console.out().print(line, markup=False, soft_wrap=True)
 
 
 @takes(*(flag for flag in TABLE_FLAGS if flag != "--test"))
@@ -213,21 +222,15 @@ def prior(
     scheme: Annotated[str, typer.Option(help="one-sample: all rows are one draw; two-sample: the unlabeled ones.")] = (
         "one-sample"
     ),
-    html: Annotated[
-        Path | None, typer.Option(help="Write the estimates there, with a figure, as one HTML file.")
-    ] = None,
-    audited: Audited = None,
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
     """Estimate the class prior of a table: a range from the trusted estimators, and the estimate of each."""
     from pubench_cli.progress import stage_progress
 
-    from ..audit.sheet import answers_of
     from ..prior import estimate_prior
     from .score_table import flags_for_arguments
 
-    _refuse_other_suffix(html)
     _refuse_no_labels(given)
     x, labeled, truth = _of_features(file, given) if score_col is None else _of_scores(file, given, score_col)
     if thorough and estimators is not None:
@@ -243,10 +246,9 @@ def prior(
             truth=truth,
             name=file.name,
             seed=seed,
-            audited=None if audited is None else answers_of(audited),
             progress=progress,
         )
-    _show(found, format, html, "estimates")
+    _show(found, format)
 
 
 @takes(*(flag for flag in TABLE_FLAGS if flag not in ("--truth-col", "--test")))
@@ -334,26 +336,17 @@ def _refuse_no_labels(given: Given) -> None:
         )
 
 
-def _refuse_other_suffix(html: Path | None) -> None:
-    """RequestError for a page that does not end in .html."""
-    if html is not None and html.suffix.lower() not in (".html", ".htm"):
-        raise RequestError(f"--html must end in .html, got {html}")
-
-
-def _to_audit(given: str, columns: Columns, part: AuditedPart | None, results: Path) -> ScoreTable:
+def _to_audit(given: str, results: Path, ids: Sequence[str], **columns: Any) -> ScoreTable:
     """Rows of a table, or of a run with what the table says of them."""
     from pubench_core.records.record import read_record
 
-    from .score_table import all_unlabeled_of_run, columns_of_run, folder_of, is_table, subject_of, subject_of_run
+    from .score_table import columns_of_run, folder_of, is_table, subject_of_run, subject_of_table
 
     if is_table(given):
-        if part is not None:
-            raise RequestError(f"--part {part.value}: {given} is a table, which has no parts")
-        return subject_of(given, columns, results)
-    folder = folder_of(given, replace(columns, ids=()), results)
-    subject = subject_of_run(folder) if part is AuditedPart.validation else all_unlabeled_of_run(folder)
-    ids, own = columns_of_run(folder, subject, columns.ids), read_record(folder).result.spec.data.own
-    return replace(subject, ids=ids, groups=None if own is None else ids.get(own.groups or ""))
+        return subject_of_table(Path(given), ids=ids, **columns)
+    subject = subject_of_run(folder := folder_of(given, results, **columns), everything=True)
+    texts, own = columns_of_run(folder, subject, ids), read_record(folder).result.spec.data.own
+    return replace(subject, ids=texts, groups=None if own is None else texts.get(own.groups or ""))
 
 
 def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
@@ -374,7 +367,7 @@ def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
 
 
 def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:
-    from .score_table import Columns, subject_of_table
+    from .score_table import subject_of_table
 
     for flag in ("--drop", "--features"):
         if given.get(flag) is not None:
@@ -382,15 +375,16 @@ def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]
                 f"{flag} names features, and --score-col {score_col} reads none; leave one of the two out"
             )
     positive = _words(given.get("--positive-value"))
-    subject = subject_of_table(path, Columns(score_col, given.get("--label-col"), given.get("--truth-col"), positive))
+    label, truth = given.get("--label-col"), given.get("--truth-col")
+    subject = subject_of_table(path, score=score_col, label=label, truth=truth, positive_value=positive)
     return subject.scores, subject.labeled, subject.truth
 
 
 # -------------------------------------------------------------------- what is shown
 
 
-def _show(found: Report, format: Format, html: Path | None = None, what: str = "") -> None:
-    """Writes the page, the ``what``, if one is wanted, and prints the rest. Raises RequestError if it cannot."""
+def _show(found: Report, format: Format, html: Path | None = None) -> None:
+    """Writes the page if one is wanted, and prints the rest. Raises RequestError if it cannot."""
     from pubench_cli.console import err, out
     from pubench_cli.machine import print_json
 
@@ -401,7 +395,7 @@ def _show(found: Report, format: Format, html: Path | None = None, what: str = "
             html.write_text(found.html(), encoding="utf-8")
         except OSError as error:
             raise RequestError(f"cannot write --html {html}: {error.strerror or error}") from error
-        err().print(f"the {what}: {html}", markup=False)
+        err().print(f"the report card: {html}", markup=False)
     if format is Format.json:
         print_json(found.to_dict())
         return
@@ -411,29 +405,3 @@ def _show(found: Report, format: Format, html: Path | None = None, what: str = "
             out().print(flags_in(part), style=style, markup=False, soft_wrap=found.long_lines)
         else:
             part.print_to(out())
-
-
-def _show_drawn(sample: AuditSample, sheet: Path, design: Path, format: Format, *, named: bool) -> None:
-    """What was drawn, and what to do with it."""
-    from pubench_cli.console import out
-    from pubench_cli.machine import print_json
-
-    n, above = len(sample.drawn), sum(drawn for *_, drawn in sample.bands[: sample.n_bands_above])
-    if format is Format.json:
-        bands = [
-            {"low": low, "high": high, "rows": rows, "drawn": drawn, "above": k < sample.n_bands_above}
-            for k, (low, high, rows, drawn) in enumerate(sample.bands)
-        ]
-        facts = {"audit": sample.key, "sheet": str(sheet), "design": str(design), "rows": sample.to_check.tolist()}
-        print_json({**facts, "threshold": sample.threshold, "seed": sample.seed, "bands": bands})
-        return
-    numbers = "rows are named by their number, counted from 0 without the header; --ids COLUMN adds a name"
-    for line in (
-        f"{sample.name}: {n} unlabeled rows to check, {above} above the threshold {sample.threshold:.4g} and "
-        f"{n - above} below it",
-        f"the sheet: {sheet} (write 1 or 0 in its last column, nothing where it cannot be told)",
-        *(() if named else (numbers,)),
-        f"the design: {design} (keep it; it holds scores and labels, which the person who checks should not see)",
-        f"then: pubench audit --answers {sheet}",
-    ):
-        out().print(line, markup=False, soft_wrap=True)

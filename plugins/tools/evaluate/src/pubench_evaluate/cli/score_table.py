@@ -39,9 +39,18 @@ _FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
     "truth": "--truth-col",
 }
 _NAMES = "|".join(_FLAGS)
+#: ``purity=``; at the start of an error also ``purity:`` and ``purity must be``; and ``(labeled)``.
 _GIVEN = re.compile(rf"(?<![\w.-])({_NAMES})=")
-#: ``purity: `` or ``purity must be`` at the start of an error, and ``(labeled)``.
 _NAMED = re.compile(rf"^({_NAMES})(?=:| must be )|(?<=\()(drop|features|labeled)(?=\))")
+#: Flags that name columns of a table.
+_COLUMNS = {
+    "score": "--score-col",
+    "label": "--label-col",
+    "truth": "--truth-col",
+    "positive_value": "--positive-value",
+    "ids": "--ids",
+    "groups": "--groups",
+}
 
 
 @contextmanager
@@ -57,32 +66,6 @@ def flags_for_arguments() -> Iterator[None]:
 def flags_in(text: str) -> str:
     """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
     return _GIVEN.sub(lambda found: f"{_FLAGS[found[1]]} ", text)
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column of a table is what."""
-
-    score: str | None = None
-    label: str | None = None
-    truth: str | None = None
-    positive_value: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    """columns that name the rows"""
-    groups: str | None = None
-
-    @property
-    def given(self) -> dict[str, object]:
-        """Flags that were given."""
-        flags = {
-            "--score-col": self.score,
-            "--label-col": self.label,
-            "--truth-col": self.truth,
-            "--positive-value": self.positive_value,
-            "--ids": self.ids,
-            "--groups": self.groups,
-        }
-        return {flag: value for flag, value in flags.items() if value}
 
 
 @dataclass(frozen=True)
@@ -117,17 +100,21 @@ def is_table(given: str) -> bool:
     return given.lower().endswith(table_reader(registry()).info.suffixes)
 
 
-def subject_of(given: str, columns: Columns, results: Path) -> ScoreTable:
-    """Scores of a table or of the validation part of a run. Raises RequestError, RecordError."""
+def subject_of(given: str, results: Path, **columns: Any) -> ScoreTable:
+    """Scores of a table, or of the validation part of a run. Raises RequestError, RecordError.
+
+    ``columns``: as :func:`subject_of_table` has them.
+    """
     if is_table(given):
-        return subject_of_table(Path(given), columns)
-    return subject_of_run(folder_of(given, columns, results))
+        return subject_of_table(Path(given), **columns)
+    return subject_of_run(folder_of(given, results, **columns))
 
 
-def folder_of(run: str, columns: Columns, results: Path) -> Path:
+def folder_of(run: str, results: Path, **columns: Any) -> Path:
     """The folder of a run. Raises RequestError if columns are named, of scores or labels, which a run does not have."""
-    if columns.given:
-        raise RequestError(f"{next(iter(columns.given))} needs a table (.csv, .parquet ...); {run} is a run")
+    for name, value in columns.items():
+        if value:
+            raise RequestError(f"{_COLUMNS[name]} needs a table (.csv, .parquet ...); {run} is a run")
     return folder_of_run(results, run)
 
 
@@ -138,15 +125,28 @@ def _say(text: str) -> None:
 # -------------------------------------------------------------------- of a table
 
 
-def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
-    """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
+def subject_of_table(
+    path: Path,
+    *,
+    label: str | None,
+    score: str | None = None,
+    truth: str | None = None,
+    positive_value: Sequence[str] = (),
+    ids: Sequence[str] = (),
+    groups: str | None = None,
+) -> ScoreTable:
+    """The named columns of a file; ``ids`` name the rows.
+
+    Raises RequestError for what is not there or not readable as numbers or labels.
+    """
     import pandas as pd
 
     reader = table_reader(registry())
     frame = reader.frame(path, say=_say)
     known = list(frame.columns)
 
-    def column(given: str | None, flag: str) -> str:
+    def column(given: str | None, what: str) -> str:
+        flag = _COLUMNS[what]
         if given is None:
             shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             raise RequestError(f"{flag} is missing: name a column of {path.name}: {shown}")
@@ -154,16 +154,10 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
             raise unknown(f"column of {path.name} ({flag})", given, known)
         return given
 
-    score = column(columns.score or ("score" if "score" in known else None), "--score-col")
-    label, truth = column(columns.label, "--label-col"), None
-    labeled = reader.positives(frame, label, columns.positive_value, path.name)
-    if columns.truth is not None:
-        name = column(columns.truth, "--truth-col")
-        truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
-    for name in columns.ids:
-        column(name, "--ids")
-    groups = None if columns.groups is None else frame[column(columns.groups, "--groups")].astype(str).to_numpy()
-    values = frame[score]
+    values = frame[score := column(score or ("score" if "score" in known else None), "score")]
+    labeled = reader.positives(frame, column(label, "label"), positive_value, path.name)
+    for name in ids:
+        column(name, "ids")
     if values.dtype.kind not in "iuf":
         strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
         row = int(np.argmax(strange))  # of texts that are all numbers, the first
@@ -175,21 +169,24 @@ def subject_of_table(path: Path, columns: Columns) -> ScoreTable:
         name=path.name,
         scores=np.asarray(values, dtype=np.float64),
         labeled=labeled,
-        truth=truth,
+        truth=None
+        if truth is None
+        else reader.positives(frame, column(truth, "truth"), positive_value, path.name, truth=True),
         rows=np.arange(len(frame)),
-        ids=reader.as_written(path, frame, columns.ids),
-        groups=groups,
+        ids=reader.as_written(path, frame, ids),
+        groups=None if groups is None else frame[column(groups, "groups")].astype(str).to_numpy(),
     )
 
 
 # -------------------------------------------------------------------- of a run
 
 
-def subject_of_run(folder: Path) -> ScoreTable:
+def subject_of_run(folder: Path, *, everything: bool = False) -> ScoreTable:
     """The validation part of a run, in the state that names its result: rows that it was not trained on.
     Of a joint record these are all rows of P and U, with their scores out of fold.
 
     ``n_unlabeled`` counts all unlabeled rows of a user's table, of which those held out are a random part.
+    ``everything``: all of these, most of which it was trained on, and the held-out labeled rows.
     """
     result, arrays = read_record(folder).result, read_scores(folder)
     found = scores_of(arrays, result.chosen.snapshot)
@@ -199,46 +196,34 @@ def subject_of_run(folder: Path) -> ScoreTable:
             f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
             "(validation.fraction)"
         )
-    truth, prior, sheet = arrays.get("validation_labels"), result.data.prior.given, None
-    answer = folder.parent / "answer.json"
+    truth, rows, prior, sheet = (
+        arrays.get("validation_labels"),
+        arrays["validation_rows"],
+        result.data.prior.given,
+        None,
+    )
+    answer, n_labeled = folder.parent / "answer.json", None
+    part, of_table = "scores out of fold" if result.folds else "validation part", found.get("unlabeled")
     if folder.name == "model" and answer.is_file():  # of pubench advise, which tells its models more than was given
         advice = json.loads(answer.read_text("utf-8"))
         prior, filled = advice.get("given"), advice.get("filled")
         sheet = Path(filled) if filled is not None and Path(filled).is_file() else None
+    if everything and of_table is not None and len(of_table) > (~labeled).sum():
+        part, truth, n_labeled = "all unlabeled rows", None, result.labeled
+        scores, rows = np.append(scores[labeled], of_table), np.append(rows[labeled], arrays["unlabeled_rows"])
+        labeled = np.arange(len(scores)) < labeled.sum()
     return ScoreTable(
-        name=f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}, "
-        f"{'scores out of fold' if result.folds else 'validation part'}",
+        name=f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}, {part}",
         scores=scores,
         labeled=labeled,
         truth=None if truth is None else truth == 1,
-        rows=arrays["validation_rows"].astype(np.int64),
+        rows=rows.astype(np.int64),
         prior=tuple(prior) if isinstance(prior, list) else prior,
         sheet=sheet,
         folders=(folder.parent,),
         scheme=result.spec.data.scheme,
-        n_unlabeled=len(found["unlabeled"]) if "unlabeled" in found else None,
-    )
-
-
-def all_unlabeled_of_run(folder: Path) -> ScoreTable:
-    """All unlabeled rows of the table of a run, most of which it was trained on, and the held-out labeled rows.
-
-    The held-out rows, if the run is not on a user's table, or if they hold all of its rows.
-    """
-    held_out = subject_of_run(folder)
-    result, arrays = read_record(folder).result, read_scores(folder)
-    scores = scores_of(arrays, result.chosen.snapshot).get("unlabeled")
-    if scores is None or len(scores) == int((~held_out.labeled).sum()):
-        return held_out
-    kept = held_out.labeled
-    return ScoreTable(
-        name=f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}, all unlabeled rows",
-        scores=np.concatenate([held_out.scores[kept], scores]),
-        labeled=np.repeat([True, False], [int(kept.sum()), len(scores)]),
-        truth=None,
-        rows=np.concatenate([held_out.rows[kept], arrays["unlabeled_rows"].astype(np.int64)]),
-        scheme=held_out.scheme,
-        n_labeled=result.labeled,
+        n_unlabeled=None if of_table is None else len(of_table),
+        n_labeled=n_labeled,
     )
 
 

@@ -1,22 +1,8 @@
-// Figures of a report card, and of a page of class priors.
+// Figures of a report card.
 {
-const { review, curves = {}, band = [], histogram, priors = [] } = jsonOf("card");
+const { review, curves = {}, band = [], histogram } = jsonOf("card");
 const draw = (id, figure) => { if (by(id)) by(id).innerHTML = figure; };
 const panel = { W: 340, H: 260 };
-
-// Values with their intervals on the scale from 0 to 1. rows: [name, value, [low, high] or null, whether it is the one used]
-function spans(rows, label, W = 620) {
-  const line = 22, left = 190, right = 60, H = rows.length * line + 26, x = (v) => left + v * (W - left - right);
-  let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" style="max-width:${W}px" role="img" aria-label="${plain(label)}">`;
-  for (const v of [0, 0.25, 0.5, 0.75, 1]) svg += `<line class="g" x1="${x(v)}" x2="${x(v)}" y1="0" y2="${H - 20}"/><text class="t" x="${x(v)}" y="${H - 5}" text-anchor="middle">${v}</text>`;
-  rows.forEach(([name, value, interval, used], k) => {
-    const y = 12 + k * line;
-    svg += `<text${used ? ' class="e"' : ""} x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(name, 24))}</text>` +
-      (interval ? `<line class="i" x1="${x(interval[0])}" x2="${x(interval[1])}" y1="${y}" y2="${y}"/>` : "") +
-      `<circle class="${used ? "bad" : "a"}" cx="${x(value)}" cy="${y}" r="4.5"/><text class="t" x="${W - 4}" y="${y + 4}" text-anchor="end">${value.toFixed(3)}</text>`;
-  });
-  return `${svg}</svg>`;
-}
 
 if (review && review.cuts.length) {
   const cuts = [[0, 0, 0], ...review.cuts], most = cuts[cuts.length - 1][0], top = Math.max(...cuts.map((one) => one[2]), 1);
@@ -49,5 +35,4 @@ if (histogram && histogram.edges) {
   if (inside) of.push({ name: "threshold", kind: "ref", points: [[histogram.threshold, 0], [histogram.threshold, top]] });
   draw("scores", lines(of, { title: "share of rows: labeled, unlabeled (dashed)", x: "score", y: [0, top], ...panel }));
 }
-if (priors.length) draw("priors", spans(priors, `class prior by estimator: ${priors.map(([name, value]) => `${name} ${value.toFixed(3)}`).join(", ")}`));
 }
