@@ -368,11 +368,11 @@ BUDGETS = {
     "plugins/datasets/tabular/src": 1_459,
     "plugins/datasets/text/src": 916,
     "plugins/datasets/vision/src": 799,
-    "plugins/tools/evaluate/src": 4_376,
+    "plugins/tools/evaluate/src": 4_200,
     "plugins/tools/report/src": 7_858,
     "plugins/tools/study/src": 4_304,
     "plugins/tools/testkit/src": 2_400,
-    "plugins/tools/tune/src": 1_375,
+    "plugins/tools/tune/src": 1_229,
     "plugins/tools/verify/src": 2_175,
 }
 

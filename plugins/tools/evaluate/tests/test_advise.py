@@ -164,7 +164,7 @@ def with_sheet(advice: Advice, **changed: Any) -> Advice:
     return replace(advice, **{"promise": Promise(60, 2, 60, "the prior", (40, 58)), **changed})
 
 
-CHECKED = Fit(OTHERS[3], checked=OverBagging(0.9, 0.8, 0.1, (0.0, 0.2), 0.91))
+CHECKED = Fit(OTHERS[3], checked=OverBagging(0.9, 0.1, (0.0, 0.2), 0.91))
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "scar": ({}, "Of the top 60, 40 to 58 are positive if labels are SCAR, which is untested; check the 60 rows of"),
     "contradicted": (
@@ -205,11 +205,11 @@ def test_the_headline_has_at_most_25_words_and_no_range_that_says_nothing(answer
     assert ("audit.csv" in headline) == ("sheet" not in changed)
 
 
-def test_a_range_that_leaves_everything_open_is_unknown_before_and_after(answered: Any) -> None:
-    promised = {"low": 0, "high": 60, "budget": 60}
-    before = {"answer": DEFAULT.name, "prior": None, "promise": promised}
-    table = with_sheet(answered[0], before=before, promise=Promise(60, 35, 55, "checked rows")).changed
-    assert [entry.text for entry in table.rows[2]] == ["positives in the top 60", "unknown", "35 to 55 of 60"]
+def test_the_answer_before_rows_were_checked_is_named(answered: Any) -> None:
+    before = {"answer": "two-step, logistic", "prior": (0.2, 0.4), "promise": {"low": 0, "high": 60, "budget": 60}}
+    found = with_sheet(answered[0], before=before)
+    assert "Before the checked rows: two-step, logistic, prior 0.2 to 0.4." in found.parts()
+    assert found.earlier in found.html()
 
 
 class TestAComparison:
@@ -247,7 +247,7 @@ class TestAnEstimate:
         monkeypatch.setattr(steps, "estimates", lambda *a: replace(estimated, interval=(0.88, 0.95)))
         found = pubench.advise(file, "labeled", goal="review:60", out=tmp_path / "out")
         assert found.prior.interval is None
-        assert found.prior.source == "unknown: the estimate 0.88 to 0.95 contradicts the scores"
+        assert found.prior.source == "the estimate 0.88 to 0.95 contradicts the scores"
         assert found.scar.verdict == "not tested"
         assert "cannot be said yet" in found.headline
 

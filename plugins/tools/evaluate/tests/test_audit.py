@@ -89,7 +89,7 @@ def test_a_sheet_shows_neither_scores_nor_labels_nor_their_order() -> None:
 
 def test_a_design_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     scores, labeled, truth = table()
-    sample = pubench.audit_sample(scores, labeled, n=40, recall=0.8)
+    sample = pubench.audit_sample(scores, labeled, n=40, budget=50)
     again = pubench.AuditSample.load(sample.save(tmp_path / "audit.design.npz"))
     assert again.key == sample.key
     assert answered(again, truth) == answered(sample, truth)
@@ -153,7 +153,7 @@ def test_labeled_rows_without_a_score_count_in_the_prior_and_scar_is_not_tested(
     expected = (n_labeled + found.share.value * n_unlabeled) / (n_labeled + n_unlabeled)
     assert found.prior.value == pytest.approx(expected)
     assert found.scar.p_value is None
-    assert "validation part alone" in found.scar.undefined
+    assert "a run with folds scores all rows out of fold" in found.scar.undefined
 
 
 # -------------------------------------------------------------------- intervals

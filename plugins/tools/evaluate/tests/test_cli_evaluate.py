@@ -337,16 +337,13 @@ def test_a_sheet_without_answers_or_without_its_design_says_what_is_missing(
 # -------------------------------------------------------------------- prior
 
 
-def test_estimators_read_features_or_a_column_of_scores(command: Run, home: Path) -> None:
+def test_estimators_read_features(command: Run, home: Path) -> None:
     features = ("--drop", "id,score,other,said", "--truth-col", "y", "--estimators", "bbe,tice")
     found = read(command("prior", "scores.csv", *LABELS, *features, "--format", "json"))
     assert [estimate["key"] for estimate in found["estimates"]] == ["bbe", "tice"]
     assert found["true"] == pytest.approx(pd.read_csv(home / "scores.csv").y.mean())
     assert set(found["estimates"][0]) >= {"share", "prior", "prior_interval", "left_out", "warnings", "diagnostics"}
     assert found["summary"].startswith(("class prior", "no range"))
-    of_scores = command("prior", "scores.csv", *LABELS, "--score-col", "score", "--estimators", "bbe")
-    assert of_scores.returncode == 0, of_scores.stderr
-    assert "read: the scores as they are" in of_scores.stdout
 
 
 def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, home: Path) -> None:
@@ -372,17 +369,13 @@ def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, ho
 
 
 OF_FEATURES = ("scores.csv", *LABELS, "--drop", "said")
-OF_SCORES = ("scores.csv", *LABELS, "--score-col", "score")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("scores.csv",), "--label-col is missing"),
-        ((*OF_FEATURES, "--thorough", "--estimators", "bbe"), "--thorough and --estimators exclude each other"),
         ((*OF_FEATURES, "--estimators", "nobody"), "unknown prior estimator 'nobody'"),
-        ((*OF_SCORES, "--estimators", "tice"), "--estimators tice: it reads features, not"),
-        ((*OF_SCORES, "--drop", "id"), "--drop names features, and --score-col score reads none"),
     ],
 )
 def test_a_wrong_request_for_priors_is_one_line_and_exit_code_2(

@@ -26,7 +26,7 @@ from pubench_core.errors import RequestError
 
 def compared(name: str, better: float | None) -> Fit:
     """A method of which checked rows are so sure that it is better than bagged trees."""
-    found = None if better is None else OverBagging(0.85, 0.8, 0.05, (-0.01, 0.11), better)
+    found = None if better is None else OverBagging(0.85, 0.05, (-0.01, 0.11), better)
     return Fit(Candidate(name, name), checked=found)
 
 
@@ -85,19 +85,19 @@ class TestThePrior:
         return PriorEstimates("t", 100, 10, "one-sample", 1.0, "scores", (), interval)
 
     def test_a_given_one_outweighs_estimators_and_a_contradiction_is_told(self) -> None:
-        found = prior_of((0.3, 0.4), None, self.estimated((0.1, 0.2)))
-        assert (found.interval, found.assumes_scar) == ((0.3, 0.4), False)
-        assert "outside of the given" in found.warnings[0]
+        found, (warning,) = prior_of((0.3, 0.4), None, self.estimated((0.1, 0.2)))
+        assert (found.interval, found.estimated) == ((0.3, 0.4), False)
+        assert "outside of the given" in warning
 
-    def test_an_estimate_says_that_it_assumes_scar(self) -> None:
-        found = prior_of(None, None, self.estimated((0.1, 0.2)))
-        assert (found.interval, found.assumes_scar, found.middle) == ((0.1, 0.2), True, pytest.approx(0.15))
+    def test_an_estimate_says_that_it_is_one(self) -> None:
+        found, _ = prior_of(None, None, self.estimated((0.1, 0.2)))
+        assert (found.interval, found.estimated, found.prior) == ((0.1, 0.2), True, pytest.approx(0.15))
 
     def test_an_estimate_of_one_leaves_room_below_one(self) -> None:
-        assert prior_of(None, None, self.estimated((0.99, 1.0))).interval == (0.99, 0.999)
+        assert prior_of(None, None, self.estimated((0.99, 1.0)))[0].interval == (0.99, 0.999)
 
     def test_the_prior_may_be_unknown(self) -> None:
-        assert prior_of(None, None, self.estimated(None)).interval is None
+        assert prior_of(None, None, self.estimated(None))[0].interval is None
 
 
 def test_scar_is_contradicted_by_the_card_unless_checked_rows_reject_it() -> None:

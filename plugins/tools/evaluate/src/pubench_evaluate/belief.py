@@ -58,6 +58,11 @@ class Belief:
     estimated: bool = False
     """by an estimator of the share in U"""
 
+    @classmethod
+    def between(cls, interval: Interval, source: str, *, estimated: bool = False) -> Belief:
+        """Belief before a table says what it means for U; the middle counts if one number is needed."""
+        return cls(sum(interval) / 2, interval, source=source, estimated=estimated)
+
     @property
     def line(self) -> str:
         """The assumed prior in words."""
@@ -84,7 +89,7 @@ def belief_in(prior: Any, rows: LabeledScores, found: EstimatedPrior | None = No
     least = rows.purity * rows.n_labeled / len(rows.scores) if is_one_sample(rows.scheme) else 0.0
     if high <= least:
         raise RequestError(
-            f"prior={shown(prior)}: {rows.n_labeled} of {len(rows.scores)} rows are labeled positives, so the prior "
+            f"prior={prior}: {rows.n_labeled} of {len(rows.scores)} rows are labeled positives, so the prior "
             f"of a {rows.scheme} table is above {least:.4g}; give a larger one, or scheme=two-sample where the "
             "labeled rows come from elsewhere",
             field="prior",

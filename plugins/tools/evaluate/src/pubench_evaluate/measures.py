@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -43,26 +43,15 @@ def installed_metrics() -> dict[str, MetricPlugin]:
     place = {key: k for k, key in enumerate(_ORDER)}
     found = (info for info in registry().infos(MetricInfo) if not info.parameter)
     infos = sorted(found, key=lambda info: (info.oracle, place.get(info.key, len(place)), info.key))
-    return {info.key: MetricPlugin(info, partial(_applied, info), "") for info in infos}
+    return {info.key: MetricPlugin(info, partial(_applied, cache(partial(load, info))), "") for info in infos}
 
 
-def _applied(info: MetricInfo, view: Any) -> Any:
+def _applied(loaded: Callable[[], Any], view: Any) -> Any:
     """Value of a metric that is loaded when it is first applied; a Measurer says why one has no value."""
-    return _function(info)(view)
-
-
-_function = cache(load)
+    return loaded()(view)
 
 
 # -------------------------------------------------------------------- resamples
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How often rows are drawn again, and the seed of the draws."""
-
-    times: int
-    seed: int
 
 
 def resamples_for(n: int) -> int:
@@ -70,16 +59,16 @@ def resamples_for(n: int) -> int:
     return next((resamples for most, resamples in RESAMPLES if n <= most), 0)
 
 
-def resampled(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Resampling) -> FloatArray:
+def resampled(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], times: int, seed: int) -> FloatArray:
     """(times, metrics) values, NaN where one is undefined.
 
     Rows are drawn with replacement, labeled and others apart, so that both counts stay. Where the prior lies in an
     interval, it is drawn from it uniformly, once per resample.
     """
-    found = np.full((drawn.times, len(metrics)), np.nan)
+    found = np.full((times, len(metrics)), np.nan)
     if not metrics:
         return found
-    rng, rng_of_prior = stream(drawn.seed, "evaluation"), stream(drawn.seed, "evaluation prior")
+    rng, rng_of_prior = stream(seed, "evaluation"), stream(seed, "evaluation prior")
     labeled, others = np.flatnonzero(rows.labeled), np.flatnonzero(~rows.labeled)
     places = np.arange(len(rows.scores))
     in_pick = {
@@ -88,7 +77,7 @@ def resampled(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: R
         "prior_interval": None,
         "thorough": False,
     }
-    for b in range(drawn.times):
+    for b in range(times):
         pick = np.concatenate([rng.choice(labeled, len(labeled)), rng.choice(others, len(others))])
         interval = rows.knowledge.prior_interval
         prior = rows.knowledge.prior if interval is None else float(rng_of_prior.uniform(*interval))
@@ -164,8 +153,11 @@ class Measured:
         }
 
 
-def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Resampling) -> dict[str, Measured]:
-    """Every metric for which enough is known; those with true labels on the draw from the population."""
+def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], times: int, seed: int) -> dict[str, Measured]:
+    """Every metric for which enough is known, with intervals of ``times`` resamples.
+
+    Those with true labels are measured on the draw from the population.
+    """
     measurer, known, oracle = Measurer(metrics), rows.knowledge, None
     if known.truth is not None:
         part = rows.population
@@ -177,13 +169,13 @@ def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], drawn: Re
         if plugin.fits(known)
     }
     lacking = [key for key, one in found.items() if key in RESAMPLED and one.value is not None and one.interval is None]
-    intervals = _intervals(resampled(rows, {key: metrics[key] for key in lacking}, drawn), lacking)
+    intervals = _intervals(resampled(rows, {key: metrics[key] for key in lacking}, times, seed), lacking)
     return {
         key: Measured(
             info=metrics[key].info,
             measure=one,
             interval=one.interval or intervals.get(key),
-            interval_from=f"bootstrap, {drawn.times} resamples"
+            interval_from=f"bootstrap, {times} resamples"
             if intervals.get(key)
             else str(one.details.get("interval_by", "")),
         )

@@ -18,8 +18,6 @@ class Report:
 
     template: ClassVar[str] = ""
     """of the page; empty if there is none"""
-    long_lines: ClassVar[bool] = False
-    """whether lines of a terminal are not wrapped, because they name files"""
 
     @property
     def title(self) -> str:
@@ -44,6 +42,10 @@ class Report:
 
         drawn = script_json(plain_data(self.figures()))
         return rendered(self.template, self.title, ("report_card.js",), __package__ or "", card=self, drawn=drawn)
+
+    def __repr__(self) -> str:
+        lines = [[part] if isinstance(part, str) else part.lines() for part in self.parts()]
+        return "\n".join(line for part in lines for line in part)
 
     def _repr_html_(self) -> str | None:
         if not self.template:

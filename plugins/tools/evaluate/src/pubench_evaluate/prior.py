@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,13 @@ from pubench.field_names import in_words
 from pubench_core.errors import PluginError, PubenchError, RequestError, Undefined, said_by, unknown
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import load, registry
-from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.prior import PriorEstimator, Samples
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 
-from .belief import EstimatedPrior, Interval, ends_of, in_short, wanted_estimator
+from .belief import Belief, EstimatedPrior, Interval, ends_of, in_short, wanted_estimator
 from .page import Part, Report, between
-from .scored_rows import BoolArray, FloatArray, LabeledScores, scored_rows
+from .scored_rows import FloatArray, LabeledScores, scored_rows
 
 if TYPE_CHECKING:
     from .audit import AuditResult
@@ -42,8 +42,6 @@ RULE = (
 )
 #: Columns of printed sentences, where the console is wider: piped text is for people, too.
 PAGE = 120
-#: Folds of the classifier whose scores estimators read.
-FOLDS = 5
 
 
 # -------------------------------------------------------------------- one estimator
@@ -80,20 +78,18 @@ def asked(
 ) -> EstimatedPrior:
     """One estimator's answer, or why it has none: an estimator that fails loses its own row only."""
     started = time.perf_counter()
-
-    def none(reason: str) -> EstimatedPrior:
-        seconds = round(time.perf_counter() - started, 4)
-        return EstimatedPrior(info.key, info.name, undefined=reason, left_out="no estimate", seconds=seconds)
-
     try:
         found = _estimator(info).estimate(positive, unlabeled, stream(seed, "prior"))
+        if not math.isfinite(found.share):
+            raise Undefined(f"it returned {found.share}")
     except (PubenchError, Undefined, ValueError, ArithmeticError) as error:
         reason = str(error) if isinstance(error, (PubenchError, Undefined)) else said_by(error)
-        return none(reason.removeprefix(f"prior estimated:{info.key}: ").removesuffix("; give a number (prior=0.4)"))
-    if not math.isfinite(found.share):
-        return none(f"it returned {found.share}")
+        reason = reason.removeprefix(f"prior estimated:{info.key}: ").removesuffix("; give a number (prior=0.4)")
+        seconds = round(time.perf_counter() - started, 4)
+        return EstimatedPrior(info.key, info.name, undefined=reason, left_out="no estimate", seconds=seconds)
     interval = None if found.interval is None else (float(found.interval[0]), float(found.interval[1]))
-    warnings = _warnings_of(found)
+    said = found.diagnostics.get("warnings", ())
+    warnings = tuple(map(str, said)) if isinstance(said, (list, tuple)) else ()
     return EstimatedPrior(
         info.key,
         info.name,
@@ -113,12 +109,6 @@ def _estimator(info: PriorInfo) -> PriorEstimator:
     if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
         raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
     return made()
-
-
-def _warnings_of(found: PriorEstimate) -> tuple[str, ...]:
-    """What the estimator itself says under ``warnings`` of its diagnostics, if it says anything there."""
-    said = found.diagnostics.get("warnings", ())
-    return tuple(map(str, said)) if isinstance(said, (list, tuple)) else ()
 
 
 def _why_left_out(info: PriorInfo, warnings: Sequence[str]) -> str:
@@ -153,20 +143,9 @@ def summary(estimates: Sequence[EstimatedPrior]) -> str:
         return "no range of class priors: every estimator is left out; sixty checked rows give one (pubench audit)"
     points = sorted(found.prior for found in taken if found.prior is not None)
     names, several = ", ".join(found.key for found in taken), points[0] != points[-1]
-    estimated = f"{points[0]:.3f}{f' to {points[-1]:.3f}' if several else ''}"
+    apart = "; they disagree, and sixty checked rows settle it" if points[-1] - points[0] > APART else ""
+    estimated = f"{points[0]:.3f}{f' to {points[-1]:.3f}' if several else ''}{apart}"
     return f"class prior {ends[0]:.3f} to {ends[1]:.3f}, if labels are SCAR (95 % by {names}; estimated {estimated})"
-
-
-def disagreement(estimates: Sequence[EstimatedPrior]) -> tuple[str, ...]:
-    """A line if the counted estimators' priors are further apart than :data:`APART`."""
-    priors = [(found.prior, found.key) for found in in_range(estimates) if found.prior is not None]
-    (low, lowest), (high, highest) = min(priors, default=(0.0, "")), max(priors, default=(0.0, ""))
-    if high - low <= APART:
-        return ()
-    return (
-        f"the estimators disagree: the prior is {low:.3g} by {lowest} and {high:.3g} by {highest}; without true labels "
-        "none of them can be checked, by sixty audited rows they can",
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,8 +166,6 @@ class PriorEstimates(Report):
     """π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is counted"""
     true: float | None = None
     """π, if it is known"""
-    warnings: tuple[str, ...] = ()
-    """where estimators disagree"""
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """Estimate of one estimator. Raises KeyError for one that was not used."""
@@ -222,7 +199,6 @@ class PriorEstimates(Report):
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal."""
         said: list[Part] = [f"{self.name}: {self.rows} rows, {self.labeled} labeled; {self.scheme}; read: {self.read}"]
-        said += [f"warning: {line}" for line in self.warnings]
         if not self.estimates:
             said.append("no estimator of the class prior is installed (pubench list priors)")
         else:
@@ -231,9 +207,6 @@ class PriorEstimates(Report):
             said += ["", fill(summary(self.estimates), PAGE), self.table(notes=False)]
             said += [fill(text, PAGE) for text in (rule, *notes)]
         return said if self.true is None else [*said, "", f"by the true labels the prior is {self.true:.3f}"]
-
-    def __repr__(self) -> str:
-        return f"<class prior of {self.name}: {self.summary}>"
 
 
 def estimate_prior(
@@ -279,8 +252,8 @@ def estimate_prior(
         found = []
         for number, info in enumerate(infos, 1):
             if info.inputs not in read:
-                say(f"scoring the rows by logistic regression in {FOLDS} folds")
-                read["scores"] = held_out_scores(read["features"], rows.labeled, seed)
+                say("scoring the rows by logistic regression in folds")
+                read["scores"] = held_out_scores(info, read["features"], rows, seed)
             say(f"estimating by {info.key} ({number} of {len(infos)})")
             of_rows = read[info.inputs]
             found.append(asked(info, of_rows[rows.labeled], of_rows[rows.unlabeled], rows, seed))
@@ -294,50 +267,40 @@ def estimate_prior(
             estimates=tuple(found),
             interval=range_of(found),
             true=None if rows.truth is None else float(rows.truth[rows.population].mean()),
-            warnings=disagreement(found),
         )
 
 
 def _features(values: npt.NDArray[Any]) -> FloatArray:
     """(n, d) standardized, gaps filled with the median of their column. Raises RequestError for what is no number."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     try:
-        numbers = values.astype(np.float64)
+        return np.asarray(model.fit_transform(values.astype(np.float64)))
     except (ValueError, TypeError) as error:
         raise RequestError(f"x: expected numbers, (n, d) features or (n,) scores ({error})", field="x") from error
-    if np.isinf(numbers).any():
-        raise RequestError(f"x: {int(np.isinf(numbers).sum())} values are infinite", field="x")
-    gaps = np.isnan(numbers)
-    if gaps.all(axis=0).any():
-        raise RequestError(f"x: column {int(np.flatnonzero(gaps.all(axis=0))[0])} has no value at all", field="x")
-    numbers = np.where(gaps, np.nanmedian(numbers, axis=0), numbers)
-    spread = numbers.std(axis=0)
-    return np.asarray((numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> FloatArray:
-    """(n,) held-out probabilities of being labeled: logistic regression, folds that keep equal rows together.
+def held_out_scores(info: PriorInfo, features: FloatArray, rows: LabeledScores, seed: int) -> FloatArray:
+    """(n,) held-out probabilities of being labeled, as an estimator has them; equal rows are in one fold.
 
     Raises RequestError where there are fewer different labeled rows, or others, than two folds.
     """
-    from pubench_models.model_selection import PUKFold
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_predict
-
     _, instance = np.unique(features, axis=0, return_inverse=True)
-    has_label = np.bincount(instance.ravel(), weights=labeled) > 0
-    different = {
-        "labeled rows": int(has_label.sum()),
-        "unlabeled rows that equal no labeled one": int((~has_label).sum()),
-    }
-    name, fewest = min(different.items(), key=lambda one: one[1])
-    if fewest < 2:
-        raise RequestError(
-            f"the class prior needs at least 2 different {name}, to score each by a model of others; got {fewest}"
-        )
-    folds = PUKFold(min(FOLDS, fewest), random_state=seed)
-    model = LogisticRegression(max_iter=1000)
-    found = cross_val_predict(model, features, labeled.astype(int), cv=folds, method="predict_proba")
-    return np.asarray(found[:, 1])
+    of, labeled = instance.ravel(), rows.labeled
+    others = {"unlabeled rows that equal no labeled one": np.setdiff1d(of, of[labeled])}
+    for name, different in ({"labeled rows": np.unique(of[labeled])} | others).items():
+        if len(different) < 2:
+            raise RequestError(
+                f"the class prior needs at least 2 different {name}, to score each by a model of others; "
+                f"got {len(different)}"
+            )
+    samples = Samples(features[labeled], features[~labeled], of[labeled], of[~labeled])
+    found = np.empty(len(features))
+    found[labeled], found[~labeled] = _estimator(info).held_out_scores(samples, stream(seed, "scores for priors"))
+    return found
 
 
 # -------------------------------------------------------------------- all that speaks of it
@@ -364,50 +327,27 @@ def _inside(interval: Interval, margin: float) -> Interval:
     return low, high
 
 
-@dataclass(frozen=True)
-class Prior:
-    """Where π of the population lies, by all that speaks of it."""
+def prior_of(
+    given: Interval | None, audited: AuditResult | None, estimated: PriorEstimates | None
+) -> tuple[Belief, list[str]]:
+    """Where π of the population lies by all that speaks of it, and what contradicts it.
 
-    interval: Interval | None
-    """None if nothing is known"""
-    source: str
-    assumes_scar: bool = False
-    """whether it rests on labels being a random draw of the positives"""
-    estimated: PriorEstimates | None = None
-    warnings: tuple[str, ...] = ()
-    """what contradicts it"""
-
-    @property
-    def shown(self) -> str:
-        """The interval in words."""
-        return in_short(self.interval)
-
-    @property
-    def middle(self) -> float | None:
-        """Prior for what cannot do without one."""
-        return None if self.interval is None else sum(self.interval) / 2
-
-    def without(self, why: str) -> Prior:
-        """Unknown, because what was estimated cannot be."""
-        return replace(self, interval=None, source=f"unknown: the estimate {self.shown} {why}")
-
-
-def prior_of(given: Interval | None, audited: AuditResult | None, estimated: PriorEstimates | None) -> Prior:
-    """Checked rows outweigh a given prior, and both outweigh estimators, which assume SCAR."""
+    Checked rows outweigh a given prior, and both outweigh estimators, which assume SCAR.
+    """
     found = None if estimated is None or estimated.interval is None else _inside(estimated.interval, 0.001)
     if audited is not None and audited.prior.interval is not None:
         interval = narrowed(given, audited)
         if given is None or (given[0] <= interval[1] and interval[0] <= given[1]):
-            return Prior(interval, "checked rows" if given is None else "given, narrowed by checked rows")
+            return Belief.between(interval, "checked rows" if given is None else "given, narrowed by checked rows"), []
         line = f"checked rows say {in_short(interval)}, the given prior is {in_short(given)}: the checked rows count"
-        return Prior(interval, "checked rows", warnings=(line,))
+        return Belief.between(interval, "checked rows"), [line]
     if given is not None:
         apart = found is not None and (found[1] < given[0] or found[0] > given[1])
         line = (
             f"estimators that assume SCAR say {in_short(found)}, outside of the given {in_short(given)}: labels are "
             "not SCAR, or the given prior is wrong"
         )
-        return Prior(given, "given", False, estimated, (line,) if apart else ())
+        return Belief.between(given, "given"), [line] if apart else []
     if found is not None:
-        return Prior(found, "estimated", True, estimated)
-    return Prior(None, "unknown: none was given, and no estimator counts here", True, estimated)
+        return Belief.between(found, "estimated", estimated=True), []
+    return Belief(source="none was given, and no estimator counts here"), []

@@ -128,28 +128,17 @@ def scored_rows(
     refuse_other_rows(scores, truth, ("scores", "truth"))
     of_label = _two_valued(labeled, "labeled", len(values), pos_label)
     of_truth = None if truth is None else _two_valued(truth, "truth", len(values), pos_label)
-    n_labeled = int(of_label.sum())
-    if not 0 < n_labeled < len(values):
-        which = "none is" if not n_labeled else "all are"
-        raise RequestError(
-            f"labeled: {which} labeled of {len(values)} rows; expected some labeled positives and some unlabeled rows",
-            field="labeled",
-        )
     if scheme not in get_args(Scheme):
         raise RequestError(
             f"scheme must be one of {', '.join(get_args(Scheme))}, got {shown(scheme)}", field="scheme", value=scheme
         )
-    if not _is_number(purity) or not 0 < purity <= 1:
+    if isinstance(purity, bool) or not isinstance(purity, (int, float, np.number)) or not 0 < purity <= 1:
         raise RequestError(
             f"purity must be in (0, 1], the share of true positives among the labeled rows, got {shown(purity)}",
             field="purity",
             value=purity,
         )
     return LabeledScores.made(values, of_label, of_truth, scheme, float(purity))  # type: ignore[arg-type]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _numbers(given: Any, name: str) -> FloatArray:
@@ -170,24 +159,16 @@ def _numbers(given: Any, name: str) -> FloatArray:
 
 
 def _two_valued(given: Any, name: str, n: int, pos_label: Any) -> BoolArray:
-    """(n,) True where positive: 1/0, 1/-1, True/False, or two values of which ``pos_label`` is one.
+    """(n,) True where positive, as :class:`pubench.PUClassifier` reads labels; every row needs a true one."""
+    from pubench_models.model_selection import read_labels
 
-    A row without a label is unlabeled; every row needs a true one.
-    """
     values, missing = labels_of(given)
     if values.shape != (n,):
         raise RequestError(f"{name}: expected {n} values, one per score; given shape {values.shape}", field=name)
     if missing.any() and name == "truth":
         row = int(np.flatnonzero(missing)[0])
         raise RequestError(f"{name}: row {row} (counted from 0) has no value", field=name)
-    found = set(values[~missing].tolist())
-    if pos_label is not None and pos_label in found and len(found) <= 2:
-        return np.asarray((values == pos_label) & ~missing, dtype=bool)
-    if values.dtype.kind in "biuf" and (found <= {0, 1} or found <= {-1, 1}):
-        return np.asarray((values == 1) & ~missing, dtype=bool)
-    some = ", ".join(map(str, sorted(found, key=str)[:5])) + (", ..." if len(found) > 5 else "")
-    raise RequestError(
-        f"{name}: the values are {some}; expected 1 and 0, 1 and -1, true and false, or two values of which pos_label "
-        "is the positive one",
-        field=name,
-    )
+    try:
+        return read_labels(given, pos_label)[0]
+    except ValueError as error:
+        raise RequestError(f"{name}: {str(error).removeprefix('y ')}", field=name) from error

@@ -27,9 +27,9 @@ from pubench_core.specs.fields import short_hash
 from ..audit import AuditSample, audit_sample
 from ..audit.sheet import DESIGN, columns_of_table, most_used
 from ..audit.statistics import ScarTest, Side, clopper_pearson
-from ..belief import Interval, ends_of
+from ..belief import Belief, Interval, ends_of, in_short
 from ..evaluation import BEYOND_CHANCE, Evaluation, evaluate
-from ..prior import APART, Prior, PriorEstimates, estimate_prior, infos_of, prior_of
+from ..prior import APART, PriorEstimates, estimate_prior, infos_of, prior_of
 from ..scored_rows import BoolArray, FloatArray, IntArray
 from .choice import (
     DEFAULT,
@@ -125,10 +125,8 @@ def estimates(x: FloatArray, labeled: BoolArray, scheme: str, seed: int, say: Sa
     """Estimators whose answer can count, on at most :data:`MOST_ROWS` rows; None if they cannot be asked."""
     keys = [info.key for info in infos_of("any", None) if info.error is not None and info.error <= APART]
     part = stream(seed, "rows for priors").permutation(len(x))[:MOST_ROWS]
-    x = x[part]
-    x = x[:, ~np.isnan(x).all(axis=0)]
     try:
-        return estimate_prior(x, labeled[part], estimators=keys, scheme=scheme, seed=seed, progress=say)
+        return estimate_prior(x[part], labeled[part], estimators=keys, scheme=scheme, seed=seed, progress=say)
     except PubenchError as error:
         say(f"no prior is estimated: {error}")
         return None
@@ -171,7 +169,7 @@ class _Steps:
     def answer(self) -> Advice:
         """Bagged trees with ranking, model and sheet; then the prior, and with checked rows the other methods."""
         self._refuse()
-        look, prior = self.look, prior_of(self.given, self.checks, None)
+        look, (prior, self.contradicted) = self.look, prior_of(self.given, self.checks, None)
         self.say(f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features")
         self.told, self.budget = self._told(prior), self._budget(prior)
         trees = self._fitted(DEFAULT)
@@ -183,10 +181,10 @@ class _Steps:
         self.say(f"ranked rows, model and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
             found = estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
-            prior = prior_of(self.given, None, found)
-            if prior.assumes_scar and self._contradiction(trees, prior):  # it is wrong, whatever the labels are
-                prior = prior.without("contradicts the scores")
-            return self._answered(prior, [trees])
+            prior, self.contradicted = prior_of(self.given, None, found)
+            if prior.estimated and self._contradiction(trees, prior):  # it is wrong, whatever the labels are
+                prior = Belief(source=f"the estimate {in_short(prior.interval)} contradicts the scores")
+            return self._answered(prior, [trees], found)
         few = f"needs {FEW_TO_CHOOSE} labeled rows" if look.labeled < FEW_TO_CHOOSE else ""
         return self._answered(prior, [trees, *(Fit(one, reason=few) if few else self._compared(one) for one in OTHERS)])
 
@@ -221,7 +219,7 @@ class _Steps:
             return fit
         return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
 
-    def _told(self, prior: Prior) -> float | None:
+    def _told(self, prior: Belief) -> float | None:
         """What models are given to decide by: the middle of a given prior, if checked rows allow it; else of theirs.
 
         Nothing that was only estimated. A given prior stays, so that fits without checked rows still count.
@@ -235,7 +233,7 @@ class _Steps:
             told = max(told, round(1.1 * self.look.labeled / self.look.rows, 4))
         return told
 
-    def _answered(self, prior: Prior, fits: Sequence[Fit]) -> Advice:
+    def _answered(self, prior: Belief, fits: Sequence[Fit], estimates: PriorEstimates | None = None) -> Advice:
         """The answer, written to the folder with its ranking and model."""
         chosen, more = chosen_by_checked_rows(fits) or fits[0], []
         known = [(fit.checked, fit.candidate) for fit in fits if fit.checked is not None]
@@ -255,13 +253,14 @@ class _Steps:
             scheme=self.scheme,
             scar=replace(test, contradiction=self._contradiction(chosen, prior)),
             prior=prior,
+            estimates=estimates,
             given=self.given,
             answer=chosen.candidate.name,
             fits=tuple(fits),
             promise=self._promise(chosen, prior),
             card=self._card(chosen, prior.interval),
             audited=self.audited,
-            warnings=(*self.look.warnings, *prior.warnings, *more),
+            warnings=(*self.look.warnings, *self.contradicted, *more),
             seconds=self.spent,
             model=str(model),
             sheet=self.sheet,
@@ -274,14 +273,14 @@ class _Steps:
 
     # ---------------------------------------------------------------- what it is worth
 
-    def _budget(self, prior: Prior) -> int:
+    def _budget(self, prior: Belief) -> int:
         """How many of the highest rows are spoken of: the goal's, or as many as there are positives by the prior."""
         look = self.look
         if self.wanted is not None:
             return self.wanted
-        if prior.middle is None:
+        if prior.prior is None:
             return min(BUDGET, look.unlabeled // 2)
-        return int(np.clip(self._positives(prior.middle), 10, look.unlabeled - 10))
+        return int(np.clip(self._positives(prior.prior), 10, look.unlabeled - 10))
 
     def _positives(self, prior: float) -> int:
         """Positives among the unlabeled rows."""
@@ -310,7 +309,7 @@ class _Steps:
                 )
         return self.cards[key]
 
-    def _contradiction(self, chosen: Fit, prior: Prior) -> str:
+    def _contradiction(self, chosen: Fit, prior: Belief) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
@@ -321,7 +320,7 @@ class _Steps:
         found = [line for line in self._card(chosen, (low, low)).contradictions if line.endswith(BEYOND_CHANCE)]
         return "" if not found else f"with a prior of {low:.3g}, {found[0][0].lower()}{found[0][1:]}"
 
-    def _promise(self, chosen: Fit, prior: Prior) -> Promise:
+    def _promise(self, chosen: Fit, prior: Belief) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
         budget, card = self.budget, self._card(chosen, prior.interval)
         found = card.decision.expected_interval
@@ -361,15 +360,12 @@ class _Steps:
             return None
         was = json.loads(path.read_text("utf-8"))
         if was.get("audited") is not None:
-            return dict(was["before"]) if was.get("before") else None
-        return {
-            **{name: was.get(name) for name in ("answer", "promise", "headline")},
-            "prior": was["prior"]["interval"],
-        }
+            return None if was["before"] is None else dict(was["before"])
+        return {"answer": was["answer"], "promise": was["promise"], "prior": was["prior"]["interval"]}
 
     # ---------------------------------------------------------------- use
 
-    def _rank(self, chosen: Fit, prior: Prior) -> None:
+    def _rank(self, chosen: Fit, prior: Belief) -> None:
         """Writes all unlabeled rows, the highest first, with decisions at both ends of the prior and its middle."""
         import pandas as pd
 

@@ -16,7 +16,7 @@ import numpy as np
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 
-from ..audit import AuditResult, AuditSample, answered, audit_answers
+from ..audit import AuditResult, answered, audit_answers
 from ..audit.sheet import read_sheet
 from ..measures import interval_of
 from ..scored_rows import BoolArray, FloatArray, IntArray
@@ -92,7 +92,6 @@ class Audited:
     """A sheet that was filled in."""
 
     sheet: Path
-    sample: AuditSample
     result: AuditResult
     """what the answers say, by design of the draw"""
     checked: Checked
@@ -106,7 +105,7 @@ def read_answers(sheet: Path, folder: Path) -> Audited:
     size = np.array([rows for _, _, rows, _ in sample.bands])
     weight = (size / np.maximum(np.bincount(band, minlength=len(size)), 1))[band]
     checked = Checked(sample.to_check[kept], values[kept] == 1, weight, band)
-    return Audited(sheet, sample, audit_answers(sample, given), checked)
+    return Audited(sheet, audit_answers(sample, given), checked)
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,6 @@ class OverBagging:
     """AUC of a method minus that of bagged trees, by checked rows."""
 
     value: float
-    reference: float
     difference: float
     interval: tuple[float, float]
     """95 %"""
@@ -146,7 +144,7 @@ def checked_difference(
     if not len(finite):
         return None
     better = float((finite > 0).mean() + (finite == 0).mean() / 2)
-    return OverBagging(value, of_reference, value - of_reference, interval_of(finite), better)
+    return OverBagging(value, value - of_reference, interval_of(finite), better)
 
 
 def _drawn(band: IntArray, rng: np.random.Generator) -> FloatArray:

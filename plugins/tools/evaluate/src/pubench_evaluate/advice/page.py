@@ -13,10 +13,10 @@ from pubench_study.durations import duration
 from pubench_core.results import plain_data
 
 from ..audit.statistics import ScarTest
-from ..belief import Interval, in_short
+from ..belief import Belief, Interval, in_short
+from ..evaluation import Evaluation
 from ..page import Part, Report
-from ..prior import Prior
-from ..report_card import Evaluation
+from ..prior import PriorEstimates
 from .choice import DEFAULT, Audited, Fit
 from .look import Look
 
@@ -56,7 +56,8 @@ class Advice(Report):
     look: Look
     scheme: str
     scar: ScarTest
-    prior: Prior
+    prior: Belief
+    estimates: PriorEstimates | None
     given: Interval | None
     """the prior as the user gave it"""
     answer: str
@@ -74,7 +75,6 @@ class Advice(Report):
     """prior, promise and method before rows were checked"""
 
     template = "advice.html.j2"
-    long_lines = True
 
     def ranked(self) -> DataFrame:
         """All unlabeled rows, the likeliest positive first: rank, row, what names it, score, decision, checked."""
@@ -88,7 +88,11 @@ class Advice(Report):
         return {
             "version": VERSION,
             **plain_data({name: getattr(self, name) for name in same}),
-            **{name: plain_data(asdict(getattr(self, name))) for name in ("promise", "prior")},
+            **{
+                name: plain_data(asdict(getattr(self, name)))
+                for name in ("promise", "prior", "estimates")
+                if getattr(self, name) is not None
+            },
             "scar": {**plain_data(asdict(self.scar)), "verdict": self.scar.verdict, "sentence": self.scar.sentence},
             "table": plain_data(asdict(self.look)),
             "methods": [
@@ -98,11 +102,10 @@ class Advice(Report):
                     "baseline": fit.candidate.is_baseline,
                     "seconds": round(fit.seconds, 2),
                     "checked": None if fit.checked is None else plain_data(asdict(fit.checked)),
+                    "not_fitted": fit.reason,
                 }
                 for fit in self.fits
-                if not fit.reason
             ],
-            "not_fitted": [{"name": fit.candidate.name, "reason": fit.reason} for fit in self.fits if fit.reason],
             "audited": None if self.audited is None else self.audited.result.to_dict(),
             "filled": None if self.audited is None else str(self.audited.sheet.absolute()),
             "seconds": round(self.seconds, 1),
@@ -110,17 +113,14 @@ class Advice(Report):
 
     def figures(self) -> dict[str, Any]:
         """Figures of the page."""
-        return self.card.review_figure()
-
-    def __repr__(self) -> str:
-        return f"<advice on {self.look.name}: {self.answer}; {self.folder}>"
+        return self.card.figures()
 
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""
         said: list[Part] = [self.headline, *(f"warning: {line}" for line in self.warnings), ""]
         if self.before is not None:
-            said.append(f"before the checked rows: {self.before['answer']}, prior {in_short(self.before['prior'])}")
-        said += [f"prior: {in_short(self.prior.interval)} ({self.prior.source})", self.scar.sentence, self.choice, ""]
+            said.append(self.earlier)
+        said += [f"prior: {self.prior_line}", self.scar.sentence, self.choice, ""]
         if self.fits[1:]:
             said += [self.methods, ""]
         if self.sheet is not None:
@@ -156,6 +156,19 @@ class Advice(Report):
             yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
 
     @property
+    def prior_line(self) -> str:
+        """Where the prior lies, and who says so."""
+        scar = ", as if labels were a random draw of the positives" if self.prior.estimated else ""
+        return f"{in_short(self.prior.interval)} ({self.prior.source}{scar})"
+
+    @property
+    def earlier(self) -> str:
+        """The answer before rows were checked; empty if there was none."""
+        if self.before is None:
+            return ""
+        return f"Before the checked rows: {self.before['answer']}, prior {in_short(self.before['prior'])}."
+
+    @property
     def choice(self) -> str:
         """Why it is this method."""
         if self.answer != DEFAULT.name:
@@ -170,24 +183,6 @@ class Advice(Report):
         )
 
     # ---------------------------------------------------------------- tables
-
-    @property
-    def changed(self) -> RenderedTable:
-        """Changes by checked rows; empty if there are none."""
-        if self.before is None:
-            return RenderedTable.of((), ())
-        positives = [
-            "unknown"
-            if (one["low"], one["high"]) == (0, one["budget"])
-            else f"{one['low']:,} to {one['high']:,} of {one['budget']:,}"
-            for one in (self.before["promise"], asdict(self.promise))
-        ]
-        rows = [
-            ["method", self.before["answer"], self.answer],
-            ["prior", in_short(self.before["prior"]), in_short(self.prior.interval)],
-            [f"positives in the top {self.promise.budget:,}", *positives],
-        ]
-        return RenderedTable.of(("", "before", "after"), rows, left=3)
 
     @property
     def methods(self) -> RenderedTable:

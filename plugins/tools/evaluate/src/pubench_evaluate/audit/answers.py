@@ -28,7 +28,7 @@ _YES, _NO = (
 _BLANK = frozenset({"", "?", "nan", "none"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult(Report):
     """Estimates with 95 % intervals. All except ``prior`` are of the unlabeled rows."""
 
@@ -44,7 +44,6 @@ class AuditResult(Report):
     """at ``threshold``, as ``recall``"""
     recall: AuditEstimate
     scar: ScarTest
-    level: float
     warnings: tuple[str, ...]
 
     @property
@@ -72,7 +71,7 @@ class AuditResult(Report):
             (name, "" if one.value is None else f"{one.value:.3f}", between(one.interval), one.undefined or of)
             for name, one, of in quantities
         ]
-        head = ("quantity", "value", f"{100 * self.level:g} % interval", "of")
+        head = ("quantity", "value", "95 % interval", "of")
         return [
             f"{self.name}: {self.checked} rows checked; threshold {self.threshold:.4g}",
             *(f"warning: {line}" for line in self.warnings),
@@ -82,18 +81,13 @@ class AuditResult(Report):
             "sides count (Fay, Proschan and Brittain 2015); by design, no model is believed",
         ]
 
-    def __repr__(self) -> str:
-        prior = "" if self.prior.value is None else f"{self.prior.value:.3f} "
-        ends = f"({_ends(self.prior)})" if prior else _ends(self.prior)
-        return f"<audit of {self.name}: {self.checked} rows checked, prior {prior}{ends}; SCAR {self.scar.verdict}>"
-
 
 def _ends(found: AuditEstimate) -> str:
     """The interval of an estimate, or why there is none."""
     return between(found.interval) or found.undefined
 
 
-def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> AuditResult:
+def audit_answers(sample: AuditSample, answers: Any) -> AuditResult:
     """Estimates from the answers to an audit.
 
     ``answers``: (n,) in the order of ``sample.to_check``, or row -> answer: 1, 0, true, false, yes, no; empty where the
@@ -106,7 +100,7 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
         given = answered(sample, answers)
         sides = _sides(sample, given)
         rng = stream(sample.seed, "audit answers")
-        melded = Melded.of(*sides, rng, level)
+        melded = Melded.of(*sides, rng)
         share = melded.share()
         return AuditResult(
             name=sample.name,
@@ -118,7 +112,6 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
             precision=melded.precision(),
             recall=melded.recall(),
             scar=_scar(sample, given, melded, rng),
-            level=level,
             warnings=tuple(_warnings(sample, given)),
         )
 

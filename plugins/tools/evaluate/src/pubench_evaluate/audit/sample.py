@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Draws of a band of the score, as far as they can be dealt out.
 _PER_BAND = 6
-_VERSION = 1
+_VERSION = 2
 #: Fields that a design holds as JSON and as arrays, next to the scores.
 _ABOUT = ("threshold", "seed", "bands", "n_bands_above", "name", "n_labeled")
 _ARRAYS = ("rows", "drawn", "band")
@@ -60,9 +60,9 @@ class AuditSample:
     @property
     def key(self) -> str:
         """Names this sample on its sheet: a hash of everything in it."""
-        facts = f"{self.threshold!r} {self.seed} {self.scored.scheme} {self.scored.purity!r}"
-        digest = hashlib.sha256((facts if self.n_labeled is None else f"{facts} {self.n_labeled}").encode())
-        for array in (self.scored.scores, self.scored.labeled, self.rows, self.drawn):
+        facts = (self.threshold, self.seed, self.scored.scheme, self.scored.purity, self.n_labeled)
+        digest = hashlib.sha256(repr((*facts, self.bands, self.n_bands_above)).encode())
+        for array in (self.scored.scores, self.scored.labeled, self.rows, self.drawn, self.band):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
@@ -110,7 +110,6 @@ class AuditSample:
             scored = LabeledScores.made(arrays["scores"], arrays["labeled"], None, about["scheme"], about["purity"])
             facts = {name: about[name] for name in _ABOUT} | {"bands": tuple(map(tuple, about["bands"]))}
             found = cls(scored, **{name: arrays[name] for name in _ARRAYS}, **facts)
-            found._check()
         except OSError as error:
             raise RequestError(
                 f"design={path}: it cannot be read ({error.strerror or error})", field="design"
@@ -120,17 +119,6 @@ class AuditSample:
         if about.get("version") != _VERSION or found.key != about["key"]:
             raise RequestError(wrong, field="design")
         return found
-
-    def _check(self) -> None:
-        """Raises ValueError for arrays that do not fit each other."""
-        n, n_all = len(self.drawn), len(self.scored.scores)
-        if not (
-            self.drawn.shape == self.band.shape == (n,)
-            and self.scored.scores.shape == self.scored.labeled.shape == self.rows.shape == (n_all,)
-            and np.isin(self.drawn, np.arange(n_all)).all()
-            and np.bincount(self.band, minlength=len(self.bands)).tolist() == [drawn for *_, drawn in self.bands]
-        ):
-            raise ValueError("drawn rows and bands do not fit each other")
 
     def __repr__(self) -> str:
         above = sum(drawn for *_, drawn in self.bands[: self.n_bands_above])
@@ -144,7 +132,6 @@ def audit_sample(
     n: int = 60,
     threshold: float | None = None,
     budget: int | None = None,
-    recall: float | None = None,
     scheme: str = "one-sample",
     purity: float = 1.0,
     rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
@@ -158,7 +145,7 @@ def audit_sample(
 
     Half of them are above the threshold and half below (all of a side that has fewer), on each side spread over bands
     of the score in proportion to their rows. Labeled rows are not drawn: they are taken as positive with share
-    ``purity``. ``threshold``, ``budget``, ``recall``: as :func:`pubench.evaluate` has them. ``rows``: numbers of the
+    ``purity``. ``threshold``, ``budget``: as :func:`pubench.evaluate` has them. ``rows``: numbers of the
     rows as the reader knows them; by default 0, 1, .... ``n_labeled``: how many rows are labeled in all, if those given
     are the ones held out of training and unlabeled rows are not: the prior counts all, and SCAR is not tested.
     ``groups``: (n_all,) values such as patients, whose rows say much the same; a second row of a group is drawn only if
@@ -184,7 +171,7 @@ def audit_sample(
         numbers = np.arange(n_all) if rows is None else np.asarray(rows, dtype=np.int64)
         if numbers.shape != (n_all,) or len(np.unique(numbers)) != n_all:
             raise RequestError(f"rows: expected {n_all} different numbers, one per score", field="rows")
-        cut = Cuts(scored, Belief(), seed).chosen(threshold, budget, recall).threshold
+        cut = Cuts(scored, Belief(), seed).chosen(threshold, budget, None).threshold
         rng = stream(seed, "audit")
         above = population[scored.scores[population] > cut]
         below = population[scored.scores[population] <= cut]

@@ -16,7 +16,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
 from ..scored_rows import FloatArray, IntArray
-from .answers import AuditResult, audit_answers
 from .sample import COLUMNS, AuditSample
 
 #: What the design of a sheet is called, next to it.
@@ -58,11 +57,6 @@ def read_sheet(
     if sample.key != keys[0]:
         raise RequestError(f"design={design}: expected the design of audit {keys[0]}, found that of {sample.key}")
     return sample, dict(zip(row.astype(int).tolist(), frame["answer"].tolist(), strict=True))
-
-
-def answers_of(sheet: Path, folders: Sequence[Path] = ()) -> AuditResult:
-    """Answers in a filled sheet; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
-    return audit_answers(*read_sheet(sheet, field="audited", folders=folders))
 
 
 def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditSample:

@@ -72,13 +72,12 @@ class Melded:
 
     above: Side
     below: Side
-    level: float
     draws: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
     @classmethod
-    def of(cls, above: Side, below: Side, rng: np.random.Generator, level: float = 0.95) -> Melded:
+    def of(cls, above: Side, below: Side, rng: np.random.Generator) -> Melded:
         """Draws for both sides. A side with rows needs at least one that is checked."""
-        return cls(above, below, level, (above.drawn(rng), below.drawn(rng)))
+        return cls(above, below, (above.drawn(rng), below.drawn(rng)))
 
     def quantity(self, of: Callable[[FloatArray, FloatArray], FloatArray], grows: tuple[bool, bool]) -> AuditEstimate:
         """An interval of a function of the shares (above, below). ``grows``: whether it grows with either."""
@@ -86,8 +85,7 @@ class Melded:
         lower = of(low_above if grows[0] else high_above, low_below if grows[1] else high_below)
         upper = of(high_above if grows[0] else low_above, high_below if grows[1] else low_below)
         value = of(np.array([self.above.share]), np.array([self.below.share]))[0]
-        tail = 100 * (1 - self.level) / 2
-        low, high = np.percentile(lower, tail), np.percentile(upper, 100 - tail)
+        low, high = np.percentile(lower, 2.5), np.percentile(upper, 97.5)
         return AuditEstimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
     def share(self) -> AuditEstimate:
@@ -102,7 +100,7 @@ class Melded:
         """Share of positives above the threshold."""
         if not self.above.rows:
             return AuditEstimate(undefined="no unlabeled row is above the threshold")
-        low, high = clopper_pearson(self.above, self.level)
+        low, high = clopper_pearson(self.above)
         return AuditEstimate(self.above.share, low, high)
 
     def recall(self) -> AuditEstimate:
@@ -117,11 +115,11 @@ class Melded:
         return np.divide(found, found + missed, out=np.zeros_like(found), where=found + missed > 0)
 
 
-def clopper_pearson(side: Side, level: float = 0.95) -> tuple[float, float]:
-    """Exact binomial interval of the share of positives (Clopper and Pearson 1934)."""
+def clopper_pearson(side: Side) -> tuple[float, float]:
+    """Exact 95 % binomial interval of the share of positives (Clopper and Pearson 1934)."""
     from scipy.special import betaincinv
 
-    x, n, tail = side.positive, side.checked, (1 - level) / 2
+    x, n, tail = side.positive, side.checked, 0.025
     if side.everything:
         return side.share, side.share
     low = float(betaincinv(x, n - x + 1, tail)) if x else 0.0

@@ -82,7 +82,8 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Evaluate scores without a single negative: measures, intervals, and what each assumes."""
-    from ..audit.sheet import answers_of
+    from ..audit import audit_answers
+    from ..audit.sheet import read_sheet
     from ..evaluation import evaluate
     from .score_table import flags_for_arguments, subject_of
 
@@ -92,10 +93,11 @@ def evaluate(
     subject = subject_of(scored, results, score=score_col, label=label_col, truth=truth_col, positive_value=words)
     sheet = audited or subject.sheet
     with flags_for_arguments():
+        read = None if sheet is None else read_sheet(sheet, field="audited", folders=subject.folders)
         card = evaluate(
             subject.scores,
             subject.labeled,
-            prior=subject.prior if prior is None else _number(prior),
+            prior=subject.prior if prior is None else prior,
             purity=beta,
             truth=subject.truth,
             scheme=scheme or subject.scheme or "one-sample",
@@ -105,7 +107,7 @@ def evaluate(
             name=subject.name,
             resamples=resamples,
             n_unlabeled=subject.n_unlabeled,
-            audited=None if sheet is None else answers_of(sheet, subject.folders),
+            audited=None if read is None else audit_answers(*read),
             seed=seed,
         )
     _show(card, format, html)
@@ -131,7 +133,6 @@ def audit(
     scheme: SchemeOf = None,
     threshold: Threshold = None,
     budget: Budget = None,
-    recall: Recall = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="File of the sheet; its design is written next to it.")] = Path("audit.csv"),
     answers: Annotated[Path | None, typer.Option(help="Read this filled sheet instead of drawing rows.")] = None,
@@ -172,7 +173,6 @@ def audit(
             n=n,
             threshold=threshold,
             budget=budget,
-            recall=recall,
             scheme=scheme or subject.scheme or "one-sample",
             purity=beta,
             rows=subject.rows,
@@ -208,9 +208,6 @@ def audit(
 def prior(
     given: Given,
     file: Annotated[Path, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
-    score_col: Annotated[
-        str | None, typer.Option("--score-col", help="Column of held-out scores to read instead of features.")
-    ] = None,
     estimators: Annotated[
         str | None,
         typer.Option(help="Keys of estimators: bbe,dedpul. (default: all fast ones that can read the table)"),
@@ -232,9 +229,7 @@ def prior(
     from .score_table import flags_for_arguments
 
     _refuse_no_labels(given)
-    x, labeled, truth = _of_features(file, given) if score_col is None else _of_scores(file, given, score_col)
-    if thorough and estimators is not None:
-        raise RequestError("--thorough and --estimators exclude each other; leave one out")
+    x, labeled, truth = _of_features(file, given)
     with flags_for_arguments(), stage_progress() as progress:
         found = estimate_prior(
             x,
@@ -319,14 +314,6 @@ def _words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
 
 
-def _number(prior: str) -> float | str:
-    """A number as a number, for messages; an interval or an estimator as it is."""
-    try:
-        return float(prior)
-    except ValueError:
-        return prior
-
-
 def _refuse_no_labels(given: Given) -> None:
     """RequestError if nothing says who is labeled."""
     if all(given.get(flag) is None for flag in ("--label-col", "--positives", "--unlabeled")):
@@ -366,20 +353,6 @@ def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
     return table.x[kept], table.labeled[kept], None if table.truth is None else table.truth[kept]
 
 
-def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:
-    from .score_table import subject_of_table
-
-    for flag in ("--drop", "--features"):
-        if given.get(flag) is not None:
-            raise RequestError(
-                f"{flag} names features, and --score-col {score_col} reads none; leave one of the two out"
-            )
-    positive = _words(given.get("--positive-value"))
-    label, truth = given.get("--label-col"), given.get("--truth-col")
-    subject = subject_of_table(path, score=score_col, label=label, truth=truth, positive_value=positive)
-    return subject.scores, subject.labeled, subject.truth
-
-
 # -------------------------------------------------------------------- what is shown
 
 
@@ -402,6 +375,6 @@ def _show(found: Report, format: Format, html: Path | None = None) -> None:
     for k, part in enumerate(found.parts()):
         if isinstance(part, str):
             style = "" if k else "bold"
-            out().print(flags_in(part), style=style, markup=False, soft_wrap=found.long_lines)
+            out().print(flags_in(part), style=style, markup=False, soft_wrap=True)
         else:
             part.print_to(out())

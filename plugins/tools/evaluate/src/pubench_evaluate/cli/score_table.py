@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pubench_datasets_tables.held import sha256_of
 
-from pubench_cli.console import err
+from pubench_cli.messages import say
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, unknown
@@ -42,15 +42,6 @@ _NAMES = "|".join(_FLAGS)
 #: ``purity=``; at the start of an error also ``purity:`` and ``purity must be``; and ``(labeled)``.
 _GIVEN = re.compile(rf"(?<![\w.-])({_NAMES})=")
 _NAMED = re.compile(rf"^({_NAMES})(?=:| must be )|(?<=\()(drop|features|labeled)(?=\))")
-#: Flags that name columns of a table.
-_COLUMNS = {
-    "score": "--score-col",
-    "label": "--label-col",
-    "truth": "--truth-col",
-    "positive_value": "--positive-value",
-    "ids": "--ids",
-    "groups": "--groups",
-}
 
 
 @contextmanager
@@ -95,6 +86,11 @@ class ScoreTable:
     n_labeled: int | None = None
 
 
+def _flag(column: str) -> str:
+    """Flag that names a column of a table: of its scores, or ids, say."""
+    return f"--{column}-col" if column in ("score", "label", "truth") else f"--{column.replace('_', '-')}"
+
+
 def is_table(given: str) -> bool:
     """Whether a file of rows is meant and not a run."""
     return given.lower().endswith(table_reader(registry()).info.suffixes)
@@ -114,12 +110,8 @@ def folder_of(run: str, results: Path, **columns: Any) -> Path:
     """The folder of a run. Raises RequestError if columns are named, of scores or labels, which a run does not have."""
     for name, value in columns.items():
         if value:
-            raise RequestError(f"{_COLUMNS[name]} needs a table (.csv, .parquet ...); {run} is a run")
+            raise RequestError(f"{_flag(name)} needs a table (.csv, .parquet ...); {run} is a run")
     return folder_of_run(results, run)
-
-
-def _say(text: str) -> None:
-    err().print(text, markup=False)
 
 
 # -------------------------------------------------------------------- of a table
@@ -142,11 +134,11 @@ def subject_of_table(
     import pandas as pd
 
     reader = table_reader(registry())
-    frame = reader.frame(path, say=_say)
+    frame = reader.frame(path, say=say)
     known = list(frame.columns)
 
     def column(given: str | None, what: str) -> str:
-        flag = _COLUMNS[what]
+        flag = _flag(what)
         if given is None:
             shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             raise RequestError(f"{flag} is missing: name a column of {path.name}: {shown}")
@@ -243,13 +235,13 @@ def columns_of_run(folder: Path, subject: ScoreTable, named: Sequence[str]) -> T
         state = "was changed since" if own.path.is_file() else "no longer exists"
         if named:
             raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
-        _say(f"{own.path} {state}: the sheet has no features")
+        say(f"{own.path} {state}: the sheet has no features")
         return _ids_in_record(folder, rows)
     ids = list(named or _ids_in_record(folder, rows[:0]))
     ids += [own.groups] if own.groups is not None and own.groups not in ids else []
     features = [str(column["name"]) for column in result.data.encoding or ()]
     if len(features) > MOST_SHOWN:
-        _say(f"the sheet shows the {MOST_SHOWN} of {len(features)} features that the scores follow most")
+        say(f"the sheet shows the {MOST_SHOWN} of {len(features)} features that the scores follow most")
         features = most_used(table_reader(registry()).read(own), rows, subject.scores)
     known = table_reader(registry()).rows(own) if named else ()
     for name in named:
@@ -258,7 +250,7 @@ def columns_of_run(folder: Path, subject: ScoreTable, named: Sequence[str]) -> T
         if name in (own.label_col, own.truth_col):
             raise RequestError(f"--ids {name} is a column of labels, which the person who checks rows must not see")
     shown = [*ids, *(name for name in features if name not in ids)]
-    return {name: texts[rows] for name, texts in columns_of_table(own, shown, _say).items()}
+    return {name: texts[rows] for name, texts in columns_of_table(own, shown, say).items()}
 
 
 def _ids_in_record(folder: Path, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
