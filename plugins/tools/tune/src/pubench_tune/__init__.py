@@ -13,7 +13,7 @@ COMMANDS = [
         path="tune",
         panel="Run and compare",
         load="pubench_tune.cli:tune",
-        example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
+        example="pubench tune nnpu --data digits --select pa --trials 50 --out best.yaml",
     ),
 ]
 API = [

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pubench_datasets_tables.frames import PUTable
-from pubench_datasets_tables.held import held_at
 from pubench_report.comparing import sayer
 from pubench_study.seeds import seeds_of
 
@@ -40,7 +39,7 @@ def tune(
     jobs: int = 1,
     prune: bool = True,
     search_seed: int = 0,
-    max_seconds: float | None = None,
+    max_seconds: float | str | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | bool = True,
     **fields: Unpack[SharedFields],
@@ -58,7 +57,7 @@ def tune(
     ``seeds``: as for :func:`pubench.compare`; a trial's value is the mean over them. ``jobs``: runs at once, each in a
     process of its own. ``prune``: whether a run is given up at an epoch where half of the earlier ones had more.
     ``search_seed``: of the proposals; with one job, the same seed gives the same trials. ``max_seconds``: no run is
-    started after them. What ``config`` sets is not tuned.
+    started after them (or after ``"30m"``). What ``config`` sets is not tuned.
 
     A call that was interrupted and is made again goes on where it was.
 
@@ -72,7 +71,7 @@ def tune(
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
-    from .search import TUNING, SearchRequest, search
+    from .search import TUNING, search
 
     say = sayer(progress)
 
@@ -90,17 +89,20 @@ def tune(
         if "seed" in (settings or {}):
             raise RequestError("settings.seed: a search takes seeds, such as seeds=[2, 25]", field="seed")
         layer = layer_of(method, data, same, settings or {})
-        asked = SearchRequest(
-            criterion=criterion,
+        if criterion is not None:
+            layer.put(("selection", "criterion"), criterion, f"criterion={shown(criterion)}")
+        return search(
+            [layer],
+            registry(),
+            heard,
             trials=trials,
             space=space,
-            seeds=tuple(seeds_of(seeds)),
+            seeds=seeds_of(seeds),
             jobs=jobs,
             search_seed=search_seed,
-            pruned=prune,
+            prune=prune,
             max_seconds=max_seconds,
         )
-        return search([layer], asked, registry(), heard)
 
 
 def _on_disk(table: PUTable, folder: Path) -> PUTable:
@@ -109,10 +111,9 @@ def _on_disk(table: PUTable, folder: Path) -> PUTable:
 
     Raises RequestError if it cannot be written.
     """
-    held = [held_at(Path(table.own[role])) for role in ("path", "test") if role in table.own]
-    if held[0] is None:
+    if not table._held:
         return table
-    path = folder / "-".join(part.sha256[:16] for part in held if part is not None) / f"{Path(table.name).stem}.parquet"
+    path = folder / "-".join(part.sha256[:16] for part in table._held) / f"{Path(table.name).stem}.parquet"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return table.save(path)

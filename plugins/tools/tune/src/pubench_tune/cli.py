@@ -10,7 +10,7 @@ import typer
 from pubench_study.durations import seconds_of
 from pubench_study.seeds import seeds_of
 
-from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.choices import Format, any_key
 from pubench_cli.console import out as output
 from pubench_cli.machine import print_json
 from pubench_cli.messages import say
@@ -21,24 +21,14 @@ from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
-_CRITERION = "selection.criterion"
-
 #: Options of ``pubench run`` that a search has in other words, or not at all.
-_OTHERWISE = ("--method", "--select", "--seed", "--no-tracking", "--tracking-uri")
+_OTHERWISE = ("--method", "--seed", "--no-tracking", "--tracking-uri")
 
 
 @takes(*(option.flag for option in OPTIONS if option.flag not in _OTHERWISE))
 def tune(
     given: Given,
     method: Annotated[str, typer.Argument(help="Method key.", autocompletion=any_key)],
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            help="Criterion that compares trials: pa, pauc, native; oracle: oa, f1, macro-f1. (default: pa)",
-            autocompletion=criteria,
-            rich_help_panel=RUN,
-        ),
-    ] = None,
     trials: Annotated[
         int, typer.Option(help="Number of trials, earlier ones included.", min=1, rich_help_panel=RUN)
     ] = 50,
@@ -87,10 +77,11 @@ def tune(
 ) -> None:
     """Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.
 
-    Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
-    resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
+    Every trial is an ordinary run with a record; the first is the configuration as it is. --select names the criterion
+    that compares them. The same command again resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a
+    wrong request, 130 interrupted.
     """
-    from .search import BEST, SearchRequest, search
+    from .search import BEST, search
 
     if out is not None:
         refuse_unwritable(out, device=False)
@@ -98,23 +89,20 @@ def tune(
     flags.put(("method", "key"), method, method)
     if "seed" in set_here.values:
         raise RequestError("--set seed: a search takes --seeds, such as --seeds 2,25", field="seed")
-    asked = SearchRequest(
-        criterion=criterion,
+    found = search(
+        [*([] if config is None else [read_yaml(config)]), flags, set_here],
+        registry(),
+        say,
         trials=trials,
         space=space or None,
-        seeds=None if seeds is None else tuple(seeds_of(seeds)),
+        seeds=() if seeds is None else seeds_of(seeds),
         jobs=jobs,
         search_seed=search_seed,
-        pruned=not no_prune,
+        prune=not no_prune,
         max_seconds=None if max_time is None else seconds_of(max_time, "--max-time"),
         word="--space ",
         files=0 if config is None else 1,
     )
-    try:
-        found = search([*([] if config is None else [read_yaml(config)]), flags, set_here], asked, registry(), _say)
-    except RequestError as error:  # the criterion has another flag here than in other commands
-        text = str(error).replace(_CRITERION, "--criterion")
-        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from error
     has_best = found.count("done") > 0
     written = found.write(out) if out is not None and has_best else found.folder / BEST
     if format is Format.json:
@@ -123,13 +111,9 @@ def tune(
         output().print(str(found), markup=False, soft_wrap=True)
         if has_best:
             output().print(f"\n{found.config_file()}", markup=False, soft_wrap=True, end="")
-            _say(f"pubench run --config {written} --results {found.results} is answered from its record")
+            say(f"pubench run --config {written} --results {found.results} is answered from its record")
     if found.interrupted:
-        _say(f"{found.interrupted}; the same command again goes on with what is left")
+        say(f"{found.interrupted}; the same command again goes on with what is left")
     if found.interrupted == "interrupted":
         raise Over(128 + (found.signal or signal.SIGINT))
     raise Over(1 if found.interrupted or not has_best else 0)
-
-
-def _say(text: str) -> None:
-    say(text.replace(_CRITERION, "--criterion"))

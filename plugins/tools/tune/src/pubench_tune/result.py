@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import yaml
@@ -14,9 +13,8 @@ from pubench_report.rendering import Printed, RenderedTable
 
 from pubench.field_names import in_words
 from pubench.running import RunResult, carry_out
-from pubench_core.errors import RecordError, RequestError
+from pubench_core.errors import RequestError
 from pubench_core.records.files import replace_text
-from pubench_core.records.store import RecordStore
 from pubench_core.results import plain_data
 
 if TYPE_CHECKING:
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
 
 #: ``running``: begun and not ended, by this process or by one that is gone.
 State = Literal["done", "pruned", "failed", "running"]
-#: Attributes of a trial in Optuna's journal: what it is, its outcome, and whether it failed.
-FACTS, OUTCOME, FAILED = "pubench", "ended", "failed"
+#: Attributes of a trial in Optuna's journal: what it is, and its outcome.
+FACTS, OUTCOME = "pubench", "ended"
 
 
 class TrialOutcome(NamedTuple):
@@ -35,7 +33,7 @@ class TrialOutcome(NamedTuple):
     state: State
     value: float | None = None
     reason: str = ""
-    seconds: float = 0.0
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,21 +62,10 @@ class Trial:
     @classmethod
     def of(cls, number: int, kept: FrozenTrial, results: Path) -> Trial:
         """Trial of a number from Optuna's journal."""
-        states: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed"}
-        state = "failed" if FAILED in kept.user_attrs else states.get(kept.state.name, "running")
-        facts, outcome = kept.user_attrs[FACTS], kept.user_attrs.get(OUTCOME, {})
-        return cls(
-            number,
-            state,
-            kept.value if state == "done" else None,
-            facts["chosen"],
-            facts["config"],
-            tuple(facts["runs"]),
-            outcome.get("reason", ""),
-            outcome.get("seconds"),
-            facts["spec"] or {},
-            results,
-        )
+        ended = TrialOutcome(*kept.user_attrs[OUTCOME]) if kept.state.is_finished() else TrialOutcome("running")
+        facts, spec = kept.user_attrs[FACTS], kept.user_attrs[FACTS]["spec"] or {}
+        what = facts["chosen"], facts["config"], tuple(facts["runs"])
+        return cls(number, ended.state, ended.value, *what, ended.reason, ended.seconds, spec, results)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -131,9 +118,7 @@ class Tuned(Printed):
 
     @property
     def default(self) -> Trial:
-        """The configuration as it is. Raises ValueError where no trial has begun."""
-        if not self.trials:
-            raise ValueError("no trial has begun")
+        """The configuration as it is. Raises IndexError where no trial has begun."""
         return self.trials[0]
 
     @property
@@ -144,45 +129,14 @@ class Tuned(Printed):
             raise ValueError("no trial has a value; trials say why")
         return done[(max if self.higher_is_better else min)(done)]
 
-    def measure(self, trial: Trial, name: str = "accuracy") -> float | None:
-        """Mean over the seeds of a measure on the test part, at the epoch that the criterion chose.
-
-        It needs true labels and was not looked at by the search. None where the trial is not done, its records are
-        gone, or the measure was not to be had.
-        """
-        values = []
-        for run_id in trial.runs if trial.state == "done" else ():
-            try:
-                record = RecordStore(self.results).find(run_id)
-            except RecordError:
-                return None
-            track = None if record is None else record.result.criteria.get(self.criterion)
-            found = None if track is None else track.measures.get("test", {}).get(name)
-            if found is None or found.value is None:
-                return None
-            values.append(found.value)
-        return fmean(values) if values else None
-
     def to_frame(self) -> DataFrame:
-        """One row per trial: number, state, value, what was chosen, run id of the first seed, seconds, reason."""
+        """One row per trial: what :meth:`to_dict` has of it, hyper-parameters as ``config.NAME``."""
         import pandas as pd
 
-        rows = [
-            {
-                "trial": trial.number,
-                "state": trial.state,
-                self.criterion: trial.value,
-                **{name: trial.config.get(name) for name in self.space},
-                "run": trial.runs[0] if trial.runs else "",
-                "seconds": trial.seconds,
-                "reason": trial.reason,
-            }
-            for trial in self.trials
-        ]
-        return pd.DataFrame(rows)
+        return pd.json_normalize(self.to_dict()["trials"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON holds it; what needs true labels is under ``oracle_test_accuracy``."""
+        """Everything, as JSON holds it."""
         facts = {name: value for name, value in asdict(self).items() if name not in ("higher_is_better", "signal")}
         facts["trials"] = [{k: v for k, v in one.items() if not k.startswith("_")} for one in facts["trials"]]
         marked = {"default": self.trials[0] if self.trials else None, "best": self.best if self.count("done") else None}
@@ -190,7 +144,6 @@ class Tuned(Printed):
             **plain_data(facts),
             **{name: None if trial is None else trial.number for name, trial in marked.items()},
             "best_spec": None if marked["best"] is None else marked["best"].spec,
-            "oracle_test_accuracy": {name: trial and self.measure(trial) for name, trial in marked.items()},
         }
 
     def count(self, state: State) -> int:
@@ -228,25 +181,11 @@ class Tuned(Printed):
             reasons = [f"trial {trial.number}: {trial.reason}" for trial in self.trials if trial.reason]
             return above, RenderedTable.of((), ()), reasons
         default, best = self.default, self.best
-        of_default, of_best = self.measure(default), self.measure(best)
-        known = of_default is not None and of_best is not None
         rows = [
-            [
-                name,
-                trial.number,
-                _number(trial.value, trial.state),
-                *([_number(accuracy)] if known else []),
-                *(brief(trial.config.get(key)) for key in self.space),
-            ]
-            for name, trial, accuracy in (("default", default, of_default), ("best", best, of_best))
+            [name, one.number, _number(one.value, one.state), *(brief(one.config.get(key)) for key in self.space)]
+            for name, one in (("default", default), ("best", best))
         ]
-        head = [
-            "",
-            "trial",
-            f"{self.criterion}{self._mark}",
-            *(["test accuracy (oracle)"] if known else []),
-            *self.space,
-        ]
+        head = ["", "trial", f"{self.criterion}{self._mark}", *self.space]
         below = f"the best of {counts['done']} values of {self.criterion} is too favorable as an estimate of its own"
         if best.number == default.number:
             below = "no trial is better than the default"

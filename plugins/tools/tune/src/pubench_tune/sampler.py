@@ -25,7 +25,7 @@ from pubench_core.errors import RecordError, shortened
 from pubench_core.plugins.events import EpochFinished
 from pubench_core.randomness import stream
 
-from .result import FACTS, FAILED, OUTCOME, TrialOutcome
+from .result import FACTS, OUTCOME, TrialOutcome
 from .space import Dimension
 
 JOURNAL = "journal.log"
@@ -42,7 +42,12 @@ class Proposals:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._path, self._space, self._seed = folder / JOURNAL, space, seed
         with self._writing():
-            _mended(self._path)
+            content = self._path.read_bytes() if self._path.exists() else b""
+            if (whole := content.rfind(b"\n") + 1) < len(
+                content
+            ):  # a kill left half a line, which would swallow the next
+                with self._path.open("r+b") as file:
+                    file.truncate(whole)
             # What a killed process left locked; the folder is held by this one.
             self._path.with_name(f"{JOURNAL}.lock").unlink(missing_ok=True)
             self._storage = JournalStorage(JournalFileBackend(str(self._path)))
@@ -53,16 +58,15 @@ class Proposals:
                 load_if_exists=True,
             )
 
-    def describe(self, facts: Mapping[str, Any]) -> None:
-        """Writes down, once, what is searched for."""
-        with self._writing():
-            for name in sorted(facts.keys() - self._study.user_attrs):
-                self._study.set_user_attr(name, facts[name])
-
     def begun(self) -> list[FrozenTrial]:
         """Every trial that was begun, in order. A trial without facts was not: its process died before."""
         with self._writing():
             return [trial for trial in self._study.get_trials(deepcopy=False) if FACTS in trial.user_attrs]
+
+    @property
+    def best(self) -> float:
+        """The best value so far. Raises ValueError if there is none."""
+        return self._study.best_value
 
     def ask(self, number: int, first: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         """Optuna's number of a new trial, and its hyper-parameters. ``first``: those of the first one."""
@@ -82,24 +86,19 @@ class Proposals:
     def begin(self, key: int, facts: Mapping[str, Any]) -> None:
         """Writes down what a trial is. ``key``: Optuna's number; ``facts``: as JSON holds them."""
         with self._writing():
-            self._storage.set_trial_user_attr(self._id(key), FACTS, dict(facts))
+            self._storage.set_trial_user_attr(_trial_id(self._study, key), FACTS, dict(facts))
 
     def end(self, key: int, outcome: TrialOutcome) -> None:
         """Writes down the outcome of a trial."""
         with self._writing():
-            facts = {"reason": outcome.reason, "seconds": outcome.seconds}
-            self._storage.set_trial_user_attr(self._id(key), OUTCOME, facts)
-            if outcome.state == "failed":  # the sampler passes over FAIL, and takes one pruned at once for a bad one
-                self._storage.set_trial_user_attr(self._id(key), FAILED, True)
+            self._storage.set_trial_user_attr(_trial_id(self._study, key), OUTCOME, list(outcome))
+            # Optuna gets a failed one as pruned: its sampler passes over FAIL, and takes one pruned at once for bad
             state = TrialState.COMPLETE if outcome.state == "done" else TrialState.PRUNED
             self._study.tell(key, outcome.value, state=state)
 
     def median_rule(self, key: int, criterion: str, epochs: int) -> MedianRule:
         """Pruner of a trial, for the process that trains its first run."""
         return MedianRule(self._path.absolute(), key, criterion, epochs)
-
-    def _id(self, key: int) -> int:
-        return _trial_id(self._storage, key)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -113,8 +112,8 @@ class Proposals:
             ) from error
 
 
-def _trial_id(storage: JournalStorage, key: int) -> int:
-    return storage.get_trial_id_from_study_id_trial_number(storage.get_study_id_from_name(_NAME), key)
+def _trial_id(study: optuna.Study, key: int) -> int:
+    return study.get_trials(deepcopy=False)[key]._trial_id
 
 
 @dataclass(frozen=True)
@@ -145,16 +144,5 @@ class MedianRule:
     def _opened(self) -> tuple[optuna.Study, int]:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         storage = JournalStorage(JournalFileBackend(str(self.journal)))
-        return optuna.load_study(study_name=_NAME, storage=storage), _trial_id(storage, self.key)
-
-
-def _mended(path: Path) -> None:
-    """Drops a last line that was not written to its end: what is appended would become part of it."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with path.open("r+b") as file:
-            file.truncate(whole)
+        study = optuna.load_study(study_name=_NAME, storage=storage)
+        return study, _trial_id(study, self.key)

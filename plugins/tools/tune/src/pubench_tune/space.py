@@ -227,10 +227,8 @@ def _declared(search: Search) -> Dimension:
 
 def _between_bounds(field: FieldInfo) -> Dimension | None:
     """The range of a number that is no integer and has two bounds; None for any other field."""
-    limits = [
-        (name, getattr(one, name)) for one in field.metadata for name in ("ge", "gt", "le", "lt") if hasattr(one, name)
-    ]
-    ends = {name: float(value) for name, value in limits}
+    names = ("ge", "gt", "le", "lt")
+    ends = {name: float(getattr(one, name)) for one in field.metadata for name in names if hasattr(one, name)}
     if field.annotation is not float or len(ends) < 2:
         return None
     low, high = (min(ends.values()), max(ends.values()))
