@@ -7,10 +7,10 @@ from pubench_evaluate.audit import AuditResult as AuditResult
 from pubench_evaluate.audit import AuditSample as AuditSample
 from pubench_evaluate.audit import audit_answers as audit_answers
 from pubench_evaluate.audit import audit_sample as audit_sample
+from pubench_evaluate.evaluation import Evaluation as Evaluation
 from pubench_evaluate.evaluation import evaluate as evaluate
 from pubench_evaluate.prior import PriorEstimates as PriorEstimates
 from pubench_evaluate.prior import estimate_prior as estimate_prior
-from pubench_evaluate.report_card import Evaluation as Evaluation
 from pubench_models.decisions import decisions as decisions
 from pubench_models.decisions import predictions as predictions
 from pubench_models.estimator import PUClassifier as PUClassifier
