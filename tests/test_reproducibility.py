@@ -8,10 +8,10 @@ import random
 import re
 import signal
 import subprocess
-import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,35 +62,33 @@ class TestInterrupted:
 
     SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=300", "patience=null", "selection.criteria=[pa]")
     ARGUMENTS = (*NNPU, "--format", "json")
-    #: A shell's background job ignores SIGINT, and so would its children.
-    HEED_SIGINT = (
-        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-    )
 
     def words(self) -> list[str]:
         return [*self.ARGUMENTS, *(word for field in self.SHORT_STEPS for word in ("--set", field))]
 
-    @contextmanager
-    def after_its_first_epoch(self, folder: Path) -> Iterator[subprocess.Popen[str]]:
-        script = str(Path(sys.executable).parent / "pubench")
-        command = [sys.executable, "-c", self.HEED_SIGINT, script, *self.words()]
-        with subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stderr is not None
-            assert process.stderr.readline().startswith("run ")
-            assert process.stderr.readline().startswith("train 1/300 ")
-            yield process
+    def after_its_first_epoch(self, folder: Path, started: Callable[..., Any]) -> Any:
+        """The command, once it has said that an epoch is over."""
+        out, err = folder / "out", folder / "err"
+        out.touch()
+        err.touch()
+        process = started(folder, *self.words(), files=(out, err))
+        until = time.monotonic() + 60
+        while "\ntrain 1/300 " not in err.read_text():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return process
 
     def finished(self, folder: Path) -> list[str]:
         """What a reader of the results folder would take for a record."""
         results = folder / "results"
         return [p.name for p in results.iterdir() if p.name != ".incoming"] + [str(p) for p in results.rglob("*.json")]
 
-    def test_after_kill_9_nothing_looks_finished_and_the_next_run_succeeds(self, pubench: Run, tmp_path: Path) -> None:
-        with self.after_its_first_epoch(tmp_path) as process:
-            process.kill()
-            out, _ = process.communicate()
+    def test_after_kill_9_nothing_looks_finished_and_the_next_run_succeeds(
+        self, pubench: Run, pubench_started: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        process = self.after_its_first_epoch(tmp_path, pubench_started)
+        process.kill()
+        out, _ = process.communicate()
         assert (process.returncode, out) == (-signal.SIGKILL, "")
         assert self.finished(tmp_path) == []
 
@@ -101,12 +99,14 @@ class TestInterrupted:
         assert (tmp_path / result["record"] / "result.json").exists()
         assert [p.name for p in (tmp_path / "results" / ".incoming").iterdir() if p.name != ".lock"] == []
 
-    def test_ctrl_c_is_one_line_exit_130_and_no_record(self, tmp_path: Path) -> None:
-        with self.after_its_first_epoch(tmp_path) as process:
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate()
+    def test_ctrl_c_is_one_line_exit_130_and_no_record(
+        self, pubench_started: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        process = self.after_its_first_epoch(tmp_path, pubench_started)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
         assert (process.returncode, json.loads(out)["exit_code"]) == (130, 130)
-        *progress, last = err.splitlines()
+        _, *progress, last = err.splitlines()
         assert last == "error: interrupted; nothing unfinished was recorded"
         assert all(re.match(r"train \d+/300 ", line) for line in progress)
         assert self.finished(tmp_path) == []

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,20 +24,26 @@ print(json.dumps(code_of(infos, registry()).parts))
 """
 PLUGINS = Path(__file__).parents[1] / "plugins"
 Edited = Callable[[str, str, str], set[str]]
+Codes = Callable[..., dict[str, str]]
 
 
-def codes(first_on_path: str = "") -> dict[str, str]:
-    env = {**os.environ, "PYTHONPATH": first_on_path}
-    done = subprocess.run([sys.executable, "-c", CODES], env=env, capture_output=True, text=True, check=True)
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+@pytest.fixture(scope="module")
+def codes(script_in: Callable[..., Any], home: Path) -> Codes:
+    """``codes(folder)``: the code of every part if modules in this folder come first."""
+    (home / "codes.py").write_text(CODES)
 
+    @cache
+    def look(*first_on_path: Path) -> dict[str, str]:
+        done = script_in(home, home / "codes.py", env={"PYTHONPATH": ":".join(map(str, first_on_path))})
+        assert done.returncode == 0, done.stderr
+        found: dict[str, str] = json.loads(done.stdout)
+        return found
 
-as_installed = cache(codes)
+    return look
 
 
 @pytest.fixture
-def edited(tmp_path: Path) -> Edited:
+def edited(codes: Codes, tmp_path: Path) -> Edited:
     """Which parts have other code if one text of a module of formulas is replaced."""
 
     def of(module: str, old: str, new: str) -> set[str]:
@@ -51,7 +55,7 @@ def edited(tmp_path: Path) -> Edited:
         text = (copy / f"{module}.py").read_text()
         assert old in text
         (copy / f"{module}.py").write_text(text.replace(old, new))
-        before, after = as_installed(), codes(str(tmp_path))
+        before, after = codes(), codes(tmp_path)
         assert before.keys() == after.keys()
         return {part for part in before if before[part] != after[part]}
 

@@ -45,9 +45,11 @@ def pubench(pubench_in: Callable[[Path], Run]) -> Run:
 
 
 @pytest.fixture(scope="module")
-def results(pubench: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(pubench: Run, tmp_path_factory: pytest.TempPathFactory, tracking_database: Path) -> Path:
     """A results folder with one record, tracked when it finished."""
     folder = tmp_path_factory.mktemp("tracked") / "results"
+    folder.mkdir()
+    shutil.copy(tracking_database, folder)
     done = pubench(folder, *RUN)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
