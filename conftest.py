@@ -326,6 +326,27 @@ def pubench(pubench_in: Callable[[Path], Run], tmp_path: Path) -> Run:
     return pubench_in(tmp_path)
 
 
+@pytest.fixture
+def pubench_within(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``pubench_within(*arguments)``: what the command did in this process, in an empty folder. For requests that are
+    refused before anything is carried out: a process of their own would take ten times as long.
+    """
+    from pubench_cli.main import app
+    from pubench_cli.process import carried_out
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PUBENCH_DATA", raising=False)
+
+    def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["pubench", *map(str, arguments)])
+        code = carried_out(app)
+        return subprocess.CompletedProcess(sys.argv, code, *capsys.readouterr())
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the test module."""

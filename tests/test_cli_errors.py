@@ -120,10 +120,10 @@ DATA = {
     [pytest.param(*case, id=name) for cases in (WRONG_KEY, LABELS, FIELDS, MACHINE) for name, case in cases.items()],
 )
 def test_a_wrong_request_is_one_line(
-    pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+    pubench_within: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     (tmp_path / "a-file").write_text("in the way")
-    line = error_line(pubench(*SOUND, *arguments))
+    line = error_line(pubench_within(*SOUND, *arguments))
     for word in words:
         assert word in line
     assert not list(tmp_path.rglob("result.json"))
@@ -162,8 +162,8 @@ def test_what_the_data_refuse_is_one_line_and_a_record(
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
 )
-def test_a_wrong_command_is_one_line(pubench: Run, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
-    line = error_line(pubench(*arguments))
+def test_a_wrong_command_is_one_line(pubench_within: Run, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    line = error_line(pubench_within(*arguments))
     for word in words:
         assert word in line
 
@@ -194,17 +194,17 @@ FILES = {
 class TestRunFile:
     @pytest.mark.parametrize(("content", "words"), FILES.values(), ids=FILES)
     def test_the_line_names_file_line_and_field(
-        self, pubench: Run, tmp_path: Path, content: bytes, words: tuple[str, ...]
+        self, pubench_within: Run, tmp_path: Path, content: bytes, words: tuple[str, ...]
     ) -> None:
         (tmp_path / "run.yaml").write_bytes(content)
-        line = error_line(pubench(*SOUND, "--config", "run.yaml"))
+        line = error_line(pubench_within(*SOUND, "--config", "run.yaml"))
         assert "run.yaml" in line
         for word in words:
             assert word in line
 
     @pytest.mark.parametrize("name", ["absent.yaml", "."])
-    def test_one_that_cannot_be_read_is_named(self, pubench: Run, name: str) -> None:
-        assert f"cannot read {name}: " in error_line(pubench(*SOUND, "--config", name))
+    def test_one_that_cannot_be_read_is_named(self, pubench_within: Run, name: str) -> None:
+        assert f"cannot read {name}: " in error_line(pubench_within(*SOUND, "--config", name))
 
 
 class TestMissingFiles:

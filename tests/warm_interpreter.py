@@ -46,8 +46,14 @@ import pubench_cli.listing
 import pubench_cli.main
 import pubench_cli.run
 from pubench.running import plan_of
+from pubench_core.data.dataset import data_root
+from pubench_core.data.source import source_of
+from pubench_core.data.store import open_dataset
 from pubench_core.engine.machine import capture
+from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.plugins.replaced import refuse_replaced
+from pubench_core.specs import ExecutionSpec
 
 #: Packages of this repository, apart from those that import a library which starts threads.
 OURS = {
@@ -104,6 +110,9 @@ def prepare() -> None:
     typer.main.get_command(pubench_cli.main.app)
     registry()
     plan_of("nnpu", "digits", {}, {})
+    for key in ("digits", "breast-cancer"):  # text that is parsed, and kept for the process
+        open_dataset(source_of(registry().find(DatasetInfo, key)), data_root(ExecutionSpec()))
+    refuse_replaced(registry().packages())
     capture(torch.device("cpu"))
     gc.freeze()
     at_start.update(sys.modules)
