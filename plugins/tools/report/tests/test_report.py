@@ -177,13 +177,15 @@ def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path
     made = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2, 25])
     other = varied(made_run("nnpu", "20news", 1, {"f1": 0.5}), method=MethodSpec(key="nnpu", config={"epochs": 9}))
     model = made_model(tmp_path, [*made, other])
-    baseline = check_baseline(model, None, "nnpu")
+    baseline = check_baseline(model, "nnpu")
     assert [row for row in model.rows if row.startswith("nnpu [")][1:] == [baseline]
     assert "9" not in baseline
-    assert check_baseline(model, "nnpu", "vpu") == baseline
     assert not comparisons_of(model, baseline)[0].no_pairs
-    assert check_baseline(model, None, "not-there") == ""
-    assert comparisons_of(model, "")[0].no_pairs == "nnpu was not run; --baseline names another method"
+    assert check_baseline(model, None) == next(row for row in model.rows if row.startswith("nnpu ["))
+    naive = made_model(tmp_path / "naive", [*made, *made_study(["naive"], ["imdb"], [2, 25])])
+    assert check_baseline(naive, None) == "naive"
+    with pytest.raises(RequestError, match="unknown baseline 'not-there'"):
+        check_baseline(model, "not-there")
 
 
 def test_collapsed_runs_are_counted_in_their_cell(model: Model) -> None:

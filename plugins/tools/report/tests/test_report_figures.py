@@ -14,7 +14,7 @@ from made_studies import made_run, made_study, varied
 from pubench_report.drawing import dots, looks, plain_style, write_figures
 from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
-from pubench_report.report.figures import amount_curves, dots_of
+from pubench_report.report.figures import amount_curves
 from pubench_report.report.model import comparisons_of
 
 from pubench_core.errors import RequestError
@@ -31,19 +31,14 @@ def conventional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return drawn_of(made_model(tmp_path_factory.mktemp("conventional"), made_study(METHODS, data, [2, 25])))
 
 
-@pytest.fixture(scope="module")
-def labelings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    study = made_study(METHODS, ["imdb"], [2], (0.01, 0.05, 0.09, 0.1, 0.5, 0.9), ["scar", "sar-pusb"])
-    return drawn_of(made_model(tmp_path_factory.mktemp("labelings"), study))
-
-
 @pytest.mark.parametrize("key", KEYS)
 def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Any], key: str) -> None:
     assert_nothing_overlaps(conventional[key])
 
 
-def test_no_text_is_over_another_where_labelings_differ(labelings: dict[str, Any]) -> None:
-    assert_nothing_overlaps(labelings["mechanisms"])
+def test_every_labeling_has_a_figure(tmp_path: Path) -> None:
+    study = made_study(["nnpu", "vpu"], ["imdb"], [2], (0.01, 0.05, 0.1), ["scar", "sar-pusb"])
+    assert [*drawn_of(made_model(tmp_path, study))] == [f"methods-s{k}" for k in range(1, 7)]
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3])
@@ -67,26 +62,20 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
     assert ys == pytest.approx([13, 33, 53])
 
 
-def titles_of(drawn: Any) -> list[str]:
-    return [" ".join(axes.get_title(loc="left").split("\n")) for axes in drawn.axes]
-
-
 def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path) -> None:
     """One c with another validation part, and one mechanism under another scheme, have panels of their own."""
     results = []
-    for made in made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.1, 0.3, 0.5), mechanisms=["scar", "sar-pusb"]):
+    for made in made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.1, 0.2, 0.3, 0.5), mechanisms=["scar", "sar-pusb"]):
         scheme = {"scar": "case-control", "sar-pusb": "single-training-set"}[made.spec.mechanism.key]
-        fraction = 0.2 if made.spec.mechanism.c == 0.1 else 0.01
+        fraction = 0.2 if made.spec.mechanism.c in (0.1, 0.2) else 0.01
         data = made.spec.data.model_copy(update={"scheme": scheme})
         results.append(varied(made, data=data, validation=ValidationSpec(fraction=fraction)))
-    model = made_model(tmp_path, results)
-    drawn = drawn_of(model)
-    assert set(titles_of(drawn["mechanisms"])) == {
-        f"imdb [scheme={scheme}, c={c}, validation={fraction}]"
-        for scheme in ("case-control", "single-training-set")
-        for c, fraction in ((0.1, 0.2), (0.3, 0.01), (0.5, 0.01))
+    (found,) = amount_curves(made_model(tmp_path, results)).values()
+    assert {title: [x for x, _ in of["nnpu"]] for title, of in found.items()} == {
+        f"imdb [scheme={scheme}, mechanism={mechanism}, validation={fraction}]": xs
+        for scheme, mechanism in (("case-control", "scar"), ("single-training-set", "sar-pusb"))
+        for fraction, xs in ((0.2, [0.1, 0.2]), (0.01, [0.3, 0.5]))
     }
-    assert_nothing_overlaps(drawn["mechanisms"])
 
 
 def test_series_differ_without_their_colors() -> None:
@@ -116,7 +105,7 @@ def test_a_mean_and_its_spread_are_in_percent(tmp_path: Path) -> None:
     cell = model.cells(model.measure, model.criterion)["nnpu", column.label]
     assert cell.mean is not None
     assert cell.std is not None
-    (marks,) = dots_of(model, [(column, "imdb", "accuracy")]).axes[0].containers
+    (marks,) = drawn_of(model)["methods-s1"].axes[0].containers
     assert marks.lines[0].get_xdata() == pytest.approx([100 * cell.mean])
     (low, _), (high, _) = marks.lines[2][0].get_segments()[0]
     assert (high - low) / 2 == pytest.approx(100 * cell.std)
@@ -144,9 +133,7 @@ def numbers_along_x(figure: Any) -> list[str]:
 
 @pytest.mark.parametrize("value", [0.0, 50.0, 97.123456])
 def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
-    drawn = dots(
-        {"digits": {("nnpu", "pa"): (value, None), ("vpu", "pa"): (value, 0.0)}}, "accuracy, %", ["nnpu", "vpu"], ["pa"]
-    )
+    drawn = dots({"digits": {"nnpu": (value, 0.0), "vpu": (value, 0.0)}}, "accuracy, %", ["nnpu", "vpu"])
     shown = numbers_along_x(drawn)
     assert shown
     low, high = drawn.axes[0].get_xlim()
@@ -157,6 +144,6 @@ def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
 def test_names_of_any_length_stay_whole_and_in_the_figure(length: int) -> None:
     names = [f"{'method-of-one-team-' * 4}"[:length] + str(k) for k in range(5)]
     with plain_style():
-        figure = dots({key: {(name, "x"): (1.0, None) for name in names} for key in "ab"}, "%", names, ["x"])
+        figure = dots({key: dict.fromkeys(names, (1.0, 0.0)) for key in "ab"}, "%", names)
     assert {name for name, _ in texts_of(figure)} >= set(names)
     assert_nothing_overlaps(figure, least=5)

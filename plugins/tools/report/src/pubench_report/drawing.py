@@ -85,20 +85,15 @@ def plain_style() -> Iterator[None]:
 # -------------------------------------------------------------------- methods as rows
 
 
-#: (row, series) -> (value, spread or None)
-Values = Mapping[tuple[str, str], tuple[float, float | None]]
-
-
-def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: Sequence[str]) -> Figure:
-    """A panel for each title, the same methods in the same order in all, a marker for each series.
-
-    The spread is a thin line. ``label``: of the axes.
+def dots(panels: Mapping[str, Mapping[str, tuple[float, float]]], label: str, rows: Sequence[str]) -> Figure:
+    """A panel for each title, the same methods in the same order in all. ``panels``: title -> row -> value and spread,
+    which is a thin line. ``label``: of the axes.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     across = min(ACROSS, len(panels))
-    lines, handles, styles = -(-len(panels) // across), {}, looks(len(series))
+    lines, (look,) = -(-len(panels) // across), looks(1)
     width = CHARACTER * max(map(len, rows)) + 0.3 + across * PANEL
     figure = Figure(figsize=(width, lines * (max(ROW * len(rows), 1.0) + AROUND) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -108,21 +103,16 @@ def dots(panels: Mapping[str, Values], label: str, rows: Sequence[str], series: 
     for k, (title, values) in enumerate(panels.items()):
         axes = grid[k]
         axes.set_title(textwrap.fill(title, WRAPPED))
-        for number, (one, look) in enumerate(zip(series, styles, strict=True)):
-            shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))
-            found = [(n + shift, *values[row, one]) for n, row in enumerate(rows) if (row, one) in values]
-            spreads = [spread or 0.0 for *_, spread in found]
-            handles[one] = axes.errorbar(
-                [v for _, v, _ in found], [y for y, *_ in found], xerr=spreads if any(spreads) else None,
-                linestyle="none", elinewidth=0.7, ecolor=look.color, markeredgewidth=0.9, **look.marks,
-            )  # fmt: skip
+        found = [(n, *values[row]) for n, row in enumerate(rows) if row in values]
+        spreads = [spread for *_, spread in found]
+        axes.errorbar(
+            [v for _, v, _ in found], [y for y, *_ in found], xerr=spreads if any(spreads) else None,
+            linestyle="none", elinewidth=0.7, ecolor=look.color, markeredgewidth=0.9, **look.marks,
+        )  # fmt: skip
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [""] * len(rows) if k % across else rows)
         axes.set_xlabel(label)
         axes.locator_params(axis="x", nbins=5)
-    if len(handles) > 1:  # in as many columns as there is room for
-        columns = max(1, min(len(handles), int(width / (CHARACTER * max(map(len, handles)) + 0.5))))
-        figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
     return figure
 
 

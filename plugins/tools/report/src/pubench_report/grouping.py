@@ -132,10 +132,16 @@ class Grid:
 
     @property
     def reference(self) -> str:
-        """The row that others are tested against by default: the first that competes, a baseline if only one does."""
+        """The row that others are compared with by default: the fullest baseline, else the first that competes."""
         competing = [row for row in self.rows if row not in self.apart]
-        first = [row for row in self.rows if row in self.baselines] if len(competing) == 1 else []
-        return next(iter(first or competing or self.rows), "")
+        return self.fullest([row for row in self.rows if row in self.baselines]) or next(
+            iter(competing or self.rows), ""
+        )
+
+    def fullest(self, rows: Sequence[str], columns: Collection[str] | None = None) -> str:
+        """The row with runs on most columns, by default of all; the first of equal ones, empty if there is no row."""
+        on = Counter(row for row, column in self.ids if columns is None or column in columns)
+        return max(rows, key=lambda row: on[row], default="")
 
 
 #: Digits that a name has of a number, where they tell the names apart.

@@ -247,8 +247,8 @@ class Results(Sequence[RunResult]):
     ) -> Significance:
         """Whether differences between methods are more than the chance of splits, labels and initialization.
 
-        On every data set, each method against ``reference`` (a row of :meth:`table`; by default the first that is
-        neither oracle nor baseline, and a baseline if one method is left) over the seeds that both ran: a paired
+        On every data set, each method against ``reference`` (a row of :meth:`table`; by default a baseline such as
+        ``naive``, else the first that is no oracle) over the seeds that both ran: a paired
         t-test, two-sided, with Holm's adjustment over the methods of that data set, level .05. Over data sets, three
         methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
         are left out, except for the pairs where one is the reference.
@@ -306,8 +306,8 @@ class Results(Sequence[RunResult]):
         What ``pubench study report`` writes of the same runs, the report first in the list. ``format``: ``table``,
         ``md``, ``csv``, ``latex`` or ``html`` (one file with everything in it); by default what the file's name ends in
         says (``.txt``, ``.md``, ``.csv``, ``.tex``, ``.html``). ``measure``: on test rows. ``criterion``: the one that
-        names the results by default. ``baseline``: method that others are tested against, by default ``nnpu`` where it
-        is there. ``figures``: folder that gets every figure as PNG and SVG.
+        names the results by default. ``baseline``: method that others are tested against, by default
+        as for :meth:`significance`. ``figures``: folder that gets every figure as PNG and SVG.
 
         Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, if there is no
         finished run, for a seed that is there twice, and for a file that cannot be written or is called as one of

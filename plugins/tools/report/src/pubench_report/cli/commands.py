@@ -17,7 +17,8 @@ StudyOfFolder = Annotated[
     str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
 ]
 Baseline = Annotated[
-    str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
+    str | None,
+    typer.Option(help="Method that others are tested against. (default: naive if it is there, else the first)"),
 ]
 
 
@@ -60,10 +61,7 @@ def compare_methods(
         ),
     ],
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="Method that others are compared with. (default: the first; naive, if one other is named)"),
-    ] = None,
+    baseline: Baseline = None,
     measure: Annotated[
         str | None,
         typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),

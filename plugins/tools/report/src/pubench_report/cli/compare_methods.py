@@ -88,7 +88,7 @@ def compare_methods(
         raise RunFailed(f"no run has a result, so nothing can be compared; the first failure: {results.failures[0]}")
     notes = () if (named := given.get("--preset")) is None else (f"every method has its preset {named}",)
     models = list(_models(results, measure, notes))
-    shown = [(one, comparisons_of(one, check_baseline(one, baseline, one.grid.reference))) for one in models]
+    shown = [(one, comparisons_of(one, check_baseline(one, baseline))) for one in models]
     if as_json:
         carried = [
             {**row, "record": str(run.folder), "reused": run.reused}

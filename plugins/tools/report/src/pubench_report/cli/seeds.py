@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -151,11 +149,12 @@ def agreement_of(scores: Sequence[FloatArray], top: int) -> RankAgreement:
     """
     from scipy.stats import rankdata
 
-    ranks, pairs = [rankdata(values) for values in scores], list(combinations(range(len(scores)), 2))
+    of, pairs = np.stack(scores), np.triu_indices(len(scores), 1)
     correlation = overlap = None
-    if all(values.min() < values.max() for values in ranks):
-        correlation = fmean(np.corrcoef(ranks[a], ranks[b])[0, 1] for a, b in pairs)
+    if (of.min(axis=1) < of.max(axis=1)).all():
+        correlation = float(np.corrcoef(rankdata(of, axis=1))[pairs].mean())
     if top:
-        highest = [values >= np.partition(values, -top)[-top] for values in scores]
-        overlap = fmean((highest[a] & highest[b]).sum() / max(highest[a].sum(), highest[b].sum()) for a, b in pairs)
+        highest = (of >= np.partition(of, -top, axis=1)[:, [-top]]).astype(np.int64)
+        both = highest @ highest.T
+        overlap = float((both / np.maximum.outer(both.diagonal(), both.diagonal()))[pairs].mean())
     return RankAgreement(correlation, overlap, top)

@@ -121,10 +121,9 @@ class View:
 
     @cached_property
     def reference(self) -> str:
-        """The row that gains are over: the baseline with runs on most data sets; empty if there is none."""
-        baselines = [row for row in self.rows if row in self.model.grid.baselines]
-        on = {row: sum((row, c.label) in self.model.grid.ids for c in self.setting.columns) for row in baselines}
-        return max(baselines, key=lambda row: on[row], default="")
+        """The row that gains are over: the baseline with runs on most of its data sets; empty if there is none."""
+        grid = self.model.grid
+        return grid.fullest([row for row in self.rows if row in grid.baselines], [*self.columns])
 
     @cached_property
     def one_answer(self) -> list[float | None]:

@@ -205,25 +205,22 @@ def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
 # -------------------------------------------------------------------- tests
 
 
-def check_baseline(model: Model, given: str | None, default: str) -> str:
-    """The row that others are tested against; empty where none was asked for and the default is not there.
+def check_baseline(model: Model, given: str | None) -> str:
+    """The row that others are tested against, by default :attr:`Grid.reference`.
 
     Of a method that was run with several settings, the row that has runs on the most data sets.
 
     Raises RequestError for one that is not there.
     """
-    found = row_called(model, default if given is None else given)
-    if given is not None and not found:
-        raise unknown("baseline", given, model.rows)
+    found = model.grid.reference if given is None else row_called(model, given)
+    if not found:
+        raise unknown("baseline", str(given), model.rows)
     return found
 
 
 def row_called(model: Model, name: str) -> str:
     """The row of this name, or the fullest one of this method in one of several settings; empty if there is none."""
-    if name in model.rows:
-        return name
-    rows = [row for row in model.rows if row.startswith(f"{name} [")]
-    return max(rows, key=lambda row: sum(bool(model.grid.cell(row, c).runs) for c in model.grid.columns), default="")
+    return name if name in model.rows else model.grid.fullest([r for r in model.rows if r.startswith(f"{name} [")])
 
 
 def comparisons_of(model: Model, reference: str) -> list[Significance]:
@@ -234,7 +231,7 @@ def comparisons_of(model: Model, reference: str) -> list[Significance]:
 def comparison_of(model: Model, setting: Setting, reference: str, notes: Iterable[str] = ()) -> Significance:
     """Paired tests of the methods of a setting against a reference, and ranks of those that compete.
 
-    ``reference``: a row that may compete or not, empty if there is none.
+    ``reference``: a row that may compete or not.
     """
     measure, cells, rows = model.measure, model.cells(model.measure, model.criterion), model.rows_of(setting)
     competing, higher = [row for row in rows if row not in model.grid.apart], measure.higher_is_better
@@ -244,8 +241,7 @@ def comparison_of(model: Model, setting: Setting, reference: str, notes: Iterabl
     if not any(there.values()):
         no_pairs = "no method has a value here"
     elif len(without) == len(there):
-        no_pairs = f"{reference} has no value here" if reference else "nnpu was not run"
-        no_pairs += "; --baseline names another method"
+        no_pairs = f"{reference} has no value here; --baseline names another method"
     elif higher is None:
         no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
     said = [f"no tests on {data}: {reference} has no value there" for data in without] if not no_pairs else []

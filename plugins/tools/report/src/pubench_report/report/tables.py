@@ -68,7 +68,7 @@ def compared_sections(model: Model, tests: Sequence[Significance]) -> list[Secti
         ),
         Section(
             "tests",
-            "Differences to a baseline",
+            f"Differences to {tests[0].reference}",
             f"{upper(measure.label)}, selected by {criterion}. Two-sided paired t-test over the seeds that both ran, "
             f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; references are not tested. "
             "Seeds split, label and train the same rows again: a small p does not say that a difference shows on other "

@@ -24,10 +24,6 @@ from .significance import Significance
 from .tables import csv_text, sections, standing_rows, standing_table, upper
 
 Format = Literal["table", "md", "csv", "latex", "html"]
-#: The baseline where none is named.
-BASELINE = "nnpu"
-
-
 #: Format of a report by the end of its file's name, where none is named.
 BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex": "latex", ".txt": "table"}
 
@@ -71,7 +67,7 @@ def compared(
 ) -> tuple[Model, list[Significance]]:
     """Cells and tests of a report. Raises RequestError for a measure, criterion or baseline that is not there."""
     model = model_of(gathered, measure, criterion)
-    return model, comparisons_of(model, check_baseline(model, baseline, BASELINE))
+    return model, comparisons_of(model, check_baseline(model, baseline))
 
 
 def report_text(model: Model, tests: Sequence[Significance], form: str) -> str:

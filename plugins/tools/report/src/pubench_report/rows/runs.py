@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -61,7 +60,7 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
     Raises RequestError if the file cannot be read, or is none of rows.
     """
     frame = read_rows(path)
-    shares, by_run = _shares(frame), frame.groupby("run_id", sort=False).indices
+    frame, by_run = frame.assign(alike=_alike(frame)), frame.groupby("run_id", sort=False).indices
     specs: dict[tuple[Any, ...], tuple[RunSpec, bool, bool]] = {}
     older, counts = 0, Counter[tuple[Any, ...]]()
     rows: list[Row] = frame.astype(object).where(frame.notna(), None).to_dict("records")
@@ -79,7 +78,7 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
         counts[key] += 1
         spec, oracle, _ = specs[key]
         spec = spec.model_copy(update={"seed": mine[0]["seed"]})
-        result = _result(str(run_id), mine, spec, shares.get(_test_part(mine[0])), oracle=oracle)
+        result = _result(str(run_id), mine, spec, oracle=oracle)
         yield RunResult(result, path, reused=True), mine
     notes.append(WHOLE_RUNS)
     if older:
@@ -150,11 +149,11 @@ def row_name(method: str, settings: str, *, drawn: bool) -> str:
 # -------------------------------------------------------------------- a result
 
 
-def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None, *, oracle: bool) -> Any:
+def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, *, oracle: bool) -> Any:
     """What rows say of a run. Facts that they do not have are not there: counts, warnings, the digest of the data."""
     first = rows[0]
     selected = next((row["criterion"] for row in rows if row["criterion_selected"]), first["criterion"])
-    criteria = {row["criterion"]: _criterion(row, share) for row in rows}
+    criteria = {row["criterion"]: _criterion(row) for row in rows}
     seconds, revision = first["seconds"], first.get("revision")  # older files name none
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     fields: dict[str, Any] = {
@@ -193,7 +192,7 @@ def _measure(value: float | None) -> Measure:
     return Measure(undefined=_NO_VALUE) if value is None else Measure(value=value)
 
 
-def _criterion(row: Row, share: float | None) -> CriterionResult:
+def _criterion(row: Row) -> CriterionResult:
     oracle = row["criterion_oracle"]
     values = {name.removeprefix("test_"): value for name, value in row.items() if name.startswith("test_")}
     if row["epoch"] is None and all(value is None for value in values.values()):
@@ -203,46 +202,34 @@ def _criterion(row: Row, share: float | None) -> CriterionResult:
         oracle=oracle,
         value=row.get("criterion_value"),
         epoch=row["epoch"],
-        warnings=_alike(row, share),
+        warnings=(said_alike("test", positive=row["test_recall"] == 1),) if row["alike"] else (),
         measures={"test": {name: _measure(value) for name, value in values.items()}},
     )
     return found
 
 
-def _alike(row: Row, share: float | None) -> tuple[str, ...]:
-    """The engine's warning that every row is decided alike, in short, where the measures say so.
+def _alike(rows: DataFrame) -> Any:
+    """Whether all test rows are decided alike, for each row: as a board says, else as the measures imply.
 
-    ``share``: of positives among the test rows. With a recall of 1, accuracy and precision are equal where no negative
-    is decided negative; with a recall of 0, accuracy is the share of negatives where nothing is decided positive.
+    With a recall of 1, accuracy and precision are equal if no negative is decided negative; with a recall of 0,
+    accuracy is the share of negatives if nothing is decided positive. Classes and test part are settings of the data;
+    the share of positives in it is the median over rows that have some recall.
     """
-    accuracy, precision, recall = (row.get(f"test_{name}") for name in ("accuracy", "precision", "recall"))
-    if accuracy is None or precision is None or recall is None:
-        return ()
-    if recall == 1 and accuracy < 1 and abs(accuracy - precision) < _ALIKE:
-        return (said_alike("test", positive=True),)
-    if recall == 0 and share is not None and abs(accuracy - (1 - share)) < _ALIKE:
-        return (said_alike("test", positive=False),)
-    return ()
-
-
-def _shares(rows: DataFrame) -> dict[tuple[str, ...], float]:
-    """Share of positives among the test rows, by what decides them: the median over rows that have some recall."""
-    found: dict[tuple[str, ...], list[float]] = {}
     names = ["test_accuracy", "test_precision", "test_recall"]
-    if not {*names} <= {*rows.columns}:
-        return {}
-    some = rows[(rows["test_recall"] > 0) & (rows["test_precision"] > 0) & (rows["test_accuracy"] < 1)]
-    for row in some.to_dict("records"):
-        found.setdefault(_test_part(row), []).append(share_of_positives(*(row[name] for name in names)))
-    return {part: statistics.median(shares) for part, shares in found.items()}
+    if "alike" in rows or not {*names} <= {*rows.columns}:
+        return rows.get("alike", False)
+    accuracy, precision, recall = (rows[name] for name in names)
+    implied = share_of_positives(accuracy, precision, recall)
+    implied = implied.where((recall > 0) & (precision > 0) & (accuracy < 1))
+    part = rows["settings"].map(lambda text: " ".join(one for one in assignments(text) if one.startswith("data.")))
+    share = implied.groupby([rows["data"], rows["scheme"], rows["seed"], part]).transform("median")
+    positive = (recall == 1) & (accuracy < 1) & ((accuracy - precision).abs() < _ALIKE)
+    return positive | ((recall == 0) & precision.notna() & ((accuracy + share - 1).abs() < _ALIKE))
 
 
-def share_of_positives(accuracy: float, precision: float, recall: float) -> float:
-    """Share of positives that these imply: accuracy = 1 - share (1 - 2 recall + recall / precision), precision > 0."""
+def share_of_positives(accuracy: Any, precision: Any, recall: Any) -> Any:
+    """Share of positives that these imply, as numbers or columns; precision > 0.
+
+    accuracy = 1 - share (1 - 2 recall + recall / precision).
+    """
     return (1 - accuracy) / (1 - 2 * recall + recall / precision)
-
-
-def _test_part(row: Mapping[Any, Any]) -> tuple[str, ...]:
-    """What decides the share of positives among the test rows: classes and test part are settings of the data."""
-    of_data = (one for one in assignments(row["settings"]) if one.startswith("data."))
-    return row["data"], row["scheme"], str(row["seed"]), *of_data

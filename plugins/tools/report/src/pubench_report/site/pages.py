@@ -5,17 +5,15 @@ What pages say of them, and how they look, is in ``pages/templates``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pubench.running import RunResult
-from pubench_core.errors import RequestError, counted, shortened, unknown
+from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import InfoT
 
@@ -28,8 +26,7 @@ from ..ranking import MethodPlace, Ranking, sources_of
 from ..report.gather import Gathered, place_of
 from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
 from ..report.significance import Significance
-from ..report.write import BASELINE, title_lines
-from ..rows.record import revision_of
+from ..report.write import title_lines
 from .sources import Collected, Run, SiteRequest
 
 INDEX = "index.html"
@@ -62,27 +59,6 @@ class SiteTable(View):
         """How many methods, data sets and finished runs."""
         done = self.model.gathered.done
         return len({*self.model.method_of.values()}), len({run.result.spec.data.key for run in done}), len(done)
-
-    @cached_property
-    def lacks(self) -> dict[tuple[str, str], list[int]]:
-        """(row, label) -> seeds that it has no value of, of those that most methods share there."""
-        found, cells = {}, self.model.cells(self.measure, self.criterion)
-        for column, row in product(self.setting.columns, self.rows):
-            left = [s for s in self.counts.seeds[column.label] if s not in cells[row, column.label].values]
-            if left and row not in self.model.grid.oracles:
-                found[row, column.label] = left
-        return found
-
-    @property
-    def lacking(self) -> str:
-        """Sentence on runs that it lacks to be complete over the seeds that most methods share; empty if none."""
-        cells = [
-            f"{row} on {shortened(label, 40)} ({', '.join(map(str, seeds))})"
-            for (row, label), seeds in self.lacks.items()
-        ]
-        more = f" and {len(cells) - 4} more cells" if len(cells) > 4 else ""
-        runs = counted(sum(map(len, self.lacks.values())), "run")
-        return f"lacks {runs} to be complete: {', '.join(cells[:4])}{more}" if cells else ""
 
 
 def slug(text: str) -> str:
@@ -124,14 +100,11 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
             continue
         try:
-            kept = _newest(runs)
-            named = [(spec_of(run).method.key, run) for run in sorted(kept, key=place_of)]
+            named = [(spec_of(run).method.key, run) for run in sorted(runs, key=place_of)]
             gathered = Gathered(Path(title), title, named, drawn=frozenset(collected.chosen), by_name=True)
             gathered = replace(gathered, notes=gathered.grid.notes)
             criterion = request.criterion or default_criterion(gathered)
-            models.append((keys[short[title]], model_of(gathered, request.measure, criterion), kept))
-            older = len(runs) - len(kept)
-            notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
+            models.append((keys[short[title]], model_of(gathered, request.measure, criterion), runs))
         except RequestError as error:
             refused.append(error)
             notes.append(f"{title} is not shown: {error}")
@@ -144,25 +117,11 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
     found = []
     for (key, model, runs), name in zip(models, called, strict=True):
         against = None if request.baseline is None else row_called(model, request.baseline) or None
-        tests = comparisons_of(model, check_baseline(model, against, BASELINE))
+        tests = comparisons_of(model, check_baseline(model, against))
         studies = dict.fromkeys(study for run in runs for study in collected.studies.get(run.run_id, {}))
         more = {"tests": tuple(tests), "studies": tuple(studies)}
         found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", **more))
-    return found, [*notes, *(f"{one.title}: {one.lacking}" for one in found if one.lacking)]
-
-
-def _newest(runs: Sequence[Run]) -> list[Run]:
-    """Of finished runs that the installed version reads as one specification, the one of the newest engine."""
-    kept: dict[str, tuple[int, Run]] = {}
-    for run in runs:
-        key, number = run.run_id, ""
-        if isinstance(run, RunResult):
-            spec = run.result.spec
-            key, number = json.dumps([spec.identity(), spec.method.preset], sort_keys=True), revision_of(run.result)
-        revision = int(number) if number.isdigit() else 0
-        if key not in kept or revision > kept[key][0]:
-            kept[key] = revision, run
-    return [run for _, run in kept.values()]
+    return found, notes
 
 
 def default_criterion(gathered: Gathered) -> str:

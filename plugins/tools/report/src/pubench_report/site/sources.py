@@ -11,9 +11,10 @@ from typing import Literal
 from pubench.running import RunResult
 from pubench_core.errors import RequestError, counted, shortened, unknown
 
-from ..grouping import MISSING, FailedRun
+from ..grouping import MISSING, FailedRun, identity_of, spec_of
 from ..report.gather import DRAWS, Gathered, StoredRuns, collection_off
 from ..rows.files import has_rows
+from ..rows.record import revision_of
 from ..rows.runs import ROUNDED
 from ..suspicion import lines_on
 
@@ -54,7 +55,7 @@ class Collected:
 
     sources: list[SiteSource] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
-    """run id -> run; one that is finished anywhere is not missing"""
+    """spec -> run: a finished one if there is any, of the newest engine, of the first source"""
     chosen: set[str] = field(default_factory=set)
     """ids of runs whose hyper-parameters a study chose among draws"""
     draws: dict[str, RunResult] = field(default_factory=dict)
@@ -64,6 +65,8 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
     """two sources, in words -> ids of runs that have other measures in the second"""
+    older: dict[tuple[Path, str], None] = field(default_factory=dict)
+    """finished runs of older engines, left out for newer ones"""
 
     @property
     def done(self) -> list[RunResult]:
@@ -73,7 +76,8 @@ class Collected:
     @property
     def published(self) -> list[RunResult]:
         """Finished runs whose records are published: those of the tables, and what these were chosen from."""
-        return [*self.done, *(run for run_id, run in self.draws.items() if run_id not in self.runs)]
+        shown = {run.run_id for run in self.done}
+        return [*self.done, *(run for run_id, run in self.draws.items() if run_id not in shown)]
 
     def add(self, mine: Gathered, study: str) -> None:
         """Runs of a study, or all of a source, which may be there already. Of draws, a table shows the chosen ones."""
@@ -82,17 +86,23 @@ class Collected:
         for run in mine.unchosen:
             self.draws[run.run_id] = run
             if not self.studies.get(run.run_id):  # an earlier folder holds its record and not the study
-                self.runs.pop(run.run_id, None)
+                self.runs.pop(_spec(run), None)
             self.studies.setdefault(run.run_id, {})[study] = None
         for _, new in mine.runs:
             if study:
                 self.studies.setdefault(new.run_id, {})[study] = None
             elif new.run_id in self.draws:
                 continue
-            there = self.runs.setdefault(new.run_id, new)
-            if isinstance(there, FailedRun) and _rank(new) > _rank(there):
-                self.runs[new.run_id] = new
-            elif there is not new and isinstance(there, RunResult) and isinstance(new, RunResult):
+            there = self.runs.setdefault(_spec(new), new)
+            newer = _rank(new) > _rank(there)
+            if newer:
+                self.runs[_spec(new)] = new
+            if there is new or not isinstance(there, RunResult) or not isinstance(new, RunResult):
+                continue
+            if _rank(new) != _rank(there):
+                left = there if newer else new
+                self.older[left.folder, left.run_id] = None
+            elif there.run_id == new.run_id:
                 one, other = there.test, new.test  # measures of rows are rounded
                 pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
                 if any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs):
@@ -132,6 +142,7 @@ def collect(request: SiteRequest) -> Collected:
         found.sources.append(SiteSource(path, tuple(studies), len(found.done) - before, source.kind))
     said = "{} with other measures in {}, such as {}; the first is shown"
     found.notes += [said.format(counted(len(ids), "run"), where, *ids) for where, ids in found.differing.items()]
+    found.notes += [f"{counted(len(found.older), 'run')} of older code, left out for newer ones"] * bool(found.older)
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
@@ -146,6 +157,14 @@ def files_of_rows(given: Sequence[Path]) -> str:
     return f"; files of rows must be named themselves: {shortened(str(found[0]))}{more}" if found else ""
 
 
-def _rank(run: Run) -> int:
-    """Finished before failed, failed before missing."""
-    return 2 if isinstance(run, RunResult) else int(run.cause != MISSING)
+def _spec(run: Run) -> str:
+    """Equal for runs that the installed version reads as one specification, whatever their ids."""
+    return f"{identity_of(spec_of(run))} {spec_of(run).method.preset}"
+
+
+def _rank(run: Run) -> tuple[int, int]:
+    """Finished before failed, failed before missing; of finished ones, those of newer engines."""
+    if isinstance(run, FailedRun):
+        return int(run.cause != MISSING), 0
+    revision = revision_of(run.result)
+    return 2, int(revision) if revision.isdigit() else 0
