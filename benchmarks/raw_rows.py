@@ -79,7 +79,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 @cache
 def study_rows() -> pd.DataFrame:
     """The rows of all committed studies, one after another; measures in percent by their own names."""
-    from pubench_report.rows import read_rows
+    from pubench_report.rows.files import read_rows
 
     frame = read_rows(*sorted(RESULTS.glob("study-*.csv")))
     shares = {name: name.removeprefix("test_") for name in frame if name.startswith("test_")}

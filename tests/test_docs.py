@@ -344,7 +344,7 @@ def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
 
 
 def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> None:
-    from pubench_report.rows import LONG, types
+    from pubench_report.rows.columns import LONG, types
     from pubench_report.rows.files import LONG_VERSION
 
     page = (DOCS / "pages" / "record-formats.md").read_text(encoding="utf-8")

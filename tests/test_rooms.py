@@ -145,14 +145,14 @@ REPORT = ROOT / "plugins" / "tools" / "report" / "src" / "pubench_report"
 #: Floors from below, with their modules; a module that is in none is a command.
 FLOORS = {
     "rows": (
-        "rows", "grouping", "numbers", "published", "suspicion", "trace",
+        "rows", "grouping", "published", "suspicion", "trace",
     ),
-    "ranking": ("significance", "ranking", "gains"),
+    "ranking": ("significance", "ranking"),
     "tables": (
-        "cells", "rendering", "pages.template", "report.gather", "report.model", "report.significance",
+        "cells", "rendering", "pages.template", "report.gather", "report.model",
         "report.tables",
     ),
-    "figures": ("drawing", "report.figures"),
+    "figures": ("drawing",),
     "pages": ("pages", "report.write"),
     "commands": (),
 }  # fmt: skip
@@ -187,7 +187,7 @@ def test_every_floor_of_report_imports_from_those_below_only() -> None:
         ("a rank", r"\b1 \+ (?:int|sum|bisect_left|\w+\.index)\(", {"ranking.py"}),
         ("tests", r"stats\.(ttest_\w+|friedmanchisquare|studentized_range|t|f)\b", {"significance.py"}),
         ("a mean with its deviation", r"stdev\(|\.std\(|/ \(len\(\w+\) - 1\)", {"cells.py", "significance.py"}),
-        ("points below the best", r"\bbest - |np\.maximum\(0\.0, ", {"ranking.py", "view.py"}),
+        ("points below the best", r"\bbest - |np\.maximum\(0\.0, ", {"ranking.py"}),
         ("resampling", r"_MODULUS", {"ranking.py"}),
         ("tables in Markdown and LaTeX", r"' \| '\.join|begin\{\{tabular", {"rendering.py"}),
     ],

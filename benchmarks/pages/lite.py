@@ -10,7 +10,7 @@ import json
 
 import numpy as np
 import pandas as pd
-from pubench_report.rows import read_rows
+from pubench_report.rows.files import read_rows
 from pubench_study.study_file import find_study
 from scipy.stats import rankdata
 

@@ -22,9 +22,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_report.rows import FILE, file_rows, names, rows_of, types
-from pubench_report.rows.columns import typed
-from pubench_report.rows.files import sources_in
+from pubench_report.rows.columns import FILE, names, typed, types
+from pubench_report.rows.files import file_rows, sources_in
+from pubench_report.rows.record import rows_of
 from pubench_study.plan import read_plan
 from pubench_study.study_file import folder_of
 

@@ -47,7 +47,7 @@ TEST_ROWS = 2000
 
 def board_time() -> Iterator[Case]:
     """``site`` and ``board`` from 5,000 made records, and from the file of their rows, six criteria per run."""
-    from pubench_report.rows import as_file, read_rows
+    from pubench_report.rows.files import as_file, read_rows
 
     with tempfile.TemporaryDirectory() as folder:
         place, names = Path(folder), itertools.count()

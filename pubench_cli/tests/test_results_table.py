@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from made_results import made_result, made_spec
-from pubench_report.cli.compare_methods import few_in_all
+from pubench_report.cells import few_in_all
 
 from pubench_cli import results, run
 from pubench_cli.console import out

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from made_studies import stored
-from pubench_report.report.figures import all_figures
 from pubench_report.report.gather import gather
-from pubench_report.report.model import Model, comparisons_of, model_of
-from pubench_report.report.significance import Significance
+from pubench_report.report.model import Model, Significance, comparisons_of, model_of
+from pubench_report.report.write import all_figures
 
 from pubench_core.results import Result
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from browser import browser, needs_browser
 from made_studies import made_run, stored
-from pubench_report.gains import MeanGain, gain_sentences, gains_over, is_sure, mean_gain
 from pubench_report.pages.report import page
 from pubench_report.pages.view import payload, views_of
+from pubench_report.ranking import MeanGain, gain_sentences, gains_over, is_sure, mean_gain
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, comparisons_of, model_of
 from pubench_report.rows.runs import share_of_positives

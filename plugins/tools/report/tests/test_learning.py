@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from pubench_report.pages.report import learning, page
 from pubench_report.pages.view import views_of
 from pubench_report.report.gather import gather
 from pubench_report.report.model import comparisons_of, model_of
-from pubench_report.trace import read_trace
 
 PA = [0.5, 0.7, 0.9, 0.8, None]
 LOSS = [3.0, 2.0, 1.5, 1.25, 1.0]
@@ -39,13 +39,6 @@ def runs(results: Path) -> list[str]:
     return [path.parent.name for path in sorted(results.glob("*/trace.csv"))]
 
 
-def test_a_trace_is_read_with_gaps(results: Path, tmp_path: Path) -> None:
-    trace = read_trace(results / runs(results)[0])
-    assert list(trace) == ["loss", "criterion-pa", "criterion-f1"]
-    assert trace["criterion-pa"] == PA
-    assert read_trace(tmp_path) == {}
-
-
 def model(results: Path) -> Any:
     return model_of(gather(str(results), results, None), "accuracy", "pa")
 
@@ -60,6 +53,13 @@ def test_a_report_holds_each_runs_curves_and_chosen_epochs(results: Path) -> Non
     assert seed in (2, 25)
     assert found["data"][d] in ("IMDb", "Digits 8x8")
     assert learning(views_of(model(results)), -1) == {}
+
+
+@pytest.mark.parametrize("text", ["", "\0\xff", "epoch,criterion-pa\n1,x\n2\n3,4,5,6\n"])
+def test_a_trace_that_cannot_be_read_is_no_curve(results: Path, tmp_path: Path, text: str) -> None:
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    (copy / runs(copy)[0] / "trace.csv").write_text(text)
+    assert len(learning(views_of(model(copy)), 10**6)["runs"]) == 6
 
 
 @needs_browser

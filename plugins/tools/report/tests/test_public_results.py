@@ -118,7 +118,7 @@ def compared(data: Iterable[str] = ("digits",), **values: Iterable[float | None]
 
 def best_of(table: MeasureTable) -> list[str]:
     """The rows that are marked in the first column."""
-    return [row for row in table.rows if table.cells[row, table.columns[0]].best]
+    return [row for row in table.rows if table.cells[row, table.columns[0]].mark == "best"]
 
 
 # ---------------------------------------------------------------- a sequence
@@ -309,8 +309,8 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     assert "0.2001 ± 0.0001*" in str(table)  # no headline metric, so not in percent
     found = Results([*runs, *seeds]).significance("loss", reference="b")
     assert [(pair.method, pair.decision) for pair in found.pairs[:2]] == [("a", "better"), ("c", "worse")]
-    assert found.ranks is not None
-    assert found.ranks.average_ranks == (1.0, 2.0, 3.0)
+    assert found.average.friedman is not None
+    assert found.average.friedman.average_ranks == (1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
 )
 def test_nothing_is_marked_where_methods_cannot_be_compared(runs: list[RunResult], metric: str, note: str) -> None:
     table = Results(runs).table(metric)
-    assert not any(cell.best for cell in table.cells.values())
+    assert not any(cell.mark == "best" for cell in table.cells.values())
     assert note in "; ".join(table.notes)
 
 
@@ -360,9 +360,9 @@ def with_an_oracle() -> Results:
 def test_an_oracle_is_neither_ranked_nor_in_the_family_of_tests(with_an_oracle: Results) -> None:
     found, alone = with_an_oracle.significance(), with_an_oracle.where(oracle=False).significance()
     assert found.reference == "nnpu"  # the first row is an oracle
-    assert (found.pairs, found.ranks) == (alone.pairs, alone.ranks)
-    assert found.ranks is not None
-    assert found.ranks.methods == ("nnpu", "vpu", "upu")
+    assert (found.pairs, found.average.friedman) == (alone.pairs, alone.average.friedman)
+    assert found.average.friedman is not None
+    assert found.average.friedman.methods == ("nnpu", "vpu", "upu")
     assert "oracle methods are not ranked, and tested only as the reference: pn" in found.notes
     assert not any("oracle" in note for note in alone.notes)
 
@@ -370,15 +370,15 @@ def test_an_oracle_is_neither_ranked_nor_in_the_family_of_tests(with_an_oracle: 
 def test_an_oracle_can_be_the_reference(with_an_oracle: Results) -> None:
     found = with_an_oracle.significance(reference="pn")
     assert {pair.method for pair in found.pairs} == {"nnpu", "vpu", "upu"}
-    assert found.ranks is not None
-    assert "pn" not in found.ranks.methods
+    assert found.average.friedman is not None
+    assert "pn" not in found.average.friedman.methods
 
 
 def test_a_method_beside_an_oracle_has_no_pairs_and_says_so(with_an_oracle: Results) -> None:
     found = with_an_oracle.where(method=["pn", "nnpu"]).significance()
     assert not found.pairs
     assert "no tests: no other method has a value here" in str(found)
-    assert found.no_ranks == "1 method is ranked, and 3 are needed"
+    assert found.average.why == "1 method is ranked, and 3 are needed"
 
 
 def test_an_oracle_criterion_is_marked() -> None:
@@ -600,7 +600,7 @@ def test_differences_to_the_reference_are_tested_on_every_data_set() -> None:
         ("cvir", "not decided", 10),
     ]
     assert [pair.adjusted for pair in found.pairs] == holm([pair.p for pair in found.pairs])
-    assert found.no_ranks == "there are values of all methods on 1 data set, and 2 data sets are needed"
+    assert found.average.why == "there are values of all methods on 1 data set, and 2 data sets are needed"
     assert found.advice == ""
     assert [line.split()[1] for line in str(found).splitlines()[2:5]] == ["vpu", "upu", "cvir"]
     assert '<td class="n">better</td>' in found._repr_html_()
@@ -641,22 +641,22 @@ def test_one_pair_is_too_few() -> None:
 
 def test_three_methods_on_two_data_sets_are_ranked() -> None:
     found = compared(("digits", "toy"), a=[0.5, 0.5], b=[0.6, 0.6], c=[0.7, 0.7]).significance()
-    assert found.ranks is not None
-    assert found.ranks.average_ranks == (3.0, 2.0, 1.0)
-    assert found.ranks.data == ("digits", "toy")
-    assert not found.ranks.can_decide
+    assert found.average.friedman is not None
+    assert found.average.friedman.average_ranks == (3.0, 2.0, 1.0)
+    assert found.average.friedman.data == ("digits", "toy")
+    assert not found.average.friedman.can_decide
     assert "too few data sets for Nemenyi's test" in str(found)
 
 
 def test_a_data_set_where_a_method_has_no_value_is_left_out_of_the_ranks_and_said_to_be() -> None:
     found = (compared(("one", "two"), a=[0.5], b=[0.6], c=[0.7]) + compared(["three"], a=[0.5], c=[0.7])).significance()
-    assert found.ranks is not None
-    assert found.ranks.data == ("one", "two")
+    assert found.average.friedman is not None
+    assert found.average.friedman.data == ("one", "two")
     assert "left out, so that every cell has values: three (33 % of its cells lack values)" in str(found)
 
 
 def test_ranks_are_of_means_over_the_seeds_that_all_ran() -> None:
-    ranks = compared(("one", "two"), a=[0.5, 1.0], b=[0.6], c=[0.7]).significance().ranks
+    ranks = compared(("one", "two"), a=[0.5, 1.0], b=[0.6], c=[0.7]).significance().average.friedman
     assert ranks is not None
     assert ranks.average_ranks == (3.0, 2.0, 1.0)
 
@@ -665,8 +665,8 @@ def test_settings_of_one_data_set_are_not_ranked_as_several_data_sets() -> None:
     methods = {"nnpu": 0.9, "vpu": 0.8, "upu": 0.7}
     runs = [run(value, method, mechanism__c=c) for method, value in methods.items() for c in (0.1, 0.2, 0.3)]
     found = Results(runs).significance("accuracy")
-    assert found.ranks is None
-    assert found.no_ranks == "there are values of all methods on 1 data set, and 2 data sets are needed"
+    assert found.average.friedman is None
+    assert found.average.why == "there are values of all methods on 1 data set, and 2 data sets are needed"
 
 
 # ---------------------------------------------------------------- the tests themselves, against reference vectors
@@ -695,7 +695,7 @@ def test_means_that_are_equal_but_for_the_last_bit_share_a_rank() -> None:
     shares = {method: [count / 114 for count in found] for method, found in counts.items()}
     assert sum(shares["nnpu"]) / 3 != sum(shares["vpu"]) / 3
     results = compared("abc", **shares)
-    ranks = results.significance("accuracy").ranks
+    ranks = results.significance("accuracy").average.friedman
     assert ranks is not None
     assert dict(zip(ranks.methods, ranks.average_ranks, strict=True)) == {"nnpu": 1.5, "vpu": 1.5, "upu": 3.0}
     assert best_of(results.table("accuracy")) == ["nnpu", "vpu"]

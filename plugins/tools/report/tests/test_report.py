@@ -20,8 +20,7 @@ from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
 from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import Gathered, gather
-from pubench_report.report.model import Model, check_baseline, comparisons_of, model_of
-from pubench_report.report.significance import Significance
+from pubench_report.report.model import Model, Significance, check_baseline, comparisons_of, model_of
 from pubench_report.report.tables import csv_text, sections
 from pubench_report.report.write import title_lines
 from pubench_report.significance import Pair, holm
@@ -120,8 +119,8 @@ def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(
         "high": "worse",
     }
     assert test.average.ranks == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
-    assert test.ranks is not None
-    assert dict(zip(test.ranks.methods, test.ranks.average_ranks, strict=True))["low"] == 1.0
+    assert test.average.friedman is not None
+    assert dict(zip(test.average.friedman.methods, test.average.friedman.average_ranks, strict=True))["low"] == 1.0
 
 
 def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
@@ -178,10 +177,10 @@ def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path
     other = varied(made_run("nnpu", "20news", 1, {"f1": 0.5}), method=MethodSpec(key="nnpu", config={"epochs": 9}))
     model = made_model(tmp_path, [*made, other])
     baseline = check_baseline(model, "nnpu")
-    assert [row for row in model.rows if row.startswith("nnpu [")][1:] == [baseline]
+    assert [row for row in model.grid.rows if row.startswith("nnpu [")][1:] == [baseline]
     assert "9" not in baseline
     assert not comparisons_of(model, baseline)[0].no_pairs
-    assert check_baseline(model, None) == next(row for row in model.rows if row.startswith("nnpu ["))
+    assert check_baseline(model, None) == next(row for row in model.grid.rows if row.startswith("nnpu ["))
     naive = made_model(tmp_path / "naive", [*made, *made_study(["naive"], ["imdb"], [2, 25])])
     assert check_baseline(naive, None) == "naive"
     with pytest.raises(RequestError, match="unknown baseline 'not-there'"):
@@ -269,19 +268,20 @@ def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) 
     ]
     alone = made_run("first", "imdb", 42, {"f1": 0.1})
     test = compared_in(tmp_path, [*made, alone], "third")
-    assert test.ranks is not None
-    assert dict(zip(test.ranks.methods, test.ranks.average_ranks, strict=True))["first"] == 1.0
+    assert test.average.friedman is not None
+    assert dict(zip(test.average.friedman.methods, test.average.friedman.average_ranks, strict=True))["first"] == 1.0
 
 
 def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: Significance) -> None:
-    assert compared.ranks is not None
+    ranks = compared.average.friedman
+    assert ranks is not None
     shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
     columns = [
-        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in compared.ranks.data]
-        for row in compared.ranks.methods
+        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in ranks.data]
+        for row in ranks.methods
     ]
     expected = stats.friedmanchisquare(*columns)
-    assert (compared.ranks.chi2, compared.ranks.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (ranks.chi2, ranks.p) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:
@@ -292,8 +292,8 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
         for d in range(6)
     ]
     test = compared_in(tmp_path, results, "m0")
-    assert test.ranks is not None
-    ranks, distance = dict(test.average.ranks), test.ranks.critical_difference
+    assert test.average.friedman is not None
+    ranks, distance = dict(test.average.ranks), test.average.friedman.critical_difference
     for group in test.average.groups:
         assert abs(ranks[group[0]] - ranks[group[-1]]) < distance
     assert not any(set(one) < set(other) for one in test.average.groups for other in test.average.groups)

@@ -12,9 +12,8 @@ from figure_texts import assert_nothing_overlaps, texts_of
 from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
 from pubench_report.drawing import dots, looks, plain_style, write_figures
-from pubench_report.pages.report import page
+from pubench_report.pages.report import amount_curves, page
 from pubench_report.pages.view import views_of
-from pubench_report.report.figures import amount_curves
 from pubench_report.report.model import comparisons_of
 
 from pubench_core.errors import RequestError
@@ -116,11 +115,11 @@ def test_bars_of_average_ranks_are_as_long_as_the_critical_difference(tmp_path: 
     data = ["spambase", "20news", "connect-4", "fashion-mnist", "imdb"]
     model = made_model(tmp_path, made_study(["nnpu", "vpu", "upu"], data, [2, 25]))
     (test,) = comparisons_of(model, "nnpu")
-    assert test.ranks is not None
+    assert test.average.friedman is not None
     (marks,) = drawn_of(model)["difference-s1"].axes[0].containers
     assert marks.lines[0].get_xdata() == pytest.approx([rank for _, rank in test.average.ranks])
     for (low, _), (high, _) in marks.lines[2][0].get_segments():
-        assert high - low == pytest.approx(test.ranks.critical_difference)
+        assert high - low == pytest.approx(test.average.friedman.critical_difference)
 
 
 def numbers_along_x(figure: Any) -> list[str]:

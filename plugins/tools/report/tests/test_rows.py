@@ -10,8 +10,8 @@ import pandas
 import pytest
 from pubench_report.report.gather import gather
 from pubench_report.results import load_results
-from pubench_report.rows import BOARD, COLUMNS, FILE, as_file, file_rows, read_rows, types
-from pubench_report.rows.files import write_parquet
+from pubench_report.rows.columns import BOARD, COLUMNS, FILE, types
+from pubench_report.rows.files import as_file, file_rows, read_rows, write_parquet
 from pubench_report.rows.record import settings_of
 from pubench_report.rows.runs import each_run
 

@@ -26,7 +26,7 @@ from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import StoredRuns, gather
 from pubench_report.report.model import model_of
-from pubench_report.rows import has_rows
+from pubench_report.rows.files import has_rows
 from pubench_report.site import write
 from pubench_report.site.sources import SiteRequest, collect
 from pubench_study.plan import write_plan

@@ -214,28 +214,25 @@ def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callabl
 
 def test_a_call_writes_figures_beside_the_report(folder: Path) -> None:
     results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"], data="imdb")
-    report, *figures = results.report(folder / "x", "md", figures=folder / "drawn")
+    report, *figures = results.report(folder / "x.md", figures=folder / "drawn")
     assert report.read_text().startswith("# Report of records in results\n")
     assert {path.name for path in figures} == {path.name for path in (folder / "drawn").iterdir()}
     assert folder / "drawn" / "methods-s1.png" in figures
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("path", "said"),
     [
-        (("a.pdf",), r"a\.pdf: expected a name that ends in .*, or format: html, md, csv, latex, table"),
-        (("a.md", "htm"), "unknown format 'htm'; did you mean 'html'?"),
-        (("a.csv", "html"), "path must end in .html or .htm for format html, got a.csv"),
-        (("nowhere/a.md",), "cannot write nowhere/a.md"),
+        ("a.pdf", r"a\.pdf: expected a name that ends in \.html, \.htm, \.md, \.csv, \.tex, \.txt"),
+        ("a", "a: expected a name that ends in"),
+        ("nowhere/a.md", "cannot write nowhere/a.md"),
     ],
 )
-def test_what_a_call_cannot_do_is_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
-) -> None:
+def test_what_a_call_cannot_do_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch, path: str, said: str) -> None:
     monkeypatch.chdir(folder)
     results = pubench.load_results("results")
-    with pytest.raises(pubench.InvalidRequest, match=said.replace("?", r"\?")):
-        results.report(*arguments)  # type: ignore[arg-type]
+    with pytest.raises(pubench.InvalidRequest, match=said):
+        results.report(path)
     with pytest.raises(pubench.InvalidRequest, match="unknown baseline 'nnpuu'"):
         results.report("a.md", baseline="nnpuu")
     with pytest.raises(pubench.InvalidRequest, match="there is no finished run to report"):

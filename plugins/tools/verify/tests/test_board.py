@@ -16,7 +16,9 @@ from typing import Any
 import pandas
 import pytest
 from altered import edit_json, list_checksums
-from pubench_report.rows import BOARD, Board, problem_of, read_board, types
+from pubench_report.rows.columns import BOARD, types
+from pubench_report.rows.files import Board, read_board
+from pubench_report.rows.record import problem_of
 from pubench_verify.boards import build
 
 import pubench

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, put
-from pubench_report.rows import Board, read_board
+from pubench_report.rows.files import Board, read_board
 from pubench_verify.boards import build
 from pubench_verify.findings import Verification
 from pubench_verify.submission import unpack

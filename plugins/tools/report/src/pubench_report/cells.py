@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pubench_study.measure_names import NO_THRESHOLD, metric_and_rule
 
+from pubench_cli.few_labels import LOST, few_held_out
+from pubench_core.errors import counted
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
@@ -23,6 +25,18 @@ def metric_info(metric: str) -> MetricInfo | None:
     """Info of an installed metric, by its name, also at the prior; None if it is not installed."""
     key = metric_and_rule(metric)[0]
     return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
+
+
+def few_in_all(results: Sequence[Result]) -> str:
+    """A line on those results whose epoch was chosen by too few held-out labeled positives; empty if there are none."""
+    few = [result.data.validation.labeled or 0 for result in results if few_held_out(result)]
+    if not few:
+        return ""
+    several = " to ".join(dict.fromkeys(map(str, (min(few), max(few)))))
+    return (
+        f"{len(few):,} of {counted(len(results), 'run')} chose the epoch by {several} held-out labeled positives: "
+        f"{LOST}; five folds hold out every label in turn"
+    )
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float | None, float | None]:
@@ -72,11 +86,6 @@ class MeasuredCell:
     def std(self) -> float | None:
         """Sample standard deviation (n - 1); None for fewer than two values."""
         return mean_and_std(self.values.values())[1]
-
-    @property
-    def best(self) -> bool:
-        """Whether it is marked as the best of its column."""
-        return self.mark == "best"
 
     @property
     def why(self) -> tuple[str, ...]:

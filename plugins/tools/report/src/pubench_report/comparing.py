@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pubench_datasets_tables.frames import PUTable
@@ -80,7 +81,7 @@ def compare(
             put_data(into := Layer(), one)
             of_data.append(into.values["data"])
         axes = {"methods": _entries(methods), "data": of_data, "seeds": seeds_of(seeds)}
-        runs = runs_of(axes, layer, lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=4), force=force)
+        runs = runs_of(axes, layer, lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=3), force=force)
     finished = results_of(runs, Lines(len(runs), sayer(progress)), force=force)
     if noted := finished.noted():
         warnings.warn(noted, PubenchWarning, stacklevel=2)
@@ -98,14 +99,7 @@ def runs_of(
 
     if "seed" in settings.values:
         raise RequestError("a comparison takes seeds=[2, 25] or a number of seeds, not seed", field="seed")
-    said_before: set[str] = set()
-
-    def once(text: str) -> None:
-        if text not in said_before:
-            said_before.add(text)
-            warn(text)
-
-    runs = plans_of(study_of(axes, settings), settings, registry(), once)
+    runs = plans_of(study_of(axes, settings), settings, registry(), cache(warn))  # says each text once
     refuse_absent(runs, force=force)
     return runs
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -21,12 +21,12 @@ from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import about
 
 from .cells import cell_of, mean_and_std
-from .grouping import Grid, but_for_config, but_for_seed
+from .grouping import Grid, but_for_config, but_for_seed, by_path, in_short
 from .published import (
     STANDINGS,
     Figure,
+    Publication,
     PublishedCell,
-    PublishedProtocol,
     Reason,
     Verdict,
     names,
@@ -39,8 +39,8 @@ from .published import (
 from .ranking import ranks_of
 from .rendering import Printed, RenderedTable
 from .results import Results, load_results
-from .rows import Board, is_board, problem_of, read_board
-from .rows.record import assignments_of, by_itself
+from .rows.files import Board, is_board, read_board
+from .rows.record import assignments_of, by_itself, problem_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -311,13 +311,13 @@ def beside_published(
     theirs = read_as(theirs, criterion, measure)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     chosen = results
-    if theirs.protocol.draws > 1 and criterion in results.criteria:
+    if theirs.draws > 1 and criterion in results.criteria:
         chosen = results.best_of_draws(criterion)
     draws = Counter(map(but_for_config, results))
 
     def look(ours: _OurCell) -> ComparedCell | str | None:
         found = [one for one in wanted if (one.method, one.data) == (ours.spec.method.key, ours.spec.data.key)]
-        if why := why_not(ours.runs[0], theirs.protocol, found, theirs.name):
+        if why := why_not(ours.runs[0], theirs, found):
             return why
         if ours.figure is None:
             return None
@@ -326,7 +326,8 @@ def beside_published(
         reason = theirs.reason_of(printed.method, printed.data, verdict_of(ours.figure, printed.figure), fewest)
         return ComparedCell(*_name_of(printed), ours.oracle, ours.figure, printed.figure, reason)
 
-    alike = f"{theirs.protocol}, epoch chosen by {criterion}"
+    fields = (in_short(field, json.dumps(value)) for field, value in by_path(theirs.protocol).items())
+    alike = f"{', '.join(fields)}, epoch chosen by {criterion}"
     notes = (*chosen.notes, *([theirs.note] if theirs.note else []))
     found = _beside(chosen, look, theirs.name, alike, measure, criterion, notes=notes, citation=theirs.citation)
     there = {(cell.method, cell.data) for cell in found.cells}
@@ -440,15 +441,15 @@ def _name_of(printed: PublishedCell) -> tuple[str, str]:
 _FITTED = ("data.positive", "data.negative", "data.binarization", "method.calibrate")
 
 
-def why_not(run: RunResult, protocol: PublishedProtocol, printed: Sequence[PublishedCell], name: str) -> str:
+def why_not(run: RunResult, theirs: Publication, printed: Sequence[PublishedCell]) -> str:
     """Why a run is not of the protocol, or not in the tables; empty where it is both.
 
     The run of the protocol is what method, data set and preset give with the fields that the publication names. Of a
     publication that chose among draws, hyper-parameters that a method declares a range for may be others.
     """
-    spec, prior = run.result.spec, "true" if protocol.prior is None else protocol.prior
+    spec, prior = run.result.spec, theirs.protocol["prior"]
     if not printed:
-        return f"{name} has no figure for it"
+        return f"{theirs.name} has no figure for it"
     other = "other protocol: other classes, or calibrated otherwise"
     if spec.data.own is not None:
         return other
@@ -456,34 +457,28 @@ def why_not(run: RunResult, protocol: PublishedProtocol, printed: Sequence[Publi
         return f"other protocol: prior {spec.prior}, theirs {prior}"
     from pubench_core.engine.resolve_method import method_class  # only the Config of a method has its ranges
 
-    drawn = protocol.draws > 1
-    unchecked = f"{spec.method.key} with preset {protocol.preset} is not installed, so its values cannot be checked"
+    preset, drawn = theirs.protocol["method"]["preset"], theirs.draws > 1
     try:
-        theirs = by_itself(json.dumps(_request(spec, protocol), sort_keys=True))
+        wanted = by_itself(json.dumps(_request(spec, theirs), sort_keys=True))
         fields = method_class(registry().find(MethodInfo, spec.method.key)).Config.model_fields if drawn else {}
     except (PluginError, RequestError):
-        return unchecked
+        return f"{spec.method.key} with preset {preset} is not installed, so its values cannot be checked"
     free = [f"method.config.{name}" for name, field in fields.items() if about(field, "search") is not None]
     mine = assignments_of(spec)
-    for field in sorted(theirs, key=lambda field: (field.startswith("method.config."), field != "method.preset")):
-        if mine.get(field) != theirs[field] and field not in (*_FITTED, *free):
-            return f"other protocol: {field} {mine.get(field)}, theirs {theirs[field]}"
+    for field in sorted(wanted, key=lambda field: (field.startswith("method.config."), field != "method.preset")):
+        if mine.get(field) != wanted[field] and field not in (*_FITTED, *free):
+            return f"other protocol: {field} {mine.get(field)}, theirs {wanted[field]}"
     return "" if fitting(spec, printed) else other
 
 
-def _request(spec: RunSpec, protocol: PublishedProtocol) -> dict[str, Any]:
+def _request(spec: RunSpec, theirs: Publication) -> dict[str, Any]:
     """The run of the protocol on the classes of a spec, as a request."""
-    data = {"key": spec.data.key, "scheme": protocol.scheme, "positive": spec.data.positive}
-    found: dict[str, Any] = {
-        "method": {"key": spec.method.key, "preset": protocol.preset, "calibrate": spec.method.calibrate},
-        "data": {**data, "negative": spec.data.negative},
-        "mechanism": {"key": protocol.mechanism, **dict([protocol.amount])},
-        "validation": {"fraction": protocol.validation},
-        "prior": "true" if protocol.prior is None else protocol.prior,
-    }
-    for field, value in protocol.data.get(spec.data.key, {}).items():
-        section, _, name = (field if "." in field else f"{field}.key").partition(".")
-        found.setdefault(section, {})[name] = value
+    method = {"key": spec.method.key, "calibrate": spec.method.calibrate}
+    data = {"key": spec.data.key, "positive": spec.data.positive, "negative": spec.data.negative}
+    found = {section: dict(of) if isinstance(of, Mapping) else of for section, of in theirs.protocol.items()}
+    for more in ({"method": method, "data": data}, theirs.on.get(spec.data.key, {})):
+        for section, fields in more.items():
+            found[section] = {**found.get(section, {}), **fields}
     return found
 
 

@@ -138,6 +138,10 @@ class Grid:
             iter(competing or self.rows), ""
         )
 
+    def called(self, name: str) -> str:
+        """The row of this name, or the fullest one of this method in several settings; empty if there is none."""
+        return name if name in self.rows else self.fullest([r for r in self.rows if r.startswith(f"{name} [")])
+
     def fullest(self, rows: Sequence[str], columns: Collection[str] | None = None) -> str:
         """The row with runs on most columns, by default of all; the first of equal ones, empty if there is no row."""
         on = Counter(row for row, column in self.ids if columns is None or column in columns)
@@ -261,7 +265,7 @@ def problem_names(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[str
     return _labels([(data, fields, told[data]) for data, fields in problems])
 
 
-def _in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
+def in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
     """``c=0.1``, of a field and its value as JSON. ``digits``: of numbers that are no whole ones; None: all."""
     plain = json.loads(value)
     if isinstance(plain, float) and digits is not None:
@@ -350,7 +354,7 @@ def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> li
     """A name for each (name, values, fields that tell it apart), with few digits unless that makes two the same."""
 
     def label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
-        said = [_in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
+        said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
         return f"{name} [{', '.join(said)}]" if said else name
 
     short, exact = ([label(*each, digits) for each in given] for digits in (_DIGITS, None))
@@ -375,7 +379,7 @@ def _departures(runs: Sequence[tuple[str, str, RunSpec]]) -> dict[tuple[str, str
         for setting, usual in infos[key].presets[name].resolve(spec.data.key).items():
             mine, theirs = (_as_json(value) for value in (spec.method.config.get(setting, usual), usual))
             if mine != theirs:
-                said.append(f"{_in_short(setting, mine)} instead of {_in_short(setting, theirs).partition('=')[2]}")
+                said.append(f"{in_short(setting, mine)} instead of {in_short(setting, theirs).partition('=')[2]}")
         said = [text for text in said if text.partition(" instead")[0] not in row]
         if said:
             found[row, column] = ", ".join(said)

@@ -1,7 +1,9 @@
 """Ranking of methods: points below the best of each data set, how sure the order is, and what cannot be told apart.
 
 Data sets are the sample: a resample draws them with replacement, grouped by their source, then their seeds, the same
-for all methods. Average ranks take methods that lack seeds as well. Pages and reports show what is computed here.
+for all methods. Average ranks take methods that lack seeds as well. A gain over a reference is a pair of the tests, of
+two methods on one data set alone: a run that is missing changes no other number. Pages and reports show what is
+computed here.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ import numpy.typing as npt
 
 from pubench_core.errors import counted
 
-from .numbers import EQUAL, percent, points
-from .significance import Friedman, Values, friedman, paired_t
+from .significance import Friedman, Pair, Values, friedman, paired_t, pairs_of
 
+#: Numbers that differ by less are equal.
+EQUAL = 1e-9
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
 #: More shared seeds than this are not worth leaving a method out for.
@@ -407,7 +410,87 @@ def average_ranks(values: Values, methods: Sequence[str], *, higher_is_better: b
     return AverageRanks(part, friedman(table, higher_is_better=higher_is_better), "", tuple(tasks))
 
 
+# -------------------------------------------------------------------- gains over a reference
+
+#: Seeds of a data set from which on a gain there can be sure.
+SURE_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class MeanGain:
+    """Gain over the data sets that a method shares with the reference; those of one source count as one.
+
+    ``ahead``, ``behind``: data sets on which it is sure. ``sure``: a t-test over five sources or more finds it.
+    """
+
+    points: float
+    ahead: int
+    behind: int
+    data: int
+    sure: bool
+
+
+def gains_over(values: Values, reference: str) -> dict[tuple[str, str], Pair]:
+    """(method, data set) -> its gain, where both have a seed in common. ``values``: in points."""
+    pairs = pairs_of(values, reference, higher_is_better=True)
+    return {(pair.method, pair.data): pair for pair in pairs if pair.n}
+
+
+def is_sure(gain: Pair) -> bool:
+    """Whether a paired t-test over three seeds or more finds it at level .1."""
+    return gain.n >= SURE_SEEDS and gain.p < 1 - LEVEL
+
+
+def mean_gain(gains: Collection[Pair], sources: Mapping[str, str]) -> MeanGain | None:
+    """Mean over sources; None without a gain. ``sources``: data set -> its source."""
+    by_source: dict[str, list[float]] = {}
+    for gain in gains:
+        by_source.setdefault(sources[gain.data], []).append(gain.difference)
+    if not by_source:
+        return None
+    means = [fmean(of) for of in by_source.values()]
+    sure = len(means) >= FEW_DATA_SETS and paired_t(means, [0.0] * len(means))[1] < 1 - LEVEL
+    ahead, behind = (sum(is_sure(gain) and sign * gain.difference > 0 for gain in gains) for sign in (1, -1))
+    return MeanGain(fmean(means), ahead, behind, len(means), sure)
+
+
+def gain_sentences(means: Mapping[str, MeanGain], reference: str) -> list[str]:
+    """Who is ahead of a reference on average, and by how much. ``means``: name of a method -> its mean gain."""
+    several = {name: one for name, one in means.items() if one.data >= FEW_DATA_SETS}
+    if not several:
+        return [f"No method shares {FEW_DATA_SETS} data sets with {reference}."]
+    order = sorted(several, key=lambda name: -several[name].points)
+    ahead = [name for name in order if several[name].sure and several[name].points > 0]
+    names = f": {', '.join(ahead[:3])}{' and others' * (len(ahead) > 3)}" if ahead else ""
+    best, of = order[0], several[order[0]]
+    who = (
+        f"{len(ahead)} of {counted(len(several), 'method')} {'is' if len(ahead) == 1 else 'are'}"
+        if ahead
+        else "no method is"
+    )
+    return [
+        f"On average {who} ahead of {reference}{names}.",
+        f"The highest mean gain is that of {best}: {'+' * (of.points > 0)}{points(of.points)} points on "
+        f"{counted(of.data, 'data set')}.",
+    ]
+
+
 # -------------------------------------------------------------------- in words
+
+
+def percent(share: float) -> str:
+    """``63 %``; half a percent is rounded up, as the page does."""
+    return f"{math.floor(100 * share + 0.5 + EQUAL)} %"
+
+
+def points(value: float) -> str:
+    """``1.7``; half of the last digit is rounded up, as the page does."""
+    return f"{math.floor(10 * value + 0.5 + EQUAL) / 10:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """``0.5``, ``12``, as a browser rounds."""
+    return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
 
 
 def headline(ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:

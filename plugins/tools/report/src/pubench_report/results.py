@@ -18,18 +18,15 @@ from pubench_core.specs import RunSpec
 
 from .grouping import MISSING, FailedRun, Grid, NamedRun, identity_of, spec_of
 from .report.gather import Gathered, StoredRuns, best_of_draws
-from .report.model import Model, comparison_of, model_of
-from .report.significance import Significance
+from .report.model import Model, Significance, comparison_of, model_of
 from .report.tables import MeasureTable, measure_table
-from .rows import FRAME, has_rows, names
+from .rows.columns import FRAME, names
+from .rows.files import has_rows
 from .rows.record import criteria_of, fits, known_of, measured_frame, metrics_of
 from .rows.runs import WHOLE_RUNS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from .report.write import Format
-
 
 __all__ = ["FailedRun", "Results", "load_results"]
 
@@ -197,15 +194,6 @@ class Results(Sequence[RunResult]):
         with in_words():
             return measured_frame(list(self._named()), measures, criteria, config)
 
-    def to_long_frame(self) -> DataFrame:
-        """One row per run, criterion, part and measure, with intervals, memory and versions, ordered by run id.
-
-        That of a whole folder has the content of its ``results.parquet``.
-        """
-        from .rows.files import long_frame
-
-        return long_frame(sorted((run.result for run in self), key=lambda result: result.run_id))
-
     # ---------------------------------------------------------------- compared
 
     def table(
@@ -294,7 +282,6 @@ class Results(Sequence[RunResult]):
     def report(
         self,
         path: str | Path,
-        format: Format | None = None,
         *,
         measure: str = "accuracy",
         criterion: str | None = None,
@@ -303,15 +290,14 @@ class Results(Sequence[RunResult]):
     ) -> list[Path]:
         """Writes tables, criteria and measures side by side, paired tests, ranks and figures; the paths written.
 
-        What ``pubench study report`` writes of the same runs, the report first in the list. ``format``: ``table``,
-        ``md``, ``csv``, ``latex`` or ``html`` (one file with everything in it); by default what the file's name ends in
-        says (``.txt``, ``.md``, ``.csv``, ``.tex``, ``.html``). ``measure``: on test rows. ``criterion``: the one that
-        names the results by default. ``baseline``: method that others are tested against, by default
-        as for :meth:`significance`. ``figures``: folder that gets every figure as PNG and SVG.
+        What ``pubench study report`` writes of the same runs, the report first in the list, in the format that the
+        file's name ends in: ``.html`` (one file with everything in it), ``.md``, ``.csv``, ``.tex`` or ``.txt``.
+        ``measure``: on test rows. ``criterion``: the one that names the results by default. ``baseline``: method that
+        others are tested against, by default as for :meth:`significance`. ``figures``: folder that gets every figure as
+        PNG and SVG.
 
-        Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, if there is no
-        finished run, for a seed that is there twice, and for a file that cannot be written or is called as one of
-        another format.
+        Raises InvalidRequest for another ending, a measure, criterion or baseline that there is none of, if there is no
+        finished run, for a seed that is there twice, and for a file that cannot be written.
 
         >>> import pubench
         >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
@@ -322,7 +308,7 @@ class Results(Sequence[RunResult]):
 
         folder = None if figures is None else Path(figures)
         with in_words():
-            return write_report(self._gathered, Path(path), format, measure, criterion, baseline, folder)
+            return write_report(self._gathered, Path(path), measure, criterion, baseline, folder)
 
     def noted(self) -> str:
         """Which runs have warnings, in one line; empty where none has."""

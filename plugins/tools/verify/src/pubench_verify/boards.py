@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pubench_report.rows import BOARD, Board, RowSource, as_file, names, read_board, rows_of
-from pubench_report.rows.columns import typed
-from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS, sources_in
-from pubench_report.rows.record import digest_of
+from pubench_report.rows.columns import BOARD, names, typed
+from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS, Board, as_file, read_board, sources_in
+from pubench_report.rows.record import RowSource, digest_of, rows_of
 from pubench_report.rows.runs import Row, each_run, row_name
 from pubench_study.export import add_member
 

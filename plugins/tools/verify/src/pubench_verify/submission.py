@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pubench_report.rows import Board
+from pubench_report.rows.files import Board
 from pubench_report.rows.record import digest_of
 from pubench_study.export import SUMS
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pubench_report.comparison import beside_board
 from pubench_report.results import load_results
-from pubench_report.rows import Board, read_board
-from pubench_report.rows.files import FACTS
+from pubench_report.rows.files import FACTS, Board, read_board
 from pubench_report.suspicion import ScoredRun, too_good
 from pubench_study.plan import shown_row
 

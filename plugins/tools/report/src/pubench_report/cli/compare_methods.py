@@ -14,7 +14,6 @@ from pubench_study.measure_names import shown_first
 from pubench_study.seeds import seeds_of
 
 from pubench_cli.console import err, out
-from pubench_cli.few_labels import LOST, few_held_out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
 from pubench_cli.options import TABLE_FLAGS, Given
@@ -22,26 +21,20 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.engine.layers import Layer
-from pubench_core.errors import Hint, RequestError, RunFailed, counted, shortened, unknown
+from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import Result
 
-from ..cells import metric_info
+from ..cells import few_in_all, metric_info
 from ..comparing import results_of, runs_of
 from ..rendering import print_sections
-from ..report.model import Model, check_baseline, comparisons_of
-from ..report.significance import Significance
+from ..report.model import Model, Significance, check_baseline, comparisons_of
 from ..report.tables import cell_rows, compared_sections
 from ..report.write import BY_SUFFIX
 from ..results import Results
-from ..rows import RowSource, rows_of
 
 if TYPE_CHECKING:
     from pubench_study.in_process import NamedPlan
-
-#: Columns of a run in JSON.
-_OF_A_RUN = ("run_id", "method", "data", "seed")
 
 #: What is shown unless ``--measure`` says otherwise; of tables without true labels, on the validation part.
 _MEASURE, _PU = "accuracy", ("pa", "pauc")
@@ -90,10 +83,11 @@ def compare_methods(
     models = list(_models(results, measure, notes))
     shown = [(one, comparisons_of(one, check_baseline(one, baseline))) for one in models]
     if as_json:
+        specs = [(run, run.result.spec) for run in results]
         carried = [
-            {**row, "record": str(run.folder), "reused": run.reused}
-            for run in results
-            for row in rows_of(RowSource(run.result), _OF_A_RUN, [run.result.selected])
+            {"run_id": run.run_id, "method": spec.method.key, "data": spec.data.key, "seed": spec.seed}
+            | {"record": str(run.folder), "reused": run.reused}
+            for run, spec in specs
         ]
         print_json({**_plain(shown), "runs": carried, "failures": [str(failure) for failure in results.failures]})
     else:
@@ -141,7 +135,7 @@ def _plain(shown: Sequence[tuple[Model, Sequence[Significance]]]) -> dict[str, A
             cells.append({"part": model.part, **{name: None if v != v else v for name, v in row.items()}})
         for setting, test in zip(model.settings, tests, strict=True):
             of = {"measure": model.measure.key, "setting": setting.words}
-            ranks.append({**of, "ranks": dict(test.average.ranks), "why": test.no_ranks})
+            ranks.append({**of, "ranks": dict(test.average.ranks), "why": test.average.why})
         notes |= dict.fromkeys(model.gathered.notes)
     return {"cells": cells, "ranks": ranks, "notes": list(notes)}
 
@@ -204,18 +198,3 @@ def _check_shown(measure: str | None, out_file: Path | None, table: str | None) 
             )
         form_of(out_file, None, BY_SUFFIX)
         refuse_unwritable(out_file)
-
-
-# -------------------------------------------------------------------- what is said
-
-
-def few_in_all(results: Sequence[Result]) -> str:
-    """A line on those results whose epoch was chosen by too few held-out labeled positives; empty if there are none."""
-    few = [result.data.validation.labeled or 0 for result in results if few_held_out(result)]
-    if not few:
-        return ""
-    several = " to ".join(dict.fromkeys(map(str, (min(few), max(few)))))
-    return (
-        f"{len(few):,} of {counted(len(results), 'run')} chose the epoch by {several} held-out labeled positives: "
-        f"{LOST}; --folds 5 holds out every label in turn"
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,18 +12,18 @@ from markupsafe import Markup, escape
 from pubench.running import RunResult
 from pubench_core.errors import visible
 
-from ..grouping import but_for_seed
+from ..grouping import but_for_seed, problem_names, problem_of
 from ..rendering import GAPS, LEGEND
-from ..report.figures import amount_curves
-from ..report.model import Model
-from ..report.significance import Significance
+from ..report.model import Model, Significance
 from ..report.tables import compared_sections
-from ..trace import CRITERION, read_trace
+from ..trace import trace
 from .names import criterion_text
 from .recipe import SEED, recipe
 from .template import rendered
 from .view import View, shown_first
 
+#: Fields of a problem that say how many are labeled.
+AMOUNTS = ("mechanism.c", "mechanism.positive_rate")
 #: Bytes of values and of learning curves in a page.
 BUDGET, CURVES = 1_500_000, 1_500_000
 #: Points of a curve on a page; of longer ones, every second, third and so on is left out.
@@ -105,7 +106,31 @@ def _made(model: Model) -> list[str]:
     return [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
 
 
-# -------------------------------------------------------------------- learning curves
+# -------------------------------------------------------------------- curves
+
+
+def amount_curves(model: Model) -> dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]]:
+    """``c`` and ``positive_rate`` -> title of a panel -> row -> (amount, mean as it is shown), of several amounts.
+
+    A panel is of problems that differ in nothing else.
+    """
+    cells, there = model.cells(model.measure, model.criterion), {label for _, label in model.grid.ids}
+    found: dict[str, dict[str, dict[str, tuple[tuple[float, float], ...]]]] = {}
+    for amount in ("c", "positive_rate"):
+        of = [(c, c.spec.mechanism.amount) for c in model.columns if c.label in there]
+        labeled = [(c, known[1]) for c, known in of if known is not None and known[0] == amount]
+        problems = [(c.spec.data.key, problem_of(c.spec)) for c, _ in labeled]
+        titles = problem_names([(d, {k: v for k, v in one.items() if k not in AMOUNTS}) for d, one in problems])
+        panels: dict[str, list[tuple[float, str]]] = {}
+        for (column, x), title in zip(labeled, titles, strict=True):
+            panels.setdefault(title, []).append((x, column.label))
+        for title, places in panels.items():
+            for row in model.grid.rows:
+                means = [(x, cells[row, label].mean) for x, label in sorted(places)]
+                known = tuple((x, mean * model.measure.scale) for x, mean in means if mean is not None)
+                if len(known) > 1:
+                    found.setdefault(amount, {}).setdefault(title, {})[row] = known
+    return found
 
 
 def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
@@ -115,7 +140,7 @@ def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
     values of all criteria there]}]. Runs beyond ``budget`` bytes are counted in ``left_out``.
     """
     model = views[0].model
-    rows, data = list(model.rows), [(view, column) for view in views for column in view.setting.columns]
+    rows, data = list(model.grid.rows), [(view, column) for view in views for column in view.setting.columns]
     keys = views[0].criteria
     runs: list[list[Any]] = []
     left, left_out = budget, 0
@@ -142,22 +167,27 @@ def learning(views: Sequence[View], budget: int) -> dict[str, Any]:
 
 
 def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
-    """Step, values by criterion, and each criterion's chosen epoch; empty without a trace."""
-    trace = read_trace(run.folder)
-    criteria = run.result.criteria
-    there = [key for key in keys if key in criteria and f"{CRITERION}{key}" in trace]
-    if not there:
+    """Step, values by criterion, and each criterion's chosen epoch; empty without a trace that can be read."""
+    from pandas import to_numeric
+
+    try:
+        frame = trace(run)
+    except (OSError, ValueError):
         return []
-    epochs = len(trace[f"{CRITERION}{there[0]}"])
-    step = -(-epochs // MOST_POINTS)
-    values = {key: [_rounded(v) for v in trace[f"{CRITERION}{key}"][::step]] for key in there}
-    chosen = {
-        key: [epoch, {other: _rounded(trace[f"{CRITERION}{other}"][epoch - 1]) for other in there}]
-        for key, found in criteria.items()
-        if key in keys and (epoch := found.epoch) is not None and 1 <= epoch <= epochs
+    criteria, columns = run.result.criteria, {key: f"criterion-{key}" for key in keys}
+    there = {
+        key: [_rounded(value) for value in to_numeric(frame[name], errors="coerce")]
+        for key, name in columns.items()
+        if key in criteria and name in frame
     }
-    return [step, values, chosen]
+    step = -(-len(frame) // MOST_POINTS)
+    chosen = {
+        key: [epoch, {other: values[epoch - 1] for other, values in there.items()}]
+        for key, found in criteria.items()
+        if key in keys and (epoch := found.epoch) is not None and 1 <= epoch <= len(frame)
+    }
+    return [step, {key: values[::step] for key, values in there.items()}, chosen] if there else []
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else float(f"{value:.4g}")

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pubench_core.errors import visible
 
-from ..numbers import duration, percent, points
+from ..ranking import duration, percent, points
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.

@@ -15,13 +15,25 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Self
 
-from pubench_cli.few_labels import FEW_HELD_OUT, LOST, is_few
+from pubench_cli.few_labels import FEW_HELD_OUT, LOST
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 
-from ..cells import MeasuredCell, ShownMeasure
-from ..gains import gain_sentences, gains_over, is_sure, mean_gain
-from ..ranking import LEAST_SEEDS, LEVEL, RESAMPLES, Counted, Ranking, changes, headline, not_told_apart
+from ..cells import MeasuredCell, ShownMeasure, few_in_all
+from ..ranking import (
+    LEAST_SEEDS,
+    LEVEL,
+    RESAMPLES,
+    Counted,
+    Ranking,
+    changes,
+    gain_sentences,
+    gains_over,
+    headline,
+    is_sure,
+    mean_gain,
+    not_told_apart,
+)
 from ..rendering import TableEntry
 from ..report.model import Model, ProblemColumn, Setting
 from ..report.tables import entry, standing_table
@@ -54,12 +66,8 @@ class View:
         return cls(model, replace(setting, columns=tuple(columns)), title, page, names, column_names(columns), **more)
 
     @property
-    def criterion(self) -> str:
-        return self.model.criterion
-
-    @property
-    def measure(self) -> ShownMeasure:
-        return self.model.measure
+    def counts(self) -> Counted:
+        return self.model.counts(self.setting)
 
     @cached_property
     def rows(self) -> list[str]:
@@ -79,7 +87,7 @@ class View:
     @property
     def measures(self) -> list[ShownMeasure]:
         """The one shown first leads."""
-        return sorted(self.model.measures, key=lambda one: one.key != self.measure.key)
+        return sorted(self.model.measures, key=lambda one: one.key != self.model.measure.key)
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
@@ -87,37 +95,25 @@ class View:
         oracles = self.model.grid.oracles
         return {row: "oracle" if row in oracles else "baseline" for row in self.rows if row in self.model.grid.apart}
 
-    @property
-    def counts(self) -> Counted:
-        return self.model.counts(self.setting)
-
     def ranking(self, criterion: str, measure: ShownMeasure | None = None) -> Ranking:
         """Ranking of its methods, by default by its measure."""
-        return self.model.ranking(self.setting, measure or self.measure, criterion)
+        return self.model.ranking(self.setting, measure or self.model.measure, criterion)
 
     @cached_property
     def held(self) -> str:
         """Whether too few held-out labeled positives chose epochs; empty if not. Rows say only which share it was."""
-        few: dict[str, set[int]] = {}
-        shares = set()
-        for row, column in product(self.rows, self.setting.columns):
-            for run in self.model.grid.cell(row, column.label).runs.values():
-                part = getattr(run.result.data, "validation", None)
-                if run.result.epochs > 1 and part is None and column.spec.validation.folds is None:
-                    shares.add(column.spec.validation.fraction)
-                elif run.result.epochs > 1 and part is not None and is_few(part.labeled or 0):
-                    few.setdefault(self.columns[column.label], set()).add(part.labeled or 0)
-        if few:
-            numbers = sorted(set.union(*few.values()))
-            said = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
-            return f"{said} held-out labeled positives chose the epoch on {', '.join(few)}: {LOST}."
-        if share := max(shares, default=0.0):
-            needed = f"{math.ceil(FEW_HELD_OUT / share):,}"
-            return (
-                f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
-                f"{needed} are labeled: {LOST}."
-            )
-        return ""
+        cells = [self.model.grid.cell(row, column.label) for row in self.rows for column in self.setting.columns]
+        results = [run.result for cell in cells for run in cell.runs.values() if run.result.epochs > 1]
+        if few := few_in_all([result for result in results if hasattr(result.data, "validation")]):
+            return f"{few}."
+        of = [result.spec.validation for result in results if not hasattr(result.data, "validation")]
+        share = max((one.fraction for one in of if one.folds is None), default=0.0)
+        if not share:
+            return ""
+        return (
+            f"{100 * share:g} % of the labeled positives chose the epoch, fewer than {FEW_HELD_OUT} unless "
+            f"{math.ceil(FEW_HELD_OUT / share):,} are labeled: {LOST}."
+        )
 
     @cached_property
     def reference(self) -> str:
@@ -156,28 +152,13 @@ class View:
 
     def cell(self, row: str, column: ProblemColumn) -> MeasuredCell:
         """The cell of a row on a data set, with its rank there."""
-        return self.model.cells(self.measure, self.criterion)[row, column.label]
-
-    @cached_property
-    def best(self) -> Mapping[str, float]:
-        """Label -> best mean of the rows that are compared there."""
-        cells = {c.label: [self.cell(row, c) for row in self.rows] for c in self.setting.columns}
-        means = {label: [cell.mean or 0.0 for cell in of if cell.rank] for label, of in cells.items()}
-        return {label: max(of) for label, of in means.items() if of}
-
-    def below(self, row: str, column: ProblemColumn) -> float | None:
-        """Points below the best mean of a data set; None for a row of one seed, and if the measure ranks nothing."""
-        cell, best = self.cell(row, column), self.best.get(column.label)
-        shown = cell.rank or row in self.model.grid.apart
-        if best is None or cell.mean is None or self.measure.unranked or not shown:
-            return None
-        return self.measure.scale * (best - cell.mean)
+        return self.model.cells(self.model.measure, self.model.criterion)[row, column.label]
 
     def entry(self, row: str, column: ProblemColumn, measure: ShownMeasure, criterion: str) -> TableEntry:
         """A mean that leads to its runs, on the page of the table; its rank is in the tooltip."""
         cell = self.model.cells(measure, criterion)[row, column.label]
         shown = entry(cell, measure, len(column.seeds))
-        why = f"rank {cell.rank} of {cell.among}" if cell.rank and measure == self.measure else ""
+        why = f"rank {cell.rank} of {cell.among}" if cell.rank and measure == self.model.measure else ""
         return replace(shown, link=f"{self.page}#{shown.link}" if shown.link else "", why=shown.why or why)
 
     def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
@@ -213,7 +194,7 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dic
     spent = len(json.dumps(found, separators=(",", ":")))
 
     asked = [
-        (rank > 0 or criterion not in (view.criterion, "" if k else view.oracle), rank, k, measure, criterion)
+        (rank > 0 or criterion not in (view.model.criterion, "" if k else view.oracle), rank, k, measure, criterion)
         for k, view in enumerate(views)
         for rank, measure in enumerate(view.measures)
         for criterion in view.criteria
@@ -312,7 +293,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             if text := grid.departures.get(place):
                 departs[len(cells)] = text
             cells.append([r, c, model.grid.ids.get(place, ""), len(of.runs), *view.seconds(row, column)])
-    ranking = view.ranking(view.criterion)
+    ranking = view.ranking(view.model.criterion)
     ranked = {place.row for place in ranking.places}
 
     def typical(row: str) -> list[float | int | None]:
@@ -347,9 +328,9 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "departs": departs,
         "typical": [typical(row) for row in rows],
         "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
-        "criterion": view.criterion,
+        "criterion": view.model.criterion,
         "measures": [[one.key, one.name] for one in view.measures],
-        "measure": view.measure.key,
+        "measure": view.model.measure.key,
         "shown": {},
     }
 
@@ -376,5 +357,5 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
         "values": payload(views, pages, budget),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,
-        **sentences(view, view.measure, view.criterion),
+        **sentences(view, view.model.measure, view.model.criterion),
     }

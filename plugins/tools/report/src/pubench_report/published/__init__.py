@@ -43,37 +43,6 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class PublishedProtocol:
-    """Fields that runs must have to be compared. Method, preset and data set give everything else."""
-
-    scheme: str
-    mechanism: str
-    validation: float
-    preset: str
-    c: float = 0.0
-    """0 if ``positive_rate`` says how many rows are labeled, which is else 0"""
-    positive_rate: float = 0.0
-    prior: float | None = None
-    """told to every method; None means the true one"""
-    data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """data set -> field -> value, if the publication has another than the data set by itself"""
-    draws: int = 1
-    """each figure is of the best of so many hyper-parameter draws"""
-
-    @property
-    def amount(self) -> tuple[str, float]:
-        """Name and value of what says how many rows are labeled."""
-        return ("positive_rate", self.positive_rate) if self.positive_rate else ("c", self.c)
-
-    def __str__(self) -> str:
-        name, value = self.amount
-        return (
-            f"{self.scheme}, {self.mechanism}, {name.replace('_', ' ')} {value:g}, validation {self.validation:g}, "
-            f"preset {self.preset}, {'the true prior' if self.prior is None else f'prior {self.prior:g}'}"
-        )
-
-
-@dataclass(frozen=True)
 class PublishedCell:
     """A figure in percent. ``printed``: the number after ±; ``std``: the sample standard deviation that this means.
 
@@ -137,11 +106,16 @@ class Publication:
     criteria: Sequence[str]
     """by which the figures can be read, the first is the main one; ``measures`` too"""
     measures: Sequence[str]
-    protocol: PublishedProtocol
+    protocol: Mapping[str, Any]
+    """request that every run must be of, method, data set and classes apart"""
     cells: tuple[PublishedCell, ...]
     reasons: tuple[Reason, ...]
     note: str = ""
     """what else a reader of a comparison must know"""
+    on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """data set -> what the request has there besides"""
+    draws: int = 1
+    """hyper-parameter draws of which each figure is the best"""
 
     @property
     def citation(self) -> str:
@@ -155,11 +129,10 @@ class Publication:
         if verdict is None or verdict == "matched":
             return None
         known = next((reason for reason in self.reasons if reason.fits(method, data, verdict)), None)
-        theirs = self.protocol.draws
-        if known is not None or verdict == "above" or draws >= theirs:
+        if known is not None or verdict == "above" or draws >= self.draws:
             return known
         return Reason(
-            f"theirs is the best of {theirs} hyper-parameter draws on every split, ours is not",
+            f"theirs is the best of {self.draws} hyper-parameter draws on every split, ours is not",
             f"the protocol of {self.name}",
             "read",
             side="below",
@@ -250,7 +223,6 @@ def source(name: str) -> Publication:
         return PublishedCell(mean=float(mean), printed=float(printed), std=std, n=facts["seeds"], **row)
 
     return Publication(
-        protocol=PublishedProtocol(**facts.pop("protocol")),
         cells=tuple(cell(**row) for row in csv.DictReader(text.splitlines())),
         reasons=tuple(Reason(**given) for given in _toml("reasons.toml").get(name, ())),
         **facts,

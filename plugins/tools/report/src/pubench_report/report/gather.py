@@ -23,7 +23,7 @@ from pubench_core.records.store import RecordStore, failures_in
 
 from ..cells import metric_info
 from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_config, but_for_seed, grid_of, spec_of
-from ..rows import FRAME, names
+from ..rows.columns import FRAME, names
 from ..rows.files import FACTS
 from ..rows.record import known_of
 from ..rows.runs import Row, each_run

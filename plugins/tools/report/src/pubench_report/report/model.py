@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from pubench_core.errors import unknown
+from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import RunSpec
 
-from ..cells import MeasuredCell, ShownMeasure, grid_cells
+from ..cells import MeasuredCell, ShownMeasure, grid_cells, signed
 from ..grouping import Grid
 from ..ranking import AverageRanks, Counted, Ranking, average_ranks, counted_in, ranking_of
+from ..rendering import Printed, RenderedTable, TableEntry
 from ..rows.record import compared_by, criteria_of, metrics_of
-from ..significance import pairs_of
+from ..significance import ALPHA, Pair, p_text, pairs_of
 from .gather import Gathered
-from .significance import Significance
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,6 @@ class Model:
         return self.gathered.grid
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        """Methods, set up in one way each."""
-        return self.grid.rows
-
-    @property
     def columns(self) -> list[ProblemColumn]:
         """Columns of all settings."""
         return [column for setting in self.settings for column in setting.columns]
@@ -99,7 +99,7 @@ class Model:
         """Rows that are planned or were run in a setting."""
         labels = {column.label for column in setting.columns}
         there = {row for (row, label), cell in self.grid.cells.items() if label in labels and cell.seeds}
-        return [row for row in self.rows if row in there]
+        return [row for row in self.grid.rows if row in there]
 
     @cached_property
     def method_of(self) -> Mapping[str, str]:
@@ -212,15 +212,68 @@ def check_baseline(model: Model, given: str | None) -> str:
 
     Raises RequestError for one that is not there.
     """
-    found = model.grid.reference if given is None else row_called(model, given)
+    found = model.grid.reference if given is None else model.grid.called(given)
     if not found:
-        raise unknown("baseline", str(given), model.rows)
+        raise unknown("baseline", str(given), model.grid.rows)
     return found
 
 
-def row_called(model: Model, name: str) -> str:
-    """The row of this name, or the fullest one of this method in one of several settings; empty if there is none."""
-    return name if name in model.rows else model.grid.fullest([r for r in model.rows if r.startswith(f"{name} [")])
+@dataclass(frozen=True)
+class Significance(Printed):
+    """Tests of a comparison. Prints as text; in a notebook as tables."""
+
+    metric: str
+    criterion: str
+    reference: str
+    pairs: tuple[Pair, ...]
+    """per data set and method, against the reference"""
+    no_pairs: str
+    """why there are none"""
+    average: AverageRanks
+    """over data sets"""
+    notes: tuple[str, ...] = ()
+    """what was left out"""
+
+    def to_frame(self) -> DataFrame:
+        """The pairs as a frame, one row each."""
+        import pandas
+
+        return pandas.DataFrame([vars(pair) for pair in self.pairs], columns=list(Pair.__dataclass_fields__))
+
+    @property
+    def advice(self) -> str:
+        """Advice if no pair is decided; empty if one is, and without pairs."""
+        if not self.pairs or any(pair.decision in ("better", "worse") for pair in self.pairs):
+            return ""
+        most = max(pair.n for pair in self.pairs)
+        return (
+            f"nothing is decided over {counted(most, 'seed')}: more seeds (such as {max(10, 2 * most)}) tell smaller "
+            "differences from chance"
+        )
+
+    def table(self, ids: Mapping[tuple[str, str], str] | None = None, **more: Any) -> RenderedTable:
+        """The pairs, and notes on them. ``ids``: (data, method) -> identifier of the cell's runs."""
+        rows, measure = [], ShownMeasure.of(self.metric)
+        for pair in self.pairs:
+            text = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
+            difference = TableEntry(text, link=(ids or {}).get((pair.data, pair.method), ""))
+            p = (p_text(pair.p), p_text(pair.adjusted))
+            rows.append((pair.data, pair.method, str(pair.n), difference, *p, pair.decision))
+        head = ("data", "method", "pairs", f"difference to {self.reference}", "p", "adjusted p", "decision")
+        notes = (f"no tests: {self.no_pairs}" if self.no_pairs else "", self.advice)
+        return RenderedTable.of(head, rows, left=2, texts=(6,), notes=tuple(filter(None, notes)), **more)
+
+    def shown(self) -> tuple[list[str], RenderedTable, list[str]]:
+        listed = ", ".join(f"{method} {rank:.2f}" for method, rank in self.average.ranks)
+        table = self.table()
+        below = [*table.notes, "", *([f"average ranks (1 is best): {listed}"] if listed else [])]
+        unit = ", points" if ShownMeasure.of(self.metric).percent else ""
+        title = (
+            f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds{unit}; paired "
+            f"t-test, two-sided, Holm's adjustment per data set, level {ALPHA:g}"
+        )
+        notes = (f"note: {note}" for note in self.notes)
+        return [title], replace(table, notes=()), [*below, *self.average.lines(), *notes]
 
 
 def comparisons_of(model: Model, reference: str) -> list[Significance]:

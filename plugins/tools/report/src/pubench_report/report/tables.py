@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pubench_core.errors import counted
 
 from ..cells import MeasuredCell, ShownMeasure
-from ..numbers import percent, points
+from ..ranking import percent, points
 from ..rendering import GAPS, LEGEND, Printed, RenderedTable, Section, TableEntry, csv_of
 from ..significance import ALPHA
-from .model import Model, ProblemColumn, Setting
-from .significance import Significance
+from .model import Model, ProblemColumn, Setting, Significance
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -118,14 +117,11 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
         (model.grid.marked(row), *(entry(cells[row, c.label], measure, len(c.seeds)) for c in setting.columns))
         for row in rows
     ]
-    shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
-    missing = sum(cell.seeds - len(cell.values) for cell in shown)
-    notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
+    notes = uncompared(model, setting, measure)
     key, title = f"results-{setting.key}", setting.words
     if measure != model.measure:
         key += "-at-prior"
         title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}"
-    notes += uncompared(model, setting, measure)
     return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
 
 
@@ -133,7 +129,7 @@ def uncompared(model: Model, setting: Setting, measure: ShownMeasure) -> list[st
     """Notes on rows of one seed among others of several."""
     found, cells = [], model.cells(measure, model.criterion)
     for column in setting.columns:
-        of = {row: cells[row, column.label] for row in model.rows if row not in model.grid.apart}
+        of = {row: cells[row, column.label] for row in model.grid.rows if row not in model.grid.apart}
         out = [row for row, cell in of.items() if cell.values and not cell.rank]
         if out and any(cell.rank for cell in of.values()):
             found.append(f"{column.name}: not compared for best and second, as it is of one seed: {', '.join(out)}")
@@ -191,10 +187,10 @@ def _side_by_side(
     of = [(measure, model.cells(measure, criterion)) for _, measure, criterion in shown]
     planned = model.cells(model.measure, model.criterion)
     for setting, column in [(one, column) for one in model.settings for column in one.columns]:
-        if not any((row, column.label) in model.grid.ids for row in model.rows):
+        if not any((row, column.label) in model.grid.ids for row in model.grid.rows):
             continue
         rows = []
-        for row in model.rows:
+        for row in model.grid.rows:
             if planned[row, column.label].seeds:
                 found = [entry(cells[row, column.label], measure, len(column.seeds)) for measure, cells in of]
                 rows.append((model.grid.marked(row), *found, *(_cost(model, row, column) if costs else ())))
@@ -270,10 +266,9 @@ class MeasureTable(Printed):
         """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
         import pandas
 
-        own = ("mean", "std", "seeds", "alike", "best")
         rows = [
-            {"method": row, "data": column, "oracle": row in self.oracles, "n": len(cell.values)}
-            | {name: getattr(cell, name) for name in own}
+            (row, column, row in self.oracles, cell.mean, cell.std, len(cell.values), cell.seeds, cell.alike)
+            + (cell.mark == "best",)
             for row, column in product(self.rows, self.columns)
             for cell in [self.cells[row, column]]
         ]

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from pubench.running import RunResult
 from pubench_cli.console import as_plain_text
-from pubench_cli.out_file import endings
-from pubench_core.errors import RequestError, counted, unknown, visible
+from pubench_core.errors import RequestError, counted, visible
 from pubench_core.records.files import replace_text
 
-from ..ranking import changes, headline, not_told_apart
+from ..ranking import FEW_DATA_SETS, changes, headline, not_told_apart
 from ..rendering import latex, markdown, print_sections
+from ..significance import ALPHA
 from .gather import Gathered, collection_off
-from .model import Model, check_baseline, comparisons_of, model_of
-from .significance import Significance
+from .model import Model, Significance, check_baseline, comparisons_of, model_of
 from .tables import csv_text, sections, standing_rows, standing_table, upper
 
-Format = Literal["table", "md", "csv", "latex", "html"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Title of average ranks.
+BARS = f"methods whose bars do not meet differ (Nemenyi's test, level {ALPHA:g})"
 #: Format of a report by the end of its file's name, where none is named.
 BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex": "latex", ".txt": "table"}
 
@@ -31,7 +34,6 @@ BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex"
 def write_report(
     gathered: Gathered,
     path: Path,
-    format: Format | None,
     measure: str,
     criterion: str | None,
     baseline: str | None,
@@ -46,15 +48,8 @@ def write_report(
     if not gathered.done:
         raise RequestError(f"there is no finished run to report: {len(gathered.failed)} failed")
     gathered = replace(gathered, notes=(*gathered.grid.notes, *gathered.notes))
-    form = format or BY_SUFFIX.get(path.suffix.lower())
-    if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
-        if form is None:
-            raise RequestError(
-                f"{path}: expected a name that ends in {', '.join(BY_SUFFIX)}, or format: {', '.join(known)}"
-            )
-        raise unknown("format", form, known)
-    if BY_SUFFIX.get(path.suffix.lower(), form) != form:
-        raise RequestError(f"path must end in {endings(form, BY_SUFFIX)} for format {form}, got {path}")
+    if (form := BY_SUFFIX.get(path.suffix.lower())) is None:
+        raise RequestError(f"{path}: expected a name that ends in {', '.join(BY_SUFFIX)}")
     with collection_off():
         model, tests = compared(gathered, measure, criterion, baseline)
         drawn = write_figures_of(model, tests, figures)
@@ -92,9 +87,35 @@ def write_figures_of(model: Model, tests: Sequence[Significance], folder: Path |
     if folder is None:
         return []
     from ..drawing import write_figures
-    from .figures import all_figures
 
     return write_figures(all_figures(model, tests), folder)
+
+
+def all_figures(model: Model, tests: Sequence[Significance]) -> dict[str, Figure]:
+    """Name of a file -> figure, of every setting that has values."""
+    from ..drawing import dots, plain_style
+
+    found: dict[str, Figure] = {}
+    cells, scale = model.cells(model.measure, model.criterion), model.measure.scale
+    called = {row: model.grid.marked(row) for row in model.grid.rows}
+    with plain_style():
+        for setting, test in zip(model.settings, tests, strict=True):
+            of = {
+                c.name: [(called[row], cells[row, c.label].mean, cells[row, c.label].std) for row in model.grid.rows]
+                for c in setting.columns
+            }
+            panels = {
+                title: {row: (mean * scale, (std or 0.0) * scale) for row, mean, std in mine if mean is not None}
+                for title, mine in of.items()
+            }
+            if panels := {title: values for title, values in panels.items() if values}:
+                rows = [row for row in called.values() if any(row in values for values in panels.values())]
+                found[f"methods-{setting.key}"] = dots(panels, model.measure.label, rows)
+            ranks = test.average
+            if ranks.friedman is not None and len(ranks.friedman.data) >= FEW_DATA_SETS:
+                bars = {row: (rank, ranks.friedman.critical_difference / 2) for row, rank in ranks.ranks}
+                found[f"difference-{setting.key}"] = dots({BARS: bars}, "average rank", [*bars])
+    return found
 
 
 def title_lines(gathered: Gathered) -> list[str]:
@@ -133,7 +154,7 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
     setting = model.settings[0]
     ranking = model.ranking(setting, model.measure, model.criterion)
-    names = {row: row for row in model.rows}
+    names = {row: row for row in model.grid.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
     columns = {column.label: column.name for column in setting.columns}
     said = [*headline(ranking, names, sources), *changes(ranking, names, sources, None)]

@@ -24,8 +24,15 @@ from ..pages.template import rendered
 from ..pages.view import View, shown_first
 from ..ranking import MethodPlace, Ranking, sources_of
 from ..report.gather import Gathered, place_of
-from ..report.model import Model, ProblemColumn, check_baseline, comparisons_of, model_of, row_called, setting_of
-from ..report.significance import Significance
+from ..report.model import (
+    Model,
+    ProblemColumn,
+    Significance,
+    check_baseline,
+    comparisons_of,
+    model_of,
+    setting_of,
+)
 from ..report.write import title_lines
 from .sources import Collected, Run, SiteRequest
 
@@ -47,7 +54,6 @@ class SiteTable(View):
     """A table of a site: the only setting of its model."""
 
     tests: tuple[Significance, ...] = ()
-    studies: tuple[str, ...] = ()
 
     @property
     def csv(self) -> str:
@@ -91,7 +97,7 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
     for run in collected.runs.values():
         title = ", ".join(f"{name} {value}" for name, value in setting_of(spec_of(run)))
         groups.setdefault(title, []).append(run)
-    models: list[tuple[str, Model, list[Run]]] = []
+    models: list[tuple[str, Model]] = []
     notes, refused = [], []
     short = {title: _NAMES.sub("", title) for title in groups}
     keys = slugs(list(short.values()), "protocol")
@@ -104,23 +110,21 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
             gathered = Gathered(Path(title), title, named, drawn=frozenset(collected.chosen), by_name=True)
             gathered = replace(gathered, notes=gathered.grid.notes)
             criterion = request.criterion or default_criterion(gathered)
-            models.append((keys[short[title]], model_of(gathered, request.measure, criterion), runs))
+            models.append((keys[short[title]], model_of(gathered, request.measure, criterion)))
         except RequestError as error:
             refused.append(error)
             notes.append(f"{title} is not shown: {error}")
     if not models:
         raise refused[0]
-    if request.baseline is not None and not any(row_called(model, request.baseline) for _, model, _ in models):
-        raise unknown("baseline", request.baseline, dict.fromkeys(row for _, model, _ in models for row in model.rows))
+    if (asked := request.baseline) is not None and not any(model.grid.called(asked) for _, model in models):
+        raise unknown("baseline", asked, {row: row for _, model in models for row in model.grid.rows})
     models.sort(key=lambda one: (-len(one[1].gathered.done), one[1].gathered.study))
-    called = setting_names([model.settings[0].columns[0].spec for _, model, _ in models])
+    called = setting_names([model.settings[0].columns[0].spec for _, model in models])
     found = []
-    for (key, model, runs), name in zip(models, called, strict=True):
-        against = None if request.baseline is None else row_called(model, request.baseline) or None
+    for (key, model), name in zip(models, called, strict=True):
+        against = None if asked is None else model.grid.called(asked) or None
         tests = comparisons_of(model, check_baseline(model, against))
-        studies = dict.fromkeys(study for run in runs for study in collected.studies.get(run.run_id, {}))
-        more = {"tests": tuple(tests), "studies": tuple(studies)}
-        found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", **more))
+        found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", tests=tuple(tests)))
     return found, notes
 
 
@@ -188,8 +192,7 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
     """(name of a file, its HTML)."""
     yield INDEX, _index(site)
     for one in site.tables:
-        studies = f"; studies: {', '.join(one.studies)}" if one.studies else ""
-        title = (f"{site.request.title}: {one.title}", f"{title_lines(one.model.gathered)[1]}{studies}.")
+        title = (f"{site.request.title}: {one.title}", f"{title_lines(one.model.gathered)[1]}.")
         methods, records = site.pages["method"], site.records
         yield one.page, page([replace(one, page="")], one.tests, title, nav=site.nav, pages=methods, records=records)
     for key, name in site.pages["method"].items():
@@ -233,7 +236,7 @@ def _method(site: Site, key: str) -> str:
     """Where a method is among the others in each setting, and its values on each data set by every criterion."""
     described = site.described(MethodInfo, "methods", key)
     tables = [one for one in site.tables if one.rows_of_method(key)]
-    rankings = [(one, one.ranking(one.criterion)) for one in tables]
+    rankings = [(one, one.ranking(one.model.criterion)) for one in tables]
     oracles = {c for one in tables for c in one.model.oracle_criteria}
     criteria = in_order({c for one in tables for c in one.model.criteria})
     places = [(one, row, c) for one in tables for row in one.rows_of_method(key) for c in one.setting.columns]
@@ -262,7 +265,7 @@ def best_of(one: SiteTable, column: ProblemColumn) -> str:
     if not first:
         return "No two methods can be compared here."
     cell = cells[first[0]]
-    text = "" if cell.mean is None else one.measure.text(cell.mean) + (" %" if one.measure.percent else "")
-    value = f" with {one.measure.name} {text} over {counted(len(cell.values), 'seed')}" if text else ""
+    text = "" if cell.mean is None else one.model.measure.text(cell.mean) + (" %" if one.model.measure.percent else "")
+    value = f" with {one.model.measure.name} {text} over {counted(len(cell.values), 'seed')}" if text else ""
     names = " and ".join(one.names[row] for row in first)
     return f"{names} {'is' if len(first) == 1 else 'are'} first of {cell.among} methods{value}."

@@ -60,8 +60,8 @@ class Collected:
     """ids of runs whose hyper-parameters a study chose among draws"""
     draws: dict[str, RunResult] = field(default_factory=dict)
     """finished runs that no table shows, because another draw was chosen"""
-    studies: dict[str, dict[str, None]] = field(default_factory=dict)
-    """run id -> names, in order"""
+    planned: set[str] = field(default_factory=set)
+    """ids of runs that a study names"""
     notes: list[str] = field(default_factory=list)
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
     """two sources, in words -> ids of runs that have other measures in the second"""
@@ -85,12 +85,12 @@ class Collected:
             self.chosen |= {run.run_id for _, run in mine.runs}
         for run in mine.unchosen:
             self.draws[run.run_id] = run
-            if not self.studies.get(run.run_id):  # an earlier folder holds its record and not the study
+            if run.run_id not in self.planned:  # an earlier folder holds its record and not the study
                 self.runs.pop(_spec(run), None)
-            self.studies.setdefault(run.run_id, {})[study] = None
+            self.planned.add(run.run_id)
         for _, new in mine.runs:
             if study:
-                self.studies.setdefault(new.run_id, {})[study] = None
+                self.planned.add(new.run_id)
             elif new.run_id in self.draws:
                 continue
             there = self.runs.setdefault(_spec(new), new)
