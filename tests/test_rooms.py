@@ -145,7 +145,7 @@ REPORT = ROOT / "plugins" / "tools" / "report" / "src" / "pubench_report"
 #: Floors from below, with their modules; a module that is in none is a command.
 FLOORS = {
     "rows": (
-        "rows", "grouping", "published", "suspicion", "trace",
+        "rows", "grouping", "published", "suspicion",
     ),
     "ranking": ("significance", "ranking"),
     "tables": (
@@ -369,7 +369,7 @@ BUDGETS = {
     "plugins/datasets/text/src": 916,
     "plugins/datasets/vision/src": 799,
     "plugins/tools/evaluate/src": 4_200,
-    "plugins/tools/report/src": 7_858,
+    "plugins/tools/report/src": 7_496,
     "plugins/tools/study/src": 4_304,
     "plugins/tools/testkit/src": 2_400,
     "plugins/tools/tune/src": 1_229,

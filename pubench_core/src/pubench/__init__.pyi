@@ -26,8 +26,8 @@ from pubench_report.comparison import SideBySide as SideBySide
 from pubench_report.comparison import compare_with as compare_with
 from pubench_report.results import Results as Results
 from pubench_report.results import load_results as load_results
+from pubench_report.rows.record import trace as trace
 from pubench_report.site.write import site as site
-from pubench_report.trace import trace as trace
 from pubench_tune.api import tune as tune
 from pubench_tune.result import Trial as Trial
 from pubench_tune.result import Tuned as Tuned

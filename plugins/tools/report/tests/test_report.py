@@ -14,7 +14,7 @@ import pytest
 from made_reports import compared_in, made_model
 from made_results import made_failure
 from made_studies import CRITERIA, made_run, made_study, stored, varied
-from pubench_report.cells import MeasuredCell, ShownMeasure, signed
+from pubench_report.cells import MeasuredCell, ShownMeasure
 from pubench_report.grouping import FailedRun, NamedRun
 from pubench_report.pages.report import page
 from pubench_report.pages.view import views_of
@@ -112,7 +112,11 @@ def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(
     ]
     found = made_model(tmp_path, made)
     found = replace(found, measure=replace(found.measure, higher_is_better=False))
-    assert {row: cell(found, row, "imdb").mark for row in found.rows} == {"low": "best", "nnpu": "second", "high": ""}
+    assert {row: cell(found, row, "imdb").mark for row in found.grid.rows} == {
+        "low": "best",
+        "nnpu": "second",
+        "high": "",
+    }
     (test,) = comparisons_of(found, "nnpu")
     assert {pair.method: pair.decision for pair in test.pairs if pair.data == "imdb"} == {
         "low": "better",
@@ -415,7 +419,7 @@ def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) 
 
 def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
     measure = ShownMeasure.of("accuracy")
-    shown = [signed(number / 100, measure) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
+    shown = [measure.text(number / 100, "+") for number in (-0.001, 0.001, 0.0, -0.01, 0.01)]
     assert shown == ["0.00", "0.00", "0.00", "-0.01", "+0.01"]
 
 

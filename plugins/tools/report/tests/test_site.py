@@ -186,7 +186,7 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
     upwards, downwards = (
-        {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.rows} for one in (model, lower)
+        {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.grid.rows} for one in (model, lower)
     )
     assert sorted(rank for row, rank in upwards.items() if row not in model.grid.apart) == [1, 2, 3]
     assert {row: 4 - rank if rank else 0 for row, rank in upwards.items()} == downwards
@@ -217,8 +217,6 @@ def test_methods_of_a_data_set_stand_best_first(site: Path) -> None:
     assert [row[2] for row in rows] == ["1", "2", "3", "-"]
     values = [float(row[1].split(" ")[0]) for row in rows[:3]]
     assert values == sorted(values, reverse=True)
-    below = [float(row[3].strip()) for row in rows[:3]]
-    assert below[1:] == pytest.approx([values[0] - value for value in values[1:]], abs=0.06)
     assert rows[3][0] == "PN (oracle)"
 
 

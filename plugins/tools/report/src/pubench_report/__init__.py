@@ -5,7 +5,7 @@ Floors, from below; ``tests/test_rooms.py`` has the list of modules:
 - ``rows``: the columns of a run's row, and one frame of whatever holds rows; ``grouping`` says what may be averaged.
 - ``ranking``, ``significance``: order, intervals, tests, and what cannot be told apart.
 - tables: ``cells``, ``report.model`` and its tables, ``rendering`` in five formats.
-- figures: ``drawing``, ``report.figures``.
+- figures: ``drawing``.
 - ``pages``.
 - commands, and the Python names: ``results``, ``comparing``, ``comparison``, ``site``, ``cli``.
 """
@@ -45,7 +45,7 @@ API = [
     ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
     ApiInfo(name="load_results", load="pubench_report.results:load_results"),
     ApiInfo(name="site", load="pubench_report.site.write:site"),
-    ApiInfo(name="trace", load="pubench_report.trace:trace"),
+    ApiInfo(name="trace", load="pubench_report.rows.record:trace"),
 ]
 
 

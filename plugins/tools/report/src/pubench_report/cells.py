@@ -164,14 +164,11 @@ class ShownMeasure:
         return f"{self.name}, %" if self.percent else self.name
 
     def text(self, value: float, sign: str = "") -> str:
-        """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``. ``sign``: ``+`` to show it always."""
-        return f"{self.scale * value:{sign}.{2 if self.percent else 4}f}"
-
-
-def signed(difference: float, measure: ShownMeasure) -> str:
-    """A difference as it is shown, with its sign; zero gets none."""
-    text = measure.text(difference, "+")
-    return text if float(text) else text[1:]
+        """A value as tables have it: ``86.70`` of a percentage, else ``0.8670``. ``sign``: ``+`` of a difference, which
+        shows its sign unless it is zero as printed.
+        """
+        text = f"{self.scale * value:{sign}.{2 if self.percent else 4}f}"
+        return text if not sign or float(text) else text[1:]
 
 
 def grid_cells(

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from pubench.field_names import in_words
 from pubench.running import RunResult
+from pubench_core.engine.layers import Layer
 from pubench_core.errors import PluginError, RequestError, counted, nearest, shortened, unknown
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import about
 
-from .cells import cell_of, mean_and_std
+from .cells import ShownMeasure, cell_of, mean_and_std
 from .grouping import Grid, but_for_config, but_for_seed, by_path, in_short
 from .published import (
     STANDINGS,
@@ -136,8 +137,6 @@ class SideBySide(Printed):
     """(method, data) of theirs that nothing of ours is compared with"""
     notes: tuple[str, ...]
     citation: str = ""
-    percent: bool = True
-    """whether figures are in percent"""
     board: bool = False
     """whether theirs is a board, among whose methods ours are ranked"""
 
@@ -191,7 +190,7 @@ class SideBySide(Printed):
 
     def title(self) -> str:
         """Title of the table."""
-        unit = ", percent" if self.percent else ""
+        unit = ", percent" if ShownMeasure.of(self.measure).percent else ""
         return f"{self.measure} (test{unit}) next to {self.theirs}: mean ± sample standard deviation (runs)"
 
     def heading(self) -> list[str]:
@@ -284,8 +283,9 @@ class _OurCell:
     spec: RunSpec
 
 
-def _cells(grid: Grid, measure: str, criterion: str, scale: float = 100.0) -> Iterator[_OurCell]:
+def _cells(grid: Grid, measure: str, criterion: str) -> Iterator[_OurCell]:
     """Every cell that has a run, by column."""
+    scale = ShownMeasure.of(measure).scale
     for column in grid.columns:
         for row in grid.rows:
             if (runs := grid.cell(row, column)).runs:
@@ -295,7 +295,7 @@ def _cells(grid: Grid, measure: str, criterion: str, scale: float = 100.0) -> It
                 yield _OurCell(row, column, row in grid.oracles, of, figure, of[0].result.spec)
 
 
-def _figure(values: Iterable[float], alike: int, scale: float = 100.0) -> Figure | None:
+def _figure(values: Iterable[float], alike: int, scale: float) -> Figure | None:
     found = [scale * value for value in values]
     mean, std = mean_and_std(found)
     return None if mean is None else Figure(mean, std, len(found), alike)
@@ -341,8 +341,8 @@ def beside_results(
     accuracy, by the criterion that names the results.
     """
     model = results.model(measure or "accuracy", criterion)
-    criterion, measure, scale = model.criterion, model.measure.key, model.measure.scale
-    theirs = {but_for_seed(one.spec): one for one in _cells(others.grid, measure, criterion, scale)}
+    criterion, measure = model.criterion, model.measure.key
+    theirs = {but_for_seed(one.spec): one for one in _cells(others.grid, measure, criterion)}
     missing, same = dict(theirs), list[bool]()
 
     def look(ours: _OurCell) -> ComparedCell | str | None:
@@ -356,7 +356,7 @@ def beside_results(
         return ComparedCell(ours.row, ours.column, ours.oracle, ours.figure, other.figure)
 
     alike = f"the same spec except for seeds, epoch chosen by {model.criterion_name(criterion)}"
-    found = _beside(results, look, title, alike, measure, criterion, scale, percent=model.measure.percent)
+    found = _beside(results, look, title, alike, measure, criterion)
     both = f"{sum(same)} of {counted(len(same), 'run')} compared have the same seed and spec on both sides"
     left = tuple((one.row, one.column) for one in missing.values())
     return replace(found, missing=left, notes=(*found.notes, *([both] if any(same) else [])))
@@ -382,7 +382,7 @@ def beside_board(
         figures = {
             str(name): figure
             for name, of in others
-            if (figure := _figure(of[f"test_{measure}"], int(of["alike"].sum()))) is not None
+            if (figure := _figure(of[f"test_{measure}"], int(of["alike"].sum()), model.measure.scale)) is not None
         }
         if not figures:
             return f"{board} has no other method on the same problem"
@@ -408,7 +408,6 @@ def _beside(
     alike: str,
     measure: str,
     criterion: str,
-    scale: float = 100.0,
     notes: Iterable[str] = (),
     **more: Any,
 ) -> SideBySide:
@@ -416,7 +415,7 @@ def _beside(
     if not results.grid.cells:
         raise RequestError("there are no finished runs to compare")
     no_value = f"no run has a value of {measure} by {criterion}"
-    found = [(one, look(one) or no_value) for one in _cells(results.grid, measure, criterion, scale)]
+    found = [(one, look(one) or no_value) for one in _cells(results.grid, measure, criterion)]
     cells = tuple(cell for _, cell in found if isinstance(cell, ComparedCell))
     left_out = tuple(LeftOut(one.row, one.column, why) for one, why in found if isinstance(why, str))
     return SideBySide(theirs, alike, measure, criterion, cells, left_out, (), (*results.grid.notes, *notes), **more)
@@ -471,15 +470,12 @@ def why_not(run: RunResult, theirs: Publication, printed: Sequence[PublishedCell
     return "" if fitting(spec, printed) else other
 
 
-def _request(spec: RunSpec, theirs: Publication) -> dict[str, Any]:
+def _request(spec: RunSpec, theirs: Publication) -> Mapping[str, Any]:
     """The run of the protocol on the classes of a spec, as a request."""
     method = {"key": spec.method.key, "calibrate": spec.method.calibrate}
     data = {"key": spec.data.key, "positive": spec.data.positive, "negative": spec.data.negative}
-    found = {section: dict(of) if isinstance(of, Mapping) else of for section, of in theirs.protocol.items()}
-    for more in ({"method": method, "data": data}, theirs.on.get(spec.data.key, {})):
-        for section, fields in more.items():
-            found[section] = {**found.get(section, {}), **fields}
-    return found
+    layers = (theirs.protocol, {"method": method, "data": data}, theirs.on.get(spec.data.key, {}))
+    return Layer.joined(Layer(dict(values)) for values in layers).values
 
 
 def fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCell]:

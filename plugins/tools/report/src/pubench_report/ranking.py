@@ -13,8 +13,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from statistics import fmean
 
@@ -58,23 +58,6 @@ class MethodPlace:
 
 
 @dataclass(frozen=True)
-class Separation:
-    """Differences that data sets and seeds can tell apart, by intervals of differences over resamples."""
-
-    smallest: float
-    """half of such an interval in points, the median over pairs: smaller differences do not show"""
-    pairs: int
-    together: int
-    """pairs that are not told apart"""
-    first: tuple[str, str] = ("", "")
-    """the first method and the next one"""
-    difference: float = 0.0
-    """of these two, in points"""
-    needed: int = 0
-    """data sets (of one data set: seeds) that would tell these two apart; 0 if they are"""
-
-
-@dataclass(frozen=True)
 class Ranking:
     """Methods in order, with how sure it is."""
 
@@ -94,26 +77,6 @@ class Ranking:
     """fewest shared seeds of a data set"""
     why: str = ""
     """why there is no place"""
-
-    @cached_property
-    def apart(self) -> Separation | None:
-        """Resolution of these data sets and seeds; None without a ranking."""
-        if not self.places:
-            return None
-        pairs = np.array(list(combinations(range(len(self.places)), 2)))
-        low, high = np.quantile(
-            self.resampled[pairs[:, 1]] - self.resampled[pairs[:, 0]], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1
-        )
-        half, together = (high - low) / 2, (low <= EQUAL) & (high >= -EQUAL)
-        found = Separation(float(np.median(half)), len(pairs), int(together.sum()))
-        first, second = self.places[0], next((place for place in self.places if place.rank > 1), None)
-        if second is None:
-            return found
-        k = [tuple(pair) for pair in pairs.tolist()].index((0, self.places.index(second)))
-        units = len({*self.groups}) if len({*self.groups}) > 1 else self.seeds
-        difference = second.below - first.below
-        needed = max(units + 1, math.ceil(units * (half[k] / difference) ** 2)) if together[k] else 0
-        return replace(found, first=(first.row, second.row), difference=difference, needed=needed)
 
     @property
     def problems(self) -> str:
@@ -240,7 +203,9 @@ def ranking_of(
     tables = [np.array([table(row, c) for row in ranked]) for c in columns]
     means = [one.mean(axis=1) for one in tables]  # the best mean is of what does not decide every row alike, if any
     best = [float((m if (alone := same[:, k]).all() else m[~alone]).max()) for k, m in enumerate(means)]
-    below = [_below(one, top) for one, top in zip(tables, best, strict=True)]
+    below = [  # what decides every row alike is never above the best
+        top - one + np.maximum(0.0, mean - top)[:, None] for one, mean, top in zip(tables, means, best, strict=True)
+    ]
     by_column = np.stack([part.mean(axis=1) for part in below], axis=1)
     resampled = np.concatenate(below, axis=1) @ resampling(groups, tuple(part.shape[1] for part in below)).T
     point = by_column.mean(axis=1)
@@ -292,12 +257,6 @@ def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) 
     if len(ranked) < 2 or not counts.columns:
         return "No two methods have a value for every shared seed of a data set, so none is ranked."
     return ""
-
-
-def _below(values: npt.NDArray[np.float64], best: float) -> npt.NDArray[np.float64]:
-    """Points below the best, (rows, seeds). What decides every row alike is never above it."""
-    above: npt.NDArray[np.float64] = np.maximum(0.0, values.mean(axis=1) - best)
-    return best - values + above[:, None]
 
 
 @cache
@@ -560,20 +519,29 @@ def changes(
 
 
 def not_told_apart(ranking: Ranking, names: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
-    """Sentences on what these data sets and seeds cannot tell apart. ``names``: of rows; ``columns``: of data sets."""
-    apart = ranking.apart
-    if apart is None:
+    """Sentences on what these data sets and seeds cannot tell apart. ``names``: of rows; ``columns``: of data sets.
+
+    A pair is told apart if the interval of its difference over resamples leaves zero out. Half of an interval, the
+    median over pairs, is what does not show; it shrinks with the root of the number of data sets (of one: of seeds).
+    """
+    places, sources = ranking.places, len({*ranking.groups})
+    if not places:
         return []
-    several = len({*ranking.groups}) > 1
+    pairs = np.array(list(combinations(range(len(places)), 2)))
+    differences = ranking.resampled[pairs[:, 1]] - ranking.resampled[pairs[:, 0]]
+    low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
+    half, together = (high - low) / 2, (low <= EQUAL) & (high >= -EQUAL)
     found = [
-        f"{apart.together} of {counted(apart.pairs, 'pair')} of methods cannot be told apart here: differences below "
-        f"about {points(apart.smallest)} points do not show."
+        f"{together.sum()} of {counted(len(pairs), 'pair')} of methods cannot be told apart here: differences below "
+        f"about {points(float(np.median(half)))} points do not show."
     ]
-    if apart.needed:
-        one, other = (names[row] for row in apart.first)
-        more = counted(apart.needed, "data set" if several else "seed")
+    second = next((k for k, place in enumerate(places) if place.rank > 1), 0)
+    if second and together[second - 1]:  # its pair with the first
+        units, difference = sources if sources > 1 else ranking.seeds, places[second].below - places[0].below
+        needed = max(units + 1, math.ceil(units * (half[second - 1] / difference) ** 2))
         found.append(
-            f"{one} and {other} differ by {points(apart.difference)} points; about {more} would tell them apart."
+            f"{names[places[0].row]} and {names[places[second].row]} differ by {points(difference)} points; about "
+            f"{counted(needed, 'data set' if sources > 1 else 'seed')} would tell them apart."
         )
     if ranking.silent:
         found.append(f"Seeds tell no two methods apart on {', '.join(columns[c] for c in ranking.silent)}.")

@@ -22,7 +22,7 @@ from .report.model import Model, Significance, comparison_of, model_of
 from .report.tables import MeasureTable, measure_table
 from .rows.columns import FRAME, names
 from .rows.files import has_rows
-from .rows.record import criteria_of, fits, known_of, measured_frame, metrics_of
+from .rows.record import criteria_of, known_of, measured_frame, metrics_of
 from .rows.runs import WHOLE_RUNS
 
 if TYPE_CHECKING:
@@ -144,7 +144,13 @@ class Results(Sequence[RunResult]):
             for column in wanted:
                 if column not in names(FRAME) and not column.startswith("config."):
                     raise unknown("column", column, (*names(FRAME), "config.NAME"))
-        return Results._of((name, run) for name, run in self._gathered.runs if fits(known_of(name, run), wanted))
+        several = {
+            column: value if isinstance(value, Collection) and not isinstance(value, (str, bytes)) else (value,)
+            for column, value in wanted.items()
+        }
+        known = [(name, run, known_of(name, run)) for name, run in self._gathered.runs]
+        fit = (one for one in known if all(column in one[2] and one[2][column] in of for column, of in several.items()))
+        return Results._of((name, run) for name, run, _ in fit)
 
     def best_of_draws(self, criterion: str) -> Results:
         """Best runs by ``criterion`` on each split, of those that differ in hyper-parameters alone.

@@ -22,6 +22,7 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, counted, shortened, visible
 
+from ..published import names
 from .commands import StudyOfFolder
 
 if TYPE_CHECKING:
@@ -32,13 +33,6 @@ if TYPE_CHECKING:
 BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 
-def published(incomplete: str) -> list[str]:
-    """Completion of a publication whose tables are here."""
-    from ..published import names
-
-    return sorted(name for name in names() if name.startswith(incomplete))
-
-
 def compare(
     other: Annotated[
         str,
@@ -46,7 +40,7 @@ def compare(
             "--with",
             metavar="NAME|DIR|FILE",
             help="pubench2026, wang2026 (published tables), board@2026.12 (a dated board), or other records.",
-            autocompletion=published,
+            autocompletion=lambda incomplete: [name for name in names() if name.startswith(incomplete)],
         ),
     ],
     sources: Annotated[

@@ -83,12 +83,9 @@ def compare_methods(
     models = list(_models(results, measure, notes))
     shown = [(one, comparisons_of(one, check_baseline(one, baseline))) for one in models]
     if as_json:
-        specs = [(run, run.result.spec) for run in results]
-        carried = [
-            {"run_id": run.run_id, "method": spec.method.key, "data": spec.data.key, "seed": spec.seed}
-            | {"record": str(run.folder), "reused": run.reused}
-            for run, spec in specs
-        ]
+        rows = results.to_frame("none")[["run_id", "method", "data", "seed"]].to_dict("records")
+        folders = [{"record": str(run.folder), "reused": run.reused} for run in results]
+        carried = [{**row, **folder} for row, folder in zip(rows, folders, strict=True)]
         print_json({**_plain(shown), "runs": carried, "failures": [str(failure) for failure in results.failures]})
     else:
         for model, tests in shown:

@@ -16,7 +16,7 @@ from ..grouping import but_for_seed, problem_names, problem_of
 from ..rendering import GAPS, LEGEND
 from ..report.model import Model, Significance
 from ..report.tables import compared_sections
-from ..trace import trace
+from ..rows.record import trace
 from .names import criterion_text
 from .recipe import SEED, recipe
 from .template import rendered

@@ -1,7 +1,4 @@
-"""``pubench study report``: tables, tests, figures and one HTML page of finished runs. No torch.
+"""``pubench study report``: tables, tests, figures and one HTML page of finished runs. No torch, nothing is trained.
 
-Nothing is trained.
-
-``gather`` reads runs, ``model`` makes cells of them and tests them, ``tables`` shows them, ``figures`` draws them,
-``write`` makes files.
+``gather`` reads runs, ``model`` makes cells of them and tests them, ``tables`` shows them, ``write`` makes files.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from pubench_core.records.store import RecordStore, failures_in
 from ..cells import metric_info
 from ..grouping import MISSING, FailedRun, Grid, NamedRun, but_for_config, but_for_seed, grid_of, spec_of
 from ..rows.columns import FRAME, names
-from ..rows.files import FACTS
+from ..rows.files import FACTS, RUN_ID
 from ..rows.record import known_of
 from ..rows.runs import Row, each_run
 from ..suspicion import lines_on
@@ -33,7 +32,6 @@ from ..suspicion import lines_on
 _CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "seed", "preset", "epochs")
 #: What a note on chosen draws begins with.
 DRAWS = "hyper-parameters: the best of"
-_RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -290,7 +288,7 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
 
 def why_misnamed(run: RunResult) -> str:
     """Why a record is left out of reports and sites; empty where its folder is called as its run is."""
-    if not _RUN_ID.fullmatch(run.run_id):
+    if not RUN_ID.fullmatch(run.run_id):
         return f"left out: {run.folder}: '{shortened(run.run_id)}' is no run id"
     return "" if run.folder.name == run.run_id else f"left out: {run.folder} holds run {run.run_id}; give it that name"
 

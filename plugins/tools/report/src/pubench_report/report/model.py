@@ -13,7 +13,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
 from pubench_core.specs import RunSpec
 
-from ..cells import MeasuredCell, ShownMeasure, grid_cells, signed
+from ..cells import MeasuredCell, ShownMeasure, grid_cells
 from ..grouping import Grid
 from ..ranking import AverageRanks, Counted, Ranking, average_ranks, counted_in, ranking_of
 from ..rendering import Printed, RenderedTable, TableEntry
@@ -255,7 +255,7 @@ class Significance(Printed):
         """The pairs, and notes on them. ``ids``: (data, method) -> identifier of the cell's runs."""
         rows, measure = [], ShownMeasure.of(self.metric)
         for pair in self.pairs:
-            text = "-" if math.isnan(pair.difference) else signed(pair.difference, measure)
+            text = "-" if math.isnan(pair.difference) else measure.text(pair.difference, "+")
             difference = TableEntry(text, link=(ids or {}).get((pair.data, pair.method), ""))
             p = (p_text(pair.p), p_text(pair.adjusted))
             rows.append((pair.data, pair.method, str(pair.n), difference, *p, pair.decision))

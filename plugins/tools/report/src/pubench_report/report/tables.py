@@ -266,9 +266,10 @@ class MeasureTable(Printed):
         """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
         import pandas
 
+        own = ("mean", "std", "seeds", "alike")
         rows = [
-            (row, column, row in self.oracles, cell.mean, cell.std, len(cell.values), cell.seeds, cell.alike)
-            + (cell.mark == "best",)
+            {"method": row, "data": column, "n": len(cell.values), **{name: getattr(cell, name) for name in own}}
+            | {"oracle": row in self.oracles, "best": cell.mark == "best"}
             for row, column in product(self.rows, self.columns)
             for cell in [self.cells[row, column]]
         ]

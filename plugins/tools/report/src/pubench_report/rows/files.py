@@ -56,7 +56,7 @@ from .record import RowSource, rows_of
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-_RUN_ID = re.compile(r"[0-9a-f]{16}")
+RUN_ID = re.compile(r"[0-9a-f]{16}")
 #: Format of boards; raised when a column or a field changes its meaning or goes.
 FORMAT = 1
 FACTS, ROWS, SUMS, BIBTEX = "board.json", "rows.parquet", "SHA256SUMS", "CITATION.bib"
@@ -274,7 +274,7 @@ def _checked(given: Series[Any], column: RowColumn, where: str) -> Series[Any]:
     texts = given.astype("string").fillna("")
     values: Series[Any] = texts
     if column.type == "string":
-        wrong = ~texts.str.fullmatch(_RUN_ID.pattern) if column.name == "run_id" else texts.isna()
+        wrong = ~texts.str.fullmatch(RUN_ID.pattern) if column.name == "run_id" else texts.isna()
         expected = "be sixteen hexadecimal digits"
     elif column.type == "bool":
         wrong, values, expected = ~texts.isin(["True", "False"]), texts == "True", "be True or False"

@@ -21,7 +21,7 @@ from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import ENVIRONMENT, SCORES, read_scores
+from pubench_core.records.files import ENVIRONMENT, SCORES, TRACE, read_scores
 from pubench_core.records.scores import scores_name
 from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
@@ -229,13 +229,14 @@ def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
     return {one: reader(one)(source) for one in [*columns, *(f"config.{field}" for field in spec.method.config)]}
 
 
-def fits(facts: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether every column that is asked for is there and has one of the values."""
-    several = {
-        column: value if isinstance(value, Collection) and not isinstance(value, (str, bytes)) else (value,)
-        for column, value in wanted.items()
-    }
-    return all(column in facts and facts[column] in values for column, values in several.items())
+def trace(run: RunResult) -> DataFrame:
+    """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
+    import pandas
+
+    path = run.folder / TRACE
+    if not path.exists():
+        raise ValueError(f"run {run.run_id} kept no trace; run it again with artifacts=['scores', 'trace']")
+    return pandas.read_csv(path)
 
 
 def measured_frame(

@@ -24,15 +24,7 @@ from ..pages.template import rendered
 from ..pages.view import View, shown_first
 from ..ranking import MethodPlace, Ranking, sources_of
 from ..report.gather import Gathered, place_of
-from ..report.model import (
-    Model,
-    ProblemColumn,
-    Significance,
-    check_baseline,
-    comparisons_of,
-    model_of,
-    setting_of,
-)
+from ..report.model import Model, ProblemColumn, Significance, check_baseline, comparisons_of, model_of, setting_of
 from ..report.write import title_lines
 from .sources import Collected, Run, SiteRequest
 
