@@ -372,7 +372,7 @@ BUDGETS = {
     "plugins/tools/report/src": 7_496,
     "plugins/tools/study/src": 4_304,
     "plugins/tools/testkit/src": 2_400,
-    "plugins/tools/tune/src": 1_229,
+    "plugins/tools/tune/src": 1_200,
     "plugins/tools/verify/src": 2_175,
 }
 

@@ -10,76 +10,52 @@ import typer
 from pubench_study.durations import seconds_of
 from pubench_study.seeds import seeds_of
 
-from pubench_cli.choices import Format, any_key
+from pubench_cli.choices import Format, PrintFormat, any_key
 from pubench_cli.console import out as output
 from pubench_cli.machine import print_json
 from pubench_cli.messages import say
-from pubench_cli.options import MACHINE, OPTIONS, RUN, Given, takes
+from pubench_cli.options import OPTIONS, Given, takes
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.process import Over
 from pubench_cli.yaml_layers import assigned, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
-#: Options of ``pubench run`` that a search has in other words, or not at all.
-_OTHERWISE = ("--method", "--seed", "--no-tracking", "--tracking-uri")
 
-
-@takes(*(option.flag for option in OPTIONS if option.flag not in _OTHERWISE))
+# A search has these options of ``pubench run`` in other words, or not at all.
+@takes(*(o.flag for o in OPTIONS if o.flag not in ("--method", "--seed", "--no-tracking", "--tracking-uri")))
 def tune(
     given: Given,
     method: Annotated[str, typer.Argument(help="Method key.", autocompletion=any_key)],
-    trials: Annotated[
-        int, typer.Option(help="Number of trials, earlier ones included.", min=1, rich_help_panel=RUN)
-    ] = 50,
+    trials: Annotated[int, typer.Option(help="Number of trials, earlier ones included.", min=1)] = 50,
     space: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUES",
             help="Hyper-parameters to tune: lr=1e-5..1e-2:log, gamma=0..1, batch_size=32,64, or default. Repeatable. "
             "(default: the ranges that the method declares)",
-            rich_help_panel=RUN,
         ),
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER|LIST",
-            help="A trial's value is the mean over these: 3, or 2,25,42. (default: 2)",
-            rich_help_panel=RUN,
-        ),
+        typer.Option(metavar="NUMBER|LIST", help="A trial's value is the mean over these: 3, or 2,25,42. (default: 2)"),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="As for pubench run; what is set is not tuned.", rich_help_panel=RUN
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run; what is set is not tuned."),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=RUN)
-    ] = None,
-    search_seed: Annotated[int, typer.Option(help="Seed of the proposals.", min=0, rich_help_panel=RUN)] = 0,
-    no_prune: Annotated[
-        bool, typer.Option("--no-prune", help="Run every trial to its end.", rich_help_panel=RUN)
-    ] = False,
-    jobs: Annotated[
-        int, typer.Option("-j", "--jobs", help="Runs at once.", min=1, max=1024, rich_help_panel=MACHINE)
-    ] = 1,
-    max_time: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Start no run after: 90s, 30m, 2h.", rich_help_panel=MACHINE),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="File for the best configuration, for pubench run --config.", rich_help_panel=MACHINE),
-    ] = None,
-    format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=MACHINE)] = Format.table,
+    config: Annotated[Path | None, typer.Option(help="YAML file with any part of the spec; flags win.")] = None,
+    search_seed: Annotated[int, typer.Option(help="Seed of the proposals.", min=0)] = 0,
+    no_prune: Annotated[bool, typer.Option("--no-prune", help="Run every trial to its end.")] = False,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at once.", min=1, max=1024)] = 1,
+    max_time: Annotated[str | None, typer.Option(metavar="TIME", help="Start no run after: 90s, 30m, 2h.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the best configuration, for pubench run --config.")] = None,
+    format: PrintFormat = Format.table,
 ) -> None:
     """Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.
 
-    Every trial is an ordinary run with a record; the first is the configuration as it is. --select names the criterion
-    that compares them. The same command again resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a
-    wrong request, 130 interrupted.
+    Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
+    resumes. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
     from .search import BEST, search
 

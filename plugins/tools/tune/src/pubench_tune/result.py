@@ -153,9 +153,7 @@ class Tuned(Printed):
     def config_file(self) -> str:
         """The best configuration as a run file: ``pubench run --config`` answers it from its record."""
         best = self.best
-        head = (
-            f"# {self.method} on {self.data}: trial {best.number}, {self.criterion} {_number(best.value)}{self._mark}\n"
-        )
+        head = f"# {self.method} on {self.data}: trial {best.number}, {self.criterion} {best.value:.4f}{self._mark}\n"
         return head + yaml.safe_dump(best.spec, sort_keys=False)
 
     def write(self, path: str | Path) -> Path:
@@ -182,7 +180,12 @@ class Tuned(Printed):
             return above, RenderedTable.of((), ()), reasons
         default, best = self.default, self.best
         rows = [
-            [name, one.number, _number(one.value, one.state), *(brief(one.config.get(key)) for key in self.space)]
+            [
+                name,
+                one.number,
+                one.state if one.value is None else f"{one.value:.4f}",
+                *(brief(one.config.get(key)) for key in self.space),
+            ]
             for name, one in (("default", default), ("best", best))
         ]
         head = ["", "trial", f"{self.criterion}{self._mark}", *self.space]
@@ -192,10 +195,6 @@ class Tuned(Printed):
         elif default.value is None:
             below = f"the default has no value ({default.reason}); {below}"
         return above, RenderedTable.of(head, rows), [below]
-
-
-def _number(value: float | None, instead: str = "-") -> str:
-    return instead if value is None else f"{value:.4f}"
 
 
 def brief(value: Any) -> str:

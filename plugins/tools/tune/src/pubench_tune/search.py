@@ -42,7 +42,6 @@ from .space import Given, TunedMethod, holds, space_of, text_of
 
 #: Folder of searches in a folder of records, and the files of each.
 TUNING, BEST, LOGS, LOCK = "tuning", "best.yaml", "logs", ".lock"
-MOST_TRIALS = 100_000
 #: What a run can do without a defined criterion, and a search cannot.
 _BY_LAST = "; or selection.criterion can be last here"
 
@@ -72,7 +71,7 @@ def search(
     Raises RequestError for what cannot be met, RecordError where the search or a record cannot be stored.
     """
     for name, given, least, most in (
-        ("trials", trials, 1, MOST_TRIALS),
+        ("trials", trials, 1, 100_000),
         ("jobs", jobs, 1, 1024),
         ("search_seed", search_seed, 0, 2**32 - 1),
     ):

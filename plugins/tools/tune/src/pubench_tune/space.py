@@ -29,7 +29,6 @@ _WEIGHT_DECAY = (1e-6, 1e-2)
 _INSET = 0.01
 _FORMS = "expected name=low..high, name=low..high:log or name=a,b,c"
 
-
 #: What a hyper-parameter is searched in.
 Dimension = FloatDistribution | IntDistribution | CategoricalDistribution
 #: What a caller may give: texts, or hyper-parameter -> (low, high), (low, high, "log"), a list of values or a text.
@@ -119,8 +118,6 @@ def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
         if name != DEFAULT and not value:
             raise RequestError(f"{word}{shortened(str(text))}: {_FORMS}")
         found.append((name, value, shortened(f"{word}{text}")))
-    if not found:
-        raise RequestError(f"{word}given nothing; {_FORMS}")
     return found
 
 
