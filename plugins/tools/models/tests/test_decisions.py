@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from pubench_models.decisions import Decisions, decisions_of
 
+import pubench
 from pubench_core.results import CriterionResult, PriorFacts
 from pubench_core.specs import DataSpec
 
@@ -86,3 +89,15 @@ def test_a_prior_above_1_is_no_prior() -> None:
 def test_a_data_set_has_no_decisions() -> None:
     of_digits = {name: values for name, values in arrays().items() if "unlabeled" not in name}
     assert decisions_of(Told(0.5), of_digits, 0) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # one epoch decides one-sidedly
+def test_python_and_the_command_count_the_same_known_negatives(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["yes", "", "no"], [60, 200, 40])
+    frame = pd.DataFrame(rng.normal(size=(300, 3)) + (labels == "yes")[:, None], columns=list("abc"))
+    frame.assign(label=labels).to_csv(tmp_path / "my.csv", index=False)
+    table = pubench.data(tmp_path / "my.csv", "label", positive_value="yes", known_negative="no")
+    more: dict[str, Any] = {"prior": 0.3, "config": {"epochs": 1}, "results": tmp_path / "results", "tracking": False}
+    found = pubench.decisions(pubench.run("nnpu", table, **more))
+    assert (found.unlabeled, found.known_negative) == (200, 40)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pubench.field_names import in_words
 from pubench_cli.columns import PrintedColumn, print_table
 from pubench_cli.console import out
 from pubench_core.data.labeled import BoolArray
+from pubench_core.data.table_reader import table_reader
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import SCORES, Arrays, predictions_in, read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
@@ -157,10 +160,14 @@ def decisions(run: RunResult) -> Decisions:
     """Decisions of a run on the unlabeled rows of a user table, next to the number that the prior implies, and how
     that would move if the prior were off by a fifth; the command line prints it below such a result.
 
-    Raises ValueError for a data set, or if the run kept no scores.
+    Raises ValueError for a data set, if the run kept no scores, or if its table names known negatives and has changed.
     """
-    there = (run.folder / SCORES).exists()
-    found = decisions_of(run.result, read_scores(run.folder), run.result.labeled) if there else None
+    there, own, negative = (run.folder / SCORES).exists(), run.result.spec.data.own, None
+    if own is not None and own.known_negative:  # the record does not name them
+        reader = table_reader(registry())
+        with in_words():
+            negative = reader.read(reader.spec(own.model_dump(exclude_defaults=True))).known_negative
+    found = decisions_of(run.result, read_scores(run.folder), run.result.labeled, negative) if there else None
     if found is None:
         raise ValueError(f"run {run.run_id} has no decisions; they need a user table (pubench.data) and stored scores")
     return found
