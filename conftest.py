@@ -330,8 +330,9 @@ def pubench(pubench_in: Callable[[Path], Run], tmp_path: Path) -> Run:
 def pubench_within(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """``pubench_within(*arguments)``: what the command did in this process, in an empty folder. For requests that are
-    refused before anything is carried out: a process of their own would take ten times as long.
+    """``pubench_within(*arguments)``: what the command did in this process, in an empty folder.
+
+    For what carries nothing out - listings, helps, refused requests - and would take ten times as long in a process.
     """
     from pubench_cli.main import app
     from pubench_cli.process import carried_out

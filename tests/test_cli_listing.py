@@ -38,11 +38,11 @@ def listed(pubench: Run, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", INSTALLED)
-def test_a_list_has_the_same_plugins_as_json_csv_and_table(pubench: Run, kind: str) -> None:
-    rows = listed(pubench, kind)
+def test_a_list_has_the_same_plugins_as_json_csv_and_table(pubench_within: Run, kind: str) -> None:
+    rows = listed(pubench_within, kind)
     assert {row["key"] for row in rows if row["status"] == "ok"} >= INSTALLED[kind]
     assert all(row["package"].startswith("pubench-") for row in rows if row["key"] in INSTALLED[kind])
-    of_csv, of_table = pubench("list", kind, "--format", "csv"), pubench("list", kind)
+    of_csv, of_table = pubench_within("list", kind, "--format", "csv"), pubench_within("list", kind)
     assert {(done.returncode, done.stderr) for done in (of_csv, of_table)} == {(0, "")}
     assert of_csv.stdout.startswith("key,")
     in_csv = [(row["key"], row["status"]) for row in csv.DictReader(io.StringIO(of_csv.stdout))]
@@ -54,8 +54,8 @@ def test_a_list_has_the_same_plugins_as_json_csv_and_table(pubench: Run, kind: s
     assert all(line.split()[-1] == "ok" for line in lines)
 
 
-def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
-    rows = {row["key"]: row for row in listed(pubench, "methods")}
+def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench_within: Run) -> None:
+    rows = {row["key"]: row for row in listed(pubench_within, "methods")}
     nnpu = rows["nnpu"]
     assert (nnpu["name"], nnpu["venue"], nnpu["year"]) == ("nnPU", "NeurIPS", 2017)
     assert (nnpu["family"], nnpu["setting"]) == ("risk minimization", "two-sample")
@@ -64,14 +64,16 @@ def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
     assert (rows["pn"]["needs_prior"], rows["pn"]["oracle"]) == (False, True)
 
 
-def test_metrics_say_which_need_true_labels(pubench: Run) -> None:
-    rows = {row["key"]: row for row in listed(pubench, "metrics") if row["key"] in INSTALLED["metrics"]}
+def test_metrics_say_which_need_true_labels(pubench_within: Run) -> None:
+    rows = {row["key"]: row for row in listed(pubench_within, "metrics") if row["key"] in INSTALLED["metrics"]}
     assert {key for key, row in rows.items() if row["oracle"]} == INSTALLED["metrics"] - {"pa", "pauc"}
     assert all(row["oracle"] == ("truth" in row["needs"]) for row in rows.values())
 
 
-def test_metrics_say_what_must_hold_for_their_value_to_mean_what_it_says(pubench: Run) -> None:
-    assumed = {row["key"]: row["assumes"] for row in listed(pubench, "metrics") if row["key"] in INSTALLED["metrics"]}
+def test_metrics_say_what_must_hold_for_their_value_to_mean_what_it_says(pubench_within: Run) -> None:
+    assumed = {
+        row["key"]: row["assumes"] for row in listed(pubench_within, "metrics") if row["key"] in INSTALLED["metrics"]
+    }
     assert {key: words for key, words in assumed.items() if words} == {"pa": ["SCAR", "prior"], "pauc": ["SCAR"]}
 
 
@@ -109,8 +111,8 @@ def test_the_console_script_lists_in_a_fresh_process(pubench: Run) -> None:
 
 
 class TestInfo:
-    def test_a_method_in_json(self, pubench: Run) -> None:
-        done = pubench("info", "nnpu", "--format", "json")
+    def test_a_method_in_json(self, pubench_within: Run) -> None:
+        done = pubench_within("info", "nnpu", "--format", "json")
         assert (done.returncode, done.stderr) == (0, "")
         described = json.loads(done.stdout)
         assert (described["key"], described["kind"], described["name"]) == ("nnpu", "method", "nnPU")
@@ -126,8 +128,8 @@ class TestInfo:
         assert described["presets"]["pubench"]["values"]["epochs"] == 40
         assert described["presets"]["official"]["per_data"]["cifar10"] == {"lr": 1e-5, "batch_size": 500}
 
-    def test_a_method_as_text(self, pubench: Run) -> None:
-        done = pubench("info", "nnpu")
+    def test_a_method_as_text(self, pubench_within: Run) -> None:
+        done = pubench_within("info", "nnpu")
         assert (done.returncode, done.stderr) == (0, "")
         for words in ("nnpu", "NeurIPS 2017", "1703.00593", "preset official", "a number above 0", "PU-Bench"):
             assert words in done.stdout
@@ -142,8 +144,8 @@ class TestInfo:
             ("lenet", "backbone", "Table D.3"),
         ],
     )
-    def test_every_kind_by_key_or_alias(self, pubench: Run, key: str, kind: str, word: str) -> None:
-        text, data = pubench("info", key), pubench("info", key, "--format", "json")
+    def test_every_kind_by_key_or_alias(self, pubench_within: Run, key: str, kind: str, word: str) -> None:
+        text, data = pubench_within("info", key), pubench_within("info", key, "--format", "json")
         assert (text.returncode, data.returncode) == (0, 0)
         assert word in text.stdout
         assert json.loads(data.stdout)["kind"] == kind
@@ -159,8 +161,8 @@ class TestDoctor:
             assert word in done.stdout
 
     @pytest.mark.parametrize("key", ["nnpu", "digits", "f-mnist"])
-    def test_one_that_loads(self, pubench: Run, key: str) -> None:
-        done = pubench("doctor", key)
+    def test_one_that_loads(self, pubench_within: Run, key: str) -> None:
+        done = pubench_within("doctor", key)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.endswith(": ok\n")
 
@@ -171,14 +173,14 @@ def test_the_version_of_the_command_and_of_core(pubench: Run) -> None:
 
 
 @pytest.mark.parametrize("command", [(), ("list",), ("info",), ("doctor",), ("run",)])
-def test_help_shows_an_example_that_works(pubench: Run, command: tuple[str, ...]) -> None:
-    done = pubench(*command, "--help")
+def test_help_shows_an_example_that_works(pubench_within: Run, command: tuple[str, ...]) -> None:
+    done = pubench_within(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     text = " ".join(done.stdout.replace("│", " ").split())
     example = text.split("Example: pubench ", 1)[1].split(" ╭")[0].split()
     if example[0] == "run":
         example.append("--dry-run")
-    assert pubench(*example).returncode == 0
+    assert pubench_within(*example).returncode == 0
 
 
 def test_without_a_command_the_help_is_shown_and_nothing_is_wrong(pubench: Run) -> None:

@@ -250,8 +250,8 @@ def imported(folder: Path) -> Iterator[tuple[str, str]]:
     """(top-level module, where) of every absolute import in a distribution's src, types of first-party tools apart."""
     for file in sorted(folder.glob("src/**/*.py")):
         tree = ast.parse(file.read_text())
-        for node in ast.walk(tree):
-            if folder.name == "pubench_core" and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        for node in ast.walk(tree) if folder.name == "pubench_core" else ():
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 node.body = [line for line in node.body if not _of_a_tool(line)]
         for node in ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

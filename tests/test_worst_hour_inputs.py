@@ -387,9 +387,9 @@ class TestPipes:
         assert "it is a pipe or a device, not a file" in line
 
     @pytest.mark.parametrize("name", ["my.csv", "my.npz", "my.parquet"])
-    def test_a_table(self, pubench: Run, tmp_path: Path, name: str) -> None:
+    def test_a_table(self, pubench_within: Run, tmp_path: Path, name: str) -> None:
         os.mkfifo(tmp_path / name)
-        line = error_line(pubench("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3))
+        line = error_line(pubench_within("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3))
         assert line.startswith(f"error: cannot read {name}: it is a pipe or a device")
         assert not (tmp_path / "results").exists()
 
@@ -556,8 +556,10 @@ class TestArguments:
         ],
         ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
     )
-    def test_each_is_one_line_and_exit_code_2(self, pubench: Run, arguments: tuple[str, ...], words: str) -> None:
-        assert words in error_line(pubench(*arguments))
+    def test_each_is_one_line_and_exit_code_2(
+        self, pubench_within: Run, arguments: tuple[str, ...], words: str
+    ) -> None:
+        assert words in error_line(pubench_within(*arguments))
 
     def test_a_folder_that_may_not_be_entered_is_one_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

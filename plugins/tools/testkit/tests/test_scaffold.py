@@ -293,9 +293,9 @@ def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, command: st
     ],
 )
 def test_a_bad_name_is_refused_in_one_line_with_nothing_written(
-    pubench: Run, tmp_path: Path, kind: str, key: str, said: str
+    pubench_within: Run, tmp_path: Path, kind: str, key: str, said: str
 ) -> None:
-    done = pubench("new", kind, "--", key)
+    done = pubench_within("new", kind, "--", key)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert said in done.stderr
@@ -320,12 +320,12 @@ def test_a_bad_name_is_refused_in_one_line_with_nothing_written(
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_with_nothing_written(
-    pubench: Run, tmp_path: Path, options: tuple[str, ...], said: str
+    pubench_within: Run, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "a-file").touch()
     (tmp_path / "there" / "my-key").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    done = pubench("new-method", "my-key", *options)
+    done = pubench_within("new-method", "my-key", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
