@@ -64,7 +64,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     permuted[hidden] = np.random.default_rng(1).permutation(truth[hidden])
     table.assign(y=permuted).to_csv(folder / "permuted.csv", index=False)
     table.assign(y=truth).sample(80, random_state=0).to_csv(folder / "test.csv", index=False)
-    table[hidden].to_csv(folder / "unlabeled.csv", index=False)
     return folder
 
 
@@ -369,28 +368,6 @@ def scored(here: Run, home: Path, colors: str) -> Run:
 
 
 class TestPredict:
-    @pytest.mark.parametrize(
-        ("method", "more"),
-        [("nnpu", QUICK)],
-    )
-    def test_the_rows_of_the_file_get_the_scores_of_the_run(
-        self, here: Run, home: Path, method: str, more: tuple[str, ...]
-    ) -> None:
-        request = (*PLAIN, "--method", method, "--data", "my.csv", "--prior", "0.5", "--threads", 1, *more)
-        request = (*request, "--artifacts", "scores,trace,training-scores")
-        folder = folder_of(here(*request, "--save-model", "--results", "kept"), home)
-        every = rows_of(here("predict", folder, "my.csv").stdout)
-        assert [int(row["row"]) for row in every] == list(range(N))
-        again = np.array([float(row["score"]) for row in every])
-        state = Result.model_validate_json((folder / "result.json").read_text()).chosen.snapshot
-        for name, part in (("scores.npz", "validation"), ("training-scores.npz", "training")):
-            with np.load(folder / name) as arrays:
-                scores = arrays[f"{part}_scores_{state}"]
-                # batches of other rows may differ in the last bit
-                assert np.allclose(again[arrays[f"{part}_rows"]], scores, rtol=1e-5, atol=1e-6), part
-        same = np.array([float(row["score"]) for row in rows_of(here("predict", folder, "unlabeled.csv").stdout)])
-        assert np.allclose(same, again[pd.read_csv(home / "my.csv").labeled == 0], rtol=1e-5, atol=1e-6)
-
     def test_a_view_of_a_result_leaves_its_model_and_a_request_to_save_another_replaces_it(
         self, pubench: Run, home: Path, tmp_path: Path
     ) -> None:
