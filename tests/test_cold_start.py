@@ -30,9 +30,9 @@ for words in runs:
 SHORT = ("--preset", "quick", "--set", "epochs=1", "--no-tracking", "--threads", "1", "--format", "json")
 
 
-def imported(folder: Path, *runs: tuple[str, ...]) -> list[list[str]]:
+def imported(folder: Path, *runs: tuple[str, ...], heavy: tuple[str, ...] = HEAVY) -> list[list[str]]:
     """What is imported after each of these commands, carried out in one process that starts cold."""
-    command = [sys.executable, "-c", WATCHED, json.dumps([HEAVY, runs])]
+    command = [sys.executable, "-c", WATCHED, json.dumps([heavy, runs])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
@@ -47,6 +47,11 @@ def test_a_run_and_its_stored_result_import_no_compiler_and_no_statistics(tmp_pa
     runs = [("run", "--data", "digits", *SHORT, "--method", *words) for words in kinds]
     runs.append(("run", "--data", "breast-cancer", *SHORT, "--method", "upu"))
     assert imported(tmp_path, *runs) == [[]] * len(runs)
+
+
+def test_a_listing_imports_neither_torch_nor_pydantic(tmp_path: Path) -> None:
+    runs = (("list", "methods"), ("list", "metrics", "--format", "json"))
+    assert imported(tmp_path, *runs, heavy=("torch", "pydantic", "numpy")) == [[]] * len(runs)
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")

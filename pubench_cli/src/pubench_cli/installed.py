@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from enum import EnumType
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -32,6 +34,25 @@ FIRST = ("run", "compare-methods", "study", "advise", "new-method")
 OWN = {info.path: info for info in COMMANDS}
 
 
+class _Plain:
+    """Reads what is not given and words of closed lists without pydantic: importing it takes as long as a listing."""
+
+    def coerce(self, value: Any, *, param: Any, ctx: Context) -> Any:
+        kind = param.type_descriptor.annotation
+        if value is None and not (param.multiple or param.nargs == -1):
+            return None
+        if isinstance(kind, EnumType) and value in list(kind):
+            return kind(value)
+        param._runtime_param = None  # typer's own for all else
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _read_plainly(params: Iterable[Any]) -> None:
+    for param in params:
+        if getattr(param, "_runtime_param", "") is None:  # as typer 0.29 has it; another one reads all by itself
+            param._runtime_param = _Plain()
+
+
 class Commands(TyperGroup):
     """Commands whose paths begin with ``words``, and groups of these."""
 
@@ -39,6 +60,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """A group without a command prints its help and nothing else."""
+        _read_plainly(self.get_params(ctx))
         return super().parse_args(ctx, args if args or not self.words else ["--help"])
 
     def list_commands(self, ctx: Context) -> list[str]:
@@ -68,6 +90,7 @@ class Commands(TyperGroup):
             example = f"Example: {info.example}" if info.example else None
             app.command(info.path.split()[-1], epilog=example)(load(info))
             command = typer.main.get_command(app)
+            _read_plainly(command.get_params(ctx))
         return name, command, rest
 
     def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:

@@ -71,17 +71,15 @@ class SpecOption:
         elif Path in self.field.kinds:
             kind, default = Annotated[Path | None, typer.Option(self.flag, **more)], None
         else:  # core reads the text, and says what is wrong with it
-            kind, default = Annotated[str | None, typer.Option(self.flag, metavar=self._metavar(), **more)], None
+            kinds = [getattr(kind, "__origin__", kind) for kind in self.field.kinds]
+            metavar = _METAVARS.get(kinds[0], "<str>") if len(kinds) == 1 else "<str>"
+            kind, default = Annotated[str | None, typer.Option(self.flag, metavar=metavar, **more)], None
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
     def help(self, with_tables: bool = True) -> str:
         """The help of its field; of a switch that turns something off, what it does."""
         text = self.field.help(with_tables)
         return f"Do not {text[0].lower()}{text[1:]}" if self.field.switch is False else text
-
-    def _metavar(self) -> str:
-        kinds = [getattr(kind, "__origin__", kind) for kind in self.field.kinds]
-        return _METAVARS.get(kinds[0], "<str>") if len(kinds) == 1 else "<str>"
 
 
 #: Panel by panel; keys of plugins first.

@@ -52,10 +52,10 @@ class PlainLines:
         if event.stage in self._said and now - self._said[event.stage] < BETWEEN_LINES:
             return
         self._said[event.stage] = now
-        _say(
-            f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}  "
-            f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left"
-        )
+        each = event.seconds + event.evaluation_seconds
+        minutes, seconds = divmod(round((event.stage_epochs - event.in_stage) * each), 60)
+        place = f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}"
+        _say(f"{place}  {each:.1f} s/epoch  {minutes}:{seconds:02d} left")
 
     def _begin(self, work: str) -> None:
         self._work, self._since = work, time.monotonic()
@@ -98,11 +98,6 @@ def _say(line: str) -> None:
 def _criterion(event: EpochFinished) -> str:
     value = event.criteria.get(event.criterion)
     return f"{event.criterion} {value:.4f}" if value is not None else f"{event.criterion} not scored"
-
-
-def _remaining(event: EpochFinished) -> str:
-    seconds = round((event.stage_epochs - event.in_stage) * (event.seconds + event.evaluation_seconds))
-    return f"{seconds // 60}:{seconds % 60:02d}"
 
 
 @contextmanager

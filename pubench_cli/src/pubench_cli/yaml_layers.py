@@ -49,15 +49,10 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    return (path if _is_of_the_run(path) else ("method", "config", *path)), value
-
-
-def _is_of_the_run(path: FieldPath) -> bool:
-    """Whether a path is one of the spec; also below a misspelled section, which is answered with the right one."""
     first, *rest = path
-    if not rest:
-        return first in _OF_THE_RUN
-    return first in RunSpec.model_fields or bool(get_close_matches(first, RunSpec.model_fields, 1, 0.75))
+    # a misspelled section is answered with the right one
+    of_a_section = first in RunSpec.model_fields or get_close_matches(first, RunSpec.model_fields, 1, 0.75)
+    return (path if (of_a_section if rest else first in _OF_THE_RUN) else ("method", "config", *path)), value
 
 
 def read_yaml(
