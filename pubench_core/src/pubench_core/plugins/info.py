@@ -398,10 +398,14 @@ def _test_of(declared: Any) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, tuple) and len(value) == n and all(inner[k](value[k]) for k in range(n))
     if parts:  # one type or the other
         return lambda value: any(test(value) for test in inner)
-    if is_dataclass(declared):
-        tests = [(name, _test_of(kind)) for name, kind in _types_of(declared)]
-        return lambda value: isinstance(value, declared) and all(test(getattr(value, name)) for name, test in tests)
-    return lambda value: isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
+    composed = is_dataclass(declared)
+    tests = [(name, _test_of(kind)) for name, kind in _types_of(declared)] if composed else []
+
+    def test(value: Any) -> bool:
+        plain = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
+        return plain and all(one(getattr(value, name)) for name, one in tests)
+
+    return test
 
 
 def _in_words(declared: Any) -> str:
