@@ -20,9 +20,6 @@ from ..results import Code
 from ..specs import RunSpec
 from ..specs.config import MethodConfig
 
-#: (shape of one row, outputs) -> network.
-BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
-
 
 @dataclass(frozen=True)
 class MethodChoice:
@@ -88,7 +85,7 @@ class BackboneChoice:
     """A network's factory."""
 
     info: BackboneInfo
-    factory: BackboneFactory
+    factory: Callable[[tuple[int, ...], int], Backbone]
     in_bf16: bool = False
 
     def builder(self, data: PNDataset) -> NetworkBuilder:

@@ -18,8 +18,6 @@ from ..specs.run import USUAL_POSITIVE_RATE
 from .layers import Request
 from .plan import DataChoice, MechanismChoice
 
-#: How rows of a user's table can have come about (Wang et al.); the first is the default.
-TABLE_SCHEMES = DRAWN_SCHEMES
 #: What a resolved spec of a user's table says of classes and of rows to draw.
 _TABLE_ONLY: dict[str, Any] = {"positive": [1], "negative": [0], "binarization": None, "total": None}
 
@@ -118,7 +116,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     spec = reader.spec(own, request.origins)
     table = reader.read(spec)
     path, scheme = spec.path, data.get("scheme", table.scheme)
-    if scheme not in TABLE_SCHEMES:
+    if scheme not in DRAWN_SCHEMES:
         raise RequestError(
             f"data.scheme must be one-sample (all rows of {path.name} are one draw) or two-sample (the unlabeled "
             f"rows are a draw, the labeled ones come from elsewhere), got {scheme}",

@@ -29,8 +29,6 @@ ACTIVATION_BYTES = 32 * 2**20
 #: How many times as large as its input a layer's output is taken to be before it was seen: 64 channels for one.
 GROWTH = 64
 
-RowFunction = Callable[[Tensor], Tensor]
-
 
 @contextmanager
 def evaluation_mode() -> Iterator[None]:
@@ -54,7 +52,7 @@ def evaluation_mode() -> Iterator[None]:
             module.training = True
 
 
-def score_rows(fn: RowFunction, source: Features | PUPart, rows: Tensor) -> Tensor:
+def score_rows(fn: Callable[[Tensor], Tensor], source: Features | PUPart, rows: Tensor) -> Tensor:
     """``fn`` over the given rows of a table, concatenated in their order; the result may be used in a graph."""
     found = score_outputs(lambda x: {"": fn(x)}, source, rows)[""]
     memory = _MEMORY.get()
