@@ -132,11 +132,9 @@ class Grid:
 
     @property
     def reference(self) -> str:
-        """The row that others are compared with by default: the fullest baseline, else the first that competes."""
+        """The row that others are compared with by default: the fullest baseline, else the fullest that competes."""
         competing = [row for row in self.rows if row not in self.apart]
-        return self.fullest([row for row in self.rows if row in self.baselines]) or next(
-            iter(competing or self.rows), ""
-        )
+        return self.fullest([row for row in self.rows if row in self.baselines] or competing or self.rows)
 
     def called(self, name: str) -> str:
         """The row of this name, or the fullest one of this method in several settings; empty if there is none."""

@@ -242,7 +242,7 @@ class Results(Sequence[RunResult]):
         """Whether differences between methods are more than the chance of splits, labels and initialization.
 
         On every data set, each method against ``reference`` (a row of :meth:`table`; by default a baseline such as
-        ``naive``, else the first that is no oracle) over the seeds that both ran: a paired
+        ``naive``, else the one with runs on most data sets that is no oracle) over the seeds that both ran: a paired
         t-test, two-sided, with Holm's adjustment over the methods of that data set, level .05. Over data sets, three
         methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
         are left out, except for the pairs where one is the reference.

@@ -18,7 +18,9 @@ StudyOfFolder = Annotated[
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(help="Method that others are tested against. (default: a baseline such as naive, else the first)"),
+    typer.Option(
+        help="Method that others are tested against. (default: a baseline such as naive, else the one run most)"
+    ),
 ]
 
 
