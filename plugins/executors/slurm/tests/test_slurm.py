@@ -56,11 +56,9 @@ if sys.argv[1] == "sbatch":
     for task in range(last + 1):
         start("77", str(task), script, 0)
     print("77")
-elif sys.argv[1] == "scontrol":
+else:
     job, task = sys.argv[3].split("_")
     start(job, task, Path((here / "script").read_text()), int(os.environ["SLURM_RESTART_COUNT"]) + 1)
-else:
-    print("77_0 RUNNING 0:12 node1")
 """
 STUDY: dict[str, Any] = {
     "name": "array",
@@ -159,7 +157,7 @@ def test_an_array_of_which_a_task_is_killed_and_one_has_no_time_left_records_eve
     slurm = tmp_path / "slurm"
     slurm.mkdir()
     (slurm / "slurm.py").write_text(SLURM)
-    for name in ("sbatch", "scontrol", "squeue"):
+    for name in ("sbatch", "scontrol"):
         (slurm / name).write_text(f'#!/bin/sh\nexec {sys.executable} "{slurm}/slurm.py" {name} "$@"\n')
         (slurm / name).chmod(0o755)
     path = f"{slurm}:{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -172,7 +170,6 @@ def test_an_array_of_which_a_task_is_killed_and_one_has_no_time_left_records_eve
     assert "20 runs in 3 tasks; nothing like them was recorded" in printed.stdout
     done = run("study", "slurm", "array.yaml", "--config", "slurm.yaml", "--submit", "--format", "json", env=env)
     assert json.loads(done.stdout)["jobs"] == ["77"], done.stderr
-    assert "job 77_0 RUNNING 0:12 node1" in run("study", "status", "array", env=env).stdout
 
     records = tmp_path / "results"
     wait_for(lambda: len(list(records.glob("*/result.json"))) >= 2)
