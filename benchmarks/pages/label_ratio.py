@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
+from scipy.stats import ttest_1samp
 
 from benchmarks.pages.parts import render, table
-from benchmarks.pages.queries import DATA, SEEDS, by_pa, studies
+from benchmarks.pages.queries import DATA, SEEDS, by_pa, rows, studies
 
 METHODS = (
     "pu-bagging", "naive", "elkan-noto", "two-step", "pu-boost", "puet", "dist-pu", "nnpu", "upu", "pusb", "vpu",
@@ -17,6 +18,7 @@ CLASSICS = METHODS[:5]
 MECHANISMS = {"scar": "S1", "sar-lbe-a": "S2", "sar-lbe-b": "S3", "sar-pusb": "S4"}
 SETS = ("spambase", "letter", "usps", "20news", "connect-4", "digits")
 FREQUENCIES = (0.05, 0.5)
+RULES = {"half": "1/2", "prior_x0.5": "half the prior", "prior_x1": "prior", "prior_x2": "twice", "tmi": "NTC-tMI"}
 
 
 def means(measure: str, scheme: str = "case-control", settings: str = "validation.fraction=0.01") -> pd.DataFrame:
@@ -56,14 +58,32 @@ def with_several(found: pd.DataFrame, column: str) -> list[str]:
     return [data for data in SETS if keys[keys.data == data][column].nunique() > 1]
 
 
-def ranks(auc: pd.DataFrame) -> str:
-    """Spearman's correlation of the order of methods in SCAR and under bias, on Spambase."""
-    lines = []
-    for mechanism in list(MECHANISMS)[1:]:
-        pairs = [auc.reindex([("spambase", mechanism, c), ("spambase", "scar", c)]).T.dropna() for c in FREQUENCIES]
-        cells = (f"{both.corr(method='spearman').iloc[0, 1]:.2f}" if len(both) > 2 else "-" for both in pairs)
-        lines.append((MECHANISMS[mechanism], *cells))
-    return table(("mechanism", "c = .05", "c = .5"), lines)
+def biased_tables() -> tuple[str, pd.Series]:
+    """AUC minus bagged trees' on tables of AISTATS 2025, paired by seed: means over tables with intervals; how many."""
+    found = rows("study-teisseyre2025").query("criterion == 'last'").fillna({"preset": "", "settings": ""})
+    base = found.settings.str.extract(r"\bbase=(\S+)")[0].fillna("")
+    label = ("`" + found.method + "` " + found.preset.where(found.preset != "", base)).str.strip()
+    auc = found.groupby([found.mechanism.str[-2:].str.upper(), "data", "seed", label]).auc.mean().unstack()
+    apart = auc.sub(auc.pop("`pu-bagging`"), axis=0).dropna(how="all")
+    once = (apart.groupby(level=2).count() > 0).sum() == 1
+    apart = apart.groupby(level=[0, 1]).mean().dropna(axis=1, thresh=50)  # nearly all tables
+    apart = apart.rename(columns=lambda name: name + " ¹" if once[name] else name)
+    lines = [(name, *apart[name].groupby(level=0).apply(interval)) for name in apart]
+    return table(("method", "S1", "S2", "S3", "S4"), lines), apart.groupby(level=0).size()
+
+
+def decided() -> str:
+    """Accuracy of bagged trees on the same tables by threshold, means over tables."""
+    found = rows("decisions-biased").query("method == 'pu-bagging'")
+    means = found.groupby([found.mechanism.str[-2:].str.upper(), "data"])[[*RULES]].mean().groupby(level=0).mean()
+    return table(("mechanism", *RULES.values()), [(kind, *(f"{v:.1f}" for v in row)) for kind, row in means.iterrows()])
+
+
+def interval(values: pd.Series) -> str:
+    """Mean and 95 % interval by Student's t, in bold where 0 is outside."""
+    tested = ttest_1samp(values, 0, nan_policy="omit")
+    text = "{:+.1f} ({:+.1f} to {:+.1f})".format(values.mean(), *tested.confidence_interval())
+    return f"**{text}**" if tested.pvalue < 0.05 else text
 
 
 def calibration(case_control: pd.DataFrame) -> dict[str, object]:
@@ -118,7 +138,8 @@ def page() -> str:
         accuracy=by_c(found, "spambase"),
         by_c={data: by_c(auc, data) for data in labels},
         by_mechanism={data: by_mechanism(auc, data) for data in biased},
-        ranks=ranks(auc),
+        tables=biased_tables(),
+        decided=decided(),
         **calibration(found),
     )
 

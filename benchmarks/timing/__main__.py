@@ -1,6 +1,6 @@
 """Measures seconds of one of the timings here and appends the rows to ``benchmarks/results/NAME.csv``.
 
-    python -m benchmarks.timing fold-cost
+    python -m benchmarks.timing board-time
     PUBENCH_DATA=... python -m benchmarks.timing method-cost methods=[vpu,pulda] --rounds 2 --out /tmp/rows.csv
 
 ``NAME=VALUE`` sets a parameter of the timing, in YAML. Sides of a case take turns; run it on a quiet machine.
@@ -16,7 +16,6 @@ from benchmarks.timing.turns import Case, rounds, summary
 
 TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
     "board-time": tools.board_time,
-    "fold-cost": engine.fold_cost,
     "method-cost": engine.method_cost,
     "overhead": engine.overhead,
     "published-code": published.published_code,

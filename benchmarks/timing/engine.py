@@ -8,15 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pubench
 from benchmarks.raw_rows import ROOT, result_of
-from benchmarks.studies import bank_table
 from benchmarks.timing.turns import SCRIPT, Case, process
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
@@ -102,23 +99,6 @@ def _cost(method: str, epochs: int, threads: int, sets: tuple[str, ...]) -> dict
     peak = round(result.peak_memory.bytes / 2**20)
     training = round(result.seconds.per_epoch_training, 3)
     return {"seconds": result.seconds.per_epoch, "training_seconds": training, "peak_mib": peak}
-
-
-def fold_cost(methods: tuple[str, ...] = ("pu-bagging", "nnpu"), folds: int = 5) -> Iterator[Case]:
-    """Five folds next to one run with a fifth held out, on the table of a bank; no run has rows of another."""
-    frame, _ = bank_table.customers(bank_table.bank_full())
-    table = pubench.data(frame, "confirmed", drop="customer_id", name="customers.csv")
-    seeds = iter(range(10_000))
-
-    def work(method: str, **held_out: Any) -> None:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore", pubench.PubenchWarning)
-            given = {"prior": 0.25, "seed": next(seeds), "tracking": False, "threads": 1, **held_out}
-            pubench.run(method, table, results=folder, **given)
-
-    for method in methods:
-        one, whole = partial(work, method, validation=1 / folds), partial(work, method, folds=folds)
-        yield Case({"method": method}, {"one run": one, f"{folds} folds": whole})
 
 
 if __name__ == "__main__":
