@@ -332,10 +332,8 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
         state.why for state in found.states if state.status == "missing" and state.why
     ).items():
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
-    if absent := [*found.digests.absent.values()]:
-        console.print(
-            f"not here to compare: {counted(len(absent), 'data set')}, the first: {said(absent[0])}", markup=False
-        )
+    if absent := [said(reason) for reason in found.digests.absent.values()]:
+        console.print(f"not here to compare: {counted(len(absent), 'data set')}: {absent[0]}", markup=False)
     for line in (*_at_work(found, work), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
