@@ -40,9 +40,9 @@ def test_what_is_reported_of_a_split_is_what_it_holds(mechanism: str, scheme: st
     assert labeled_truth.sum() == round(len(labeled_truth) * plan.mechanism.mechanism.purity)
 
 
-#: Every method under one mechanism, in turns, so that several methods meet each mechanism under both schemes. To a
-#: method it is a set of labeled rows, whoever chose it; that it runs under every scheme, with few labeled rows and
-#: with one, are checks that it conforms to (``schemes``, ``one-label``).
+#: Every method under one mechanism, in turns, so that several methods meet each mechanism under both schemes. A method
+#: sees which rows are labeled and not why. The checks ``schemes`` and ``one-label`` run it under every scheme, with few
+#: labeled rows and with one.
 CASES = [
     (method, MECHANISMS[k % len(MECHANISMS)], SCHEMES[k // len(MECHANISMS) % 2]) for k, method in enumerate(METHODS)
 ]

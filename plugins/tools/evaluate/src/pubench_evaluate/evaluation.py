@@ -44,8 +44,8 @@ FEW = 30
 HOW = (
     f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
     "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. They "
-    "hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows imply more positives than "
-    "there are rows. Contradicted: chance does not explain that."
+    "assume SCAR and a right prior. Infeasible: by the prior and the labeled rows, there would be more positives than "
+    "rows. Contradicted: chance does not explain that."
 )
 
 
