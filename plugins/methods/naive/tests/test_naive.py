@@ -11,6 +11,7 @@ from pubench_bases.fitting import at_share
 from pubench_naive.method import Naive
 from pubench_testkit.testing import fit, pu_table
 
+from pubench.method import Backbone
 from pubench_core.training.views import PUData
 
 Array = np.ndarray
@@ -31,6 +32,10 @@ def trained(data: PUData, **config: Any) -> Naive:
     return fit(Naive, data, base="logistic", **config)[0]
 
 
+def linear(outputs: int) -> Backbone:
+    return Backbone([torch.nn.Identity()], torch.nn.Identity(), 1, outputs)
+
+
 def cut(method: Naive) -> float:
     """The feature at which the decision changes."""
     grid = torch.linspace(-4, 6, 2001)[:, None]
@@ -44,6 +49,17 @@ def test_one_half_is_the_wrong_threshold_and_the_prior_places_it() -> None:
     assert share == pytest.approx(data.unlabeled_prior, abs=0.02)
     assert cut(trained(data, threshold="posterior")) == pytest.approx(1.0, abs=0.3)
     assert abs(cut(trained(data, threshold="half")) - 1.0) > 0.3
+
+
+def test_a_network_decides_the_same_share_of_its_unlabeled_rows() -> None:
+    data, x = gaussians(c=0.5)
+    method, run = fit(Naive, data, linear, base="network", base_config={"epochs": 2})
+    method.finalize(data, run)
+    scores = method.decision_function(torch.from_numpy(x))
+    assert float((scores > 0).double().mean()) == pytest.approx(data.unlabeled_prior, abs=0.01)
+    assert np.corrcoef(scores.detach(), x[:, 0])[0, 1] > 0.5
+    with pytest.raises(ValueError, match="depth"):
+        fit(Naive, data, base="network", base_config={"depth": 2})
 
 
 def test_the_share_above_a_threshold_is_the_nearest_to_the_one_wanted() -> None:
