@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 #: Blanks between two columns, and where that makes all of them fit.
@@ -63,9 +63,8 @@ def print_table(
         again = [[row[k] for k in below] for row in texts]
         print_table(console, [columns[k] for k in below], again, styles, surplus=surplus)
     elif surplus_columns:
-        names = ", ".join(columns[k].name for k in surplus_columns)
-        remedy = f" ({everything})" if everything else ""
-        console.print(Text(f"not shown at this width: {names}{remedy}", style="dim"))
+        names = ", ".join(columns[k].name for k in surplus_columns) + (f" ({everything})" if everything else "")
+        console.print(Text(f"not shown at this width: {names}", style="dim"))
 
 
 def _word(text: str) -> int:
@@ -83,7 +82,7 @@ def _kept(
     kept, surplus = list(range(len(columns))), []
     while not _fits([least[k] for k in kept], room, gap):
         dropped = max(kept, key=lambda k: (columns[k].rank, k)) if by_rank else kept[-1]
-        if (by_rank and columns[dropped].rank == 0) or len(kept) == 2:
+        if (by_rank and columns[dropped].rank == 0) or len(kept) <= 2:
             break
         kept.remove(dropped)
         surplus.append(dropped)
@@ -110,19 +109,22 @@ def _print_grid(
     gap: int,
 ) -> None:
     """``widths``: of each column that is shown."""
-    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
-    for k in widths:
-        column = columns[k]
-        table.add_column(
-            Text(column.name),
-            justify="right" if column.right else "left",
-            width=widths[k],
-            no_wrap=not column.wraps,
-            overflow="fold",
-        )
-    for row, style in zip(rows, styles, strict=True):
-        table.add_row(*(row[k] for k in widths), style=style)
-    console.print(table)
+    lines = []
+    for row, style in zip([[Text(column.name) for column in columns], *rows], ["bold", *styles], strict=True):
+        for parts in zip_longest(*(_lines(console, columns[k], row[k], width) for k, width in widths.items())):
+            whole = (part or Text(" " * width) for part, width in zip(parts, widths.values(), strict=True))
+            lines.append(Text(" " * gap, style).join(whole))
+    console.print(Text("\n").join(lines), soft_wrap=True)
+
+
+def _lines(console: Console, column: PrintedColumn, cell: Text, width: int) -> list[Text]:
+    """A cell as lines of one width."""
+    fits = "\n" not in cell.plain and cell_len(cell.plain) <= width
+    lines = [cell.copy()] if fits else [*cell.wrap(console, width, overflow="fold", no_wrap=not column.wraps)]
+    for line in lines:
+        line.rstrip()
+        line.align("right" if column.right else "left", width)
+    return lines
 
 
 def _print_stacked(

@@ -368,16 +368,16 @@ def check_fields(info: Info) -> None:
     Commands that list or run something else read it too; a field of another type would be an error there.
     """
     kind = next(one for one in type(info).__mro__ if one.__module__ == __name__)
-    for name, declared in _types_of(kind):
-        if not _test_of(declared)(value := getattr(info, name)):
+    for name, declared, default, of_type in _types_of(kind):
+        if (value := getattr(info, name)) is not default and not of_type(value):
             raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
 @cache
-def _types_of(kind: type) -> list[tuple[str, Any]]:
-    """Name and declared type of each field of a dataclass."""
+def _types_of(kind: type) -> list[tuple[str, Any, Any, Callable[[Any], bool]]]:
+    """Name, declared type, default and test of the type of each field of a dataclass."""
     hints = get_type_hints(kind)
-    return [(f.name, hints[f.name]) for f in fields(kind)]
+    return [(f.name, hints[f.name], f.default, _test_of(hints[f.name])) for f in fields(kind)]
 
 
 @cache
@@ -398,12 +398,11 @@ def _test_of(declared: Any) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, tuple) and len(value) == n and all(inner[k](value[k]) for k in range(n))
     if parts:  # one type or the other
         return lambda value: any(test(value) for test in inner)
-    composed = is_dataclass(declared)
-    tests = [(name, _test_of(kind)) for name, kind in _types_of(declared)] if composed else []
+    tests = _types_of(declared) if is_dataclass(declared) else []
 
     def test(value: Any) -> bool:
         plain = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
-        return plain and all(one(getattr(value, name)) for name, one in tests)
+        return plain and all(of_type(getattr(value, name)) for name, *_, of_type in tests)
 
     return test
 

@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from email import message_from_string
+from email.message import Message
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from inspect import isroutine
@@ -313,15 +315,14 @@ NAMELESS = "its metadata give no name or no version (a leftover of an installati
 
 
 @lru_cache(maxsize=1024)
-def _metadata(distribution: Distribution) -> Any:
-    """Its metadata, which importlib parses again whenever it is asked."""
-    return distribution.metadata
+def _metadata(distribution: Distribution) -> Message:
+    """The headers of its metadata: importlib parses all of them, and the readme below, whenever it is asked."""
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    return message_from_string(text.partition("\n\n")[0])
 
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     """As its metadata say; the folder and an empty version where they do not."""
-    if all(distribution.read_text(name) is None for name in ("METADATA", "PKG-INFO")):
-        return _folder_of(distribution), ""  # importlib_metadata, where it was imported, raises an error of its own
     facts = _metadata(distribution)
     name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
     return (name, version) if name and version else (_folder_of(distribution), "")
