@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.pages.costs import speed
+from benchmarks.pages.label_ratio import aistats, code, interval, over_bagging
 from benchmarks.pages.parts import render, table
 from benchmarks.pages.queries import CLASSICS, CONVENTIONAL, DATA, SEEDS, at_prior, by_pa, rows, studies
 from benchmarks.pages.summary import published
@@ -17,12 +18,25 @@ from benchmarks.pages.summary import published
 #: Data sets of PU-Bench whose methods were all run.
 MAIN = ("spambase", "20news", "connect-4")
 TREES = "pu-bagging"
-#: (mechanism, c) -> how the biases of labels are called.
-BIASES = {
-    ("scar", 0.1): "SCAR", ("sar-lbe-a", 0.05): "S2", ("sar-lbe-a", 0.5): "S2", ("sar-lbe-b", 0.5): "S3",
-    ("sar-pusb", 0.05): "S4", ("sar-pusb", 0.5): "S4",
+#: Names in rows of the advice and of species.
+NAMES = {
+    "bagged trees": TREES, "pu-bagging trees": TREES, "bagged forest": "pu-bagging forest",
+    "boosting, P against U": "naive boosting", "logistic regression, P against U": "naive logistic",
+    "Elkan-Noto, logistic": "elkan-noto logistic", "two-step, logistic": "two-step logistic", "naive trees": "naive",
 }  # fmt: skip
-SMOOTH = ("SCAR", "S2")
+#: (mechanism, c) of a random draw, and of one that prefers likelier positives.
+SMOOTH = (("scar", 0.1), ("sar-lbe-a", 0.05), ("sar-lbe-a", 0.5))
+#: Which positives are labeled: by a mechanism of PU-Bench or of AISTATS 2025, or in rows of other tables.
+BIASES = {
+    "scar": "each alike (SCAR)", "S1": "each alike (SCAR)", "sar-lbe-a": "likely ones more often (S2)",
+    "S2": "likely ones more often (S2)", "sar-lbe-b": "unlikely ones more often (S3)",
+    "S3": "unlikely ones more often (S3)", "S4": "unlikely ones much more often (S4 of AISTATS 2025)",
+    "sar-pusb": "the likeliest ones (S4 of PU-Bench)", "biased": "one side of a random line",
+    "observers": "those that observers saw (species)",
+}  # fmt: skip
+FAMILIES = ("trees", "logistic", "networks")
+#: Fewer tables make no interval over tables.
+FEWEST = 4
 #: Points of AUC within which a method shares the first place.
 NEAR = 0.5
 #: Seeds behind a figure that PU-Bench prints.
@@ -70,24 +84,51 @@ def by_auc(mechanism: str, c: float) -> dict[str, pd.Series]:
     return {data: of for data, of in found.items() if TREES in of and len(of) > 1}
 
 
-def above(methods: pd.Series) -> tuple[float, str]:
-    """Points of AUC by which bagged trees are above the best other method, and that method."""
-    others = methods.drop(TREES)
-    return methods[TREES] - others.max(), str(others.idxmax())
+def everywhere() -> pd.DataFrame:
+    """Rows with any kind of labels: bias, table, unit (what is paired), method with its preset or base, AUC."""
+    bench = by_pa(studies(scheme="case-control")).query("method != 'pn'")
+    bench = bench.assign(
+        bias=bench.mechanism, table=bench.data, unit=bench.c.astype(str) + " " + bench.seed.astype(str)
+    )
+    line, species = rows("advice-fits").query("mechanism == 'biased'"), rows("species").query("source == 'disdat'")
+    line = line.assign(bias="biased", unit=line.c.astype(str), auc=100 * line.auc).replace({"method": NAMES})
+    species = species.assign(
+        bias="observers", table=species.species, unit=species.seed.astype(str), auc=100 * species.auc
+    ).replace({"method": NAMES})
+    found = pd.concat([bench, aistats(), line, species]).replace({"bias": BIASES})
+    return found.assign(method=found.method.str.removesuffix(" table"))
+
+
+def by_bias() -> dict[str, Any]:
+    """AUC minus bagged trees' by which positives are labeled: the best method of each family, over tables."""
+    apart = over_bagging(everywhere())
+    lines, above = [], []
+    for bias in dict.fromkeys(BIASES.values()):
+        here = apart.loc[bias].dropna(axis=1, thresh=FEWEST)
+        best = here.mean().groupby(family_of).idxmax()
+        ends = {method: interval(here[method].dropna()) for method in here}
+        above += [f"{code(method)} ({bias})" for method, text in ends.items() if text.startswith("**+")]
+        tables = sorted({len(here), *here[best].count()})
+        cells = (f"{code(best[family])} {ends[best[family]]}" if family in best else "-" for family in FAMILIES)
+        lines.append((bias, " to ".join(map(str, tables[:: len(tables) - 1 or 1])), len(here.columns), *cells))
+    return {"families": table(("labeled positives", "tables", "methods", *FAMILIES), lines), "above": above}
+
+
+def family_of(method: str) -> str:
+    """Trees, logistic regression, or networks."""
+    if "logistic" in method or "official" in method:
+        return "logistic"
+    return "trees" if method.split()[0] in (*CLASSICS, "naive", "puet", "ntc-tmi", "sar-em") else "networks"
 
 
 def trees_first(runs: pd.DataFrame) -> dict[str, Any]:
-    biases = {place: by_auc(*place) for place in BIASES}
-    gaps: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for place, found in biases.items():
+    biases = [by_auc(*place) for place in SMOOTH]
+    gaps: dict[str, list[float]] = defaultdict(list)
+    for found in biases:
         for data, methods in found.items():
-            gaps[data][BIASES[place]].append(above(methods)[0])
-    judged = {data for data, by in gaps.items() if by.keys() >= set(SMOOTH)}
-    won = {data for data in judged if min(gap for bias in SMOOTH for gap in gaps[data][bias]) >= -NEAR}
-    lines = [
-        (DATA[data], *("{:+.1f} `{}`".format(*above(of[data])) if data in of else "-" for of in biases.values()))
-        for data in sorted(gaps)
-    ]
+            gaps[data].append(methods[TREES] - methods.drop(TREES).max())
+    judged = {data for data, of in gaps.items() if len(of) > 1}
+    won = {data for data in judged if min(gaps[data]) >= -NEAR}
     chosen = runs[runs.criterion == "pa"].groupby(["data", "method"]).accuracy.agg(["mean", "size"])
     accuracies = []
     for data in MAIN:
@@ -101,9 +142,8 @@ def trees_first(runs: pd.DataFrame) -> dict[str, Any]:
         "won": names(won),
         "lost": names(judged - won),
         "near": NEAR,
-        "biases": table(("data", *(f"{bias}, c = {c:g}".replace("0.", ".") for (_, c), bias in BIASES.items())), lines),
         "scar": table(head, accuracies),
-        "few": names({data for found in biases.values() for data, of in found.items() if len(of) < 4}),
+        "few": names({data for found in biases for data, of in found.items() if len(of) < FEWEST}),
     }
 
 
@@ -157,5 +197,5 @@ def losses() -> str:
 
 def page() -> str:
     runs = studies(**CONVENTIONAL)
-    found = {**choosing_an_epoch(runs), **trees_first(runs), **released()}
+    found = {**choosing_an_epoch(runs), **trees_first(runs), **by_bias(), **released()}
     return render("findings.md", **found, thresholds=thresholds(), losses=losses(), speed=speed("fashion-mnist"))

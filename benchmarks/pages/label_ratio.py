@@ -58,18 +58,35 @@ def with_several(found: pd.DataFrame, column: str) -> list[str]:
     return [data for data in SETS if keys[keys.data == data][column].nunique() > 1]
 
 
-def biased_tables() -> tuple[str, pd.Series]:
-    """AUC minus bagged trees' on tables of AISTATS 2025, paired by seed: means over tables with intervals; how many."""
+def aistats() -> pd.DataFrame:
+    """Rows on tables of AISTATS 2025: bias, table, unit (what is paired), method with its preset or base, AUC."""
     found = rows("study-teisseyre2025").query("criterion == 'last'").fillna({"preset": "", "settings": ""})
     base = found.settings.str.extract(r"\bbase=(\S+)")[0].fillna("")
-    label = ("`" + found.method + "` " + found.preset.where(found.preset != "", base)).str.strip()
-    auc = found.groupby([found.mechanism.str[-2:].str.upper(), "data", "seed", label]).auc.mean().unstack()
-    apart = auc.sub(auc.pop("`pu-bagging`"), axis=0).dropna(how="all")
-    once = (apart.groupby(level=2).count() > 0).sum() == 1
-    apart = apart.groupby(level=[0, 1]).mean().dropna(axis=1, thresh=50)  # nearly all tables
-    apart = apart.rename(columns=lambda name: name + " ¹" if once[name] else name)
-    lines = [(name, *apart[name].groupby(level=0).apply(interval)) for name in apart]
+    named = (found.method + " " + found.preset.where(found.preset != "", base)).str.strip()
+    bias = found.mechanism.str[-2:].str.upper()
+    return found.assign(bias=bias, table=found.data, unit=found.seed.astype(str), method=named)
+
+
+def over_bagging(found: pd.DataFrame) -> pd.DataFrame:
+    """AUC minus that of bagged trees, paired by unit: a row per bias and table, a column per method."""
+    auc = found.groupby(["bias", "table", "unit", "method"]).auc.mean().unstack()
+    return auc.sub(auc.pop("pu-bagging"), axis=0).groupby(level=[0, 1]).mean().dropna(how="all")
+
+
+def biased_tables() -> tuple[str, pd.Series]:
+    """AUC minus bagged trees' on tables of AISTATS 2025: means over tables with intervals; how many tables."""
+    found = aistats()
+    apart, seeds = over_bagging(found).dropna(axis=1, thresh=50), found.groupby("method").seed.nunique()  # nearly all
+    lines = [
+        (code(name) + " ¹" * int(seeds[name] == 1), *apart[name].groupby(level=0).apply(interval)) for name in apart
+    ]
     return table(("method", "S1", "S2", "S3", "S4"), lines), apart.groupby(level=0).size()
+
+
+def code(name: str) -> str:
+    """A method as code, and its preset or base."""
+    method, _, rest = name.partition(" ")
+    return f"`{method}` {rest}".strip()
 
 
 def decided() -> str:

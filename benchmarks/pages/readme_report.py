@@ -24,7 +24,7 @@ from pubench_core.plugins.registry import registry
 LIGHT = ("white", "#1f2328", "#e6e6e6", "#b8c4d0", "#1f5fa8", "#c2571a")
 DARK = ("#0d1117", "#e6edf3", "#30363d", "#57606a", "#79b8ff", "#f0883e")
 #: How many findings the README names.
-NAMED = 4
+NAMED = 5
 DATA, SEEDS = "spambase", 10
 #: How many of the best methods the table shows.
 SHOWN = 6
