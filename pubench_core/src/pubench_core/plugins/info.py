@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
@@ -398,7 +398,7 @@ def _test_of(declared: Any) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, tuple) and len(value) == n and all(inner[k](value[k]) for k in range(n))
     if parts:  # one type or the other
         return lambda value: any(test(value) for test in inner)
-    tests = _types_of(declared) if is_dataclass(declared) else []
+    tests = _types_of(declared) if hasattr(declared, "__dataclass_fields__") else []
 
     def test(value: Any) -> bool:
         plain = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
