@@ -18,7 +18,7 @@ import numpy as np
 from pubench_report.rows.columns import BOARD, names, typed
 from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS, Board, as_file, read_board, sources_in
 from pubench_report.rows.record import RowSource, digest_of, rows_of
-from pubench_report.rows.runs import Row, each_run, row_name
+from pubench_report.rows.runs import ROUNDED, Row, each_run, row_name
 from pubench_study.export import add_member
 
 from pubench_core.data.cache import sha256_of
@@ -36,8 +36,6 @@ from .submission import on_test
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Rows have their measures in percent, rounded to four digits.
-ROUNDED = 1e-6
 #: 2026.12, lite-2026.12, 2026.12.1
 _NAME = re.compile(r"([a-z][a-z0-9-]*-)?(?P<year>20\d\d)\.(?P<month>0[1-9]|1[0-2])(\.[1-9]\d*)?")
 #: What names a value of a table: a method with its settings on a problem.

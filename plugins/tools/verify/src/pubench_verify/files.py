@@ -13,6 +13,7 @@ from os.path import isdir, isfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pubench_report.rows.files import RUN_ID
 from pubench_study.export import SUMS
 from pubench_study.plan import read_plan
 from pubench_study.study_file import studies_in
@@ -40,7 +41,6 @@ from pubench_core.specs import RunSpec
 
 from .findings import Derived, RecordProblem
 
-RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
 #: Most bytes of a file whose checksum is compared: an archive of arrays, unpacked, has at most a quarter.
 MOST_LISTED = 4 * MOST_BYTES

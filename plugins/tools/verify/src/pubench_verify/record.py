@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pubench_report.rows.files import RUN_ID
 from pubench_study.folds import folds_of, parts_of_folds, refit_of, value_over_folds
 from pydantic import ValidationError
 
@@ -29,7 +30,7 @@ from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores
 from pubench_core.results import NEVER, Code, CriterionResult, DataFacts, Result
 from pubench_core.specs.run import TEST, run_id
 
-from .files import MOST_LISTED, RUN_ID, digest_within, wrong_files
+from .files import MOST_LISTED, digest_within, wrong_files
 from .findings import Derived, RecordProblem, Say, close, differences
 from .submission import States, digests
 

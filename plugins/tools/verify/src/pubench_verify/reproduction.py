@@ -43,6 +43,8 @@ _MEASURE = re.compile(
 )
 #: Measures by which a run carried out again is compared on another machine.
 _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
+#: Measures of a run carried out again may differ by this much on another machine or with other versions.
+TOLERANCE = 0.02
 #: Reruns that all differ in the same direction are a problem below this probability.
 SIGNIFICANT = 0.001
 #: What alone lets the last digits of a run differ: all of its environment but the commit.
@@ -359,8 +361,6 @@ class Reruns:
 
     root: Path
     """folder of data files"""
-    tolerance: float
-    """how much a measure may differ where processor, versions or threads are others"""
     draws: random.Random
     """permutes labels"""
     say: Say
@@ -402,7 +402,7 @@ class Reruns:
             why = f"it gives the same scores, and {found.fields[0]}"
         elif found.other_rows:
             why = f"{', '.join(found.other_rows)} are others"
-        elif found.elsewhere and largest <= self.tolerance:
+        elif found.elsewhere and largest <= TOLERANCE:
             pairs = {name: (one.recorded, one.now) for name, one in found.test_measures.items() if name in MEASURES}
             better = {name: pair[0] > pair[1] for name, pair in pairs.items() if None not in pair}
             left_out = f"; another epoch, and not compared, by {', '.join(moved)}" if moved else ""

@@ -31,9 +31,6 @@ from .record import RecordChecker
 from .reproduction import SIGNIFICANT, Reruns, drawn, one_sided
 from .submission import resembling, unpack
 
-#: Measures of a run carried out again may differ by this much on another machine or with other versions.
-TOLERANCE = 0.02
-
 
 @in_words()
 def verify(
@@ -41,7 +38,6 @@ def verify(
     *,
     rerun: int = 1,
     blind: int = 0,
-    tolerance: float = TOLERANCE,
     board: str | Path | None = None,
     data_root: str | Path | None = None,
     seed: int | None = None,
@@ -56,7 +52,7 @@ def verify(
 
     ``rerun``: how many runs without a problem are carried out again, drawn at random (by ``seed``), one of each method
     first. Scores and all that can be repeated must be the same; if processor, versions or threads are others, no
-    measure may differ by more than ``tolerance``, nor records be better than reruns more often than chance explains.
+    measure may differ by more than 0.02, nor records be better than reruns more often than chance explains.
 
     ``blind``: how many runs are trained with other hidden labels and in another order of the file; one that sees true
     labels in the memory of its process gives other scores. Nor may it open files that show labels.
@@ -79,11 +75,8 @@ def verify(
     (True, 1, True)
     """
     place = Path(path)
-    if min(rerun, blind) < 0 or not 0 <= tolerance <= 1:
-        raise InvalidRequest(
-            "rerun and blind must be numbers of 0 or more and tolerance in [0, 1], "
-            f"got {rerun}, {blind} and {tolerance:g}"
-        )
+    if min(rerun, blind) < 0:
+        raise InvalidRequest(f"rerun and blind must be numbers of 0 or more, got {rerun} and {blind}")
     if board is not None and not isfile(place):
         raise InvalidRequest(f"{shortened(str(place))} is no submission (.zip), which alone is ranked on a board")
     if isfile(place / FACTS):
@@ -91,7 +84,7 @@ def verify(
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
     draws = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     say: Say = (lambda text: None) if progress is None else (lambda text: progress(said(text)))
-    reruns = Reruns(root, tolerance, draws, say)
+    reruns = Reruns(root, draws, say)
     if not isfile(place):
         return _of_records(place, reruns, rerun, blind)
     ranked, standing = None if board is None else read_board(board), None

@@ -13,38 +13,25 @@ from typing import Annotated
 import typer
 
 from pubench_cli.choices import Format, PrintFormat, RecordedRun, Results
-from pubench_cli.console import err, out
+from pubench_cli.console import out
 from pubench_cli.machine import print_json
-from pubench_cli.messages import said
+from pubench_cli.messages import said, say
 from pubench_cli.options import Root
 from pubench_cli.process import Over
 from pubench_cli.progress import data_progress, display
 from pubench_cli.recorded_run import folder_of_run
-from pubench_core.errors import Notice, counted
+from pubench_core.errors import counted
 from pubench_core.records.record import read_record
-
-
-def _say(text: Notice | str) -> None:
-    err().print(said(text), markup=False, soft_wrap=True)
 
 
 def _answer(text: object, style: str = "") -> None:
     out().print(said(str(text)), style=style, markup=False, soft_wrap=True)
 
 
-def _ended(*, well: bool) -> None:
-    if not well:
-        raise Over(1)
-
-
 def verify(
     path: Annotated[Path, typer.Argument(help="A record, a folder of records, a submission (.zip) or a board.")],
     rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
     blind: Annotated[int, typer.Option(help="How many runs to train with other hidden labels.", min=0)] = 0,
-    tolerance: Annotated[
-        float,
-        typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
-    ] = 0.02,
     seed: Annotated[int | None, typer.Option(help="Seed for choosing runs to repeat. (default: random)")] = None,
     board: Annotated[
         str | None,
@@ -64,20 +51,19 @@ def verify(
             path,
             rerun=rerun,
             blind=blind,
-            tolerance=tolerance,
             board=board,
             seed=seed,
             data_root=data_root,
-            progress=_say,
+            progress=say,
         )
     if format is Format.json:
         print_json(found.to_dict())
     else:
         for note in found.notes:
-            _say(note)
+            say(note)
         for line in str(found).split("\n"):
             _answer(line)
-    _ended(well=found.ok)
+    raise Over(int(not found.ok))
 
 
 def reproduce(
@@ -105,11 +91,11 @@ def reproduce(
     folder = folder_of_run(results, run)
     with redirect_stdout(sys.stderr), display() as terminal:
         record = read_record(folder)
-        again = spec_again(record.result, _say, data, test, data_root=data_root, device=device, threads=threads)
-        found = reproduced(record, again, display=terminal, say=_say, progress=data_progress)
+        again = spec_again(record.result, say, data, test, data_root=data_root, device=device, threads=threads)
+        found = reproduced(record, again, display=terminal, say=say, progress=data_progress)
     if format is Format.json:
         print_json({"record": str(folder), **found.to_dict()})
-        return _ended(well=found.confirmed)
+        raise Over(int(not found.confirmed))
     spec = found.recorded.spec
     _answer(
         f"{spec.method.key} on {spec.data.key}, seed {spec.seed}, run again in {found.now.seconds.total:.1f} s "
@@ -119,7 +105,7 @@ def reproduce(
     for line in str(found).split("\n"):
         _answer(line)
     _answer(f"record: {folder}")
-    return _ended(well=found.confirmed)
+    raise Over(int(not found.confirmed))
 
 
 def board(
@@ -136,7 +122,7 @@ def board(
     """
     from ..boards import build
 
-    built = build(name, sources, out, _say)
+    built = build(name, sources, out, say)
     facts = built.facts
     if format is Format.json:
         return print_json({**facts, "folder": str(built.folder)})
