@@ -443,7 +443,7 @@ def test_a_run_of_the_plan_that_is_no_longer_understood_is_named(planned: Planne
     config = {**first.resolved["method"]["config"], "surrogate": "gone"}
     resolved = {**first.resolved, "method": {**first.resolved["method"], "config": config}}
     older = first.model_copy(update={"resolved": resolved})
-    message = r"refuses 'nnpu on digits, c 0.1, seed 2' of the plan \(.*surrogate.*gone"
+    message = r"reject 'nnpu on digits, c 0.1, seed 2' of the plan \(.*surrogate.*gone"
     with pytest.raises(RequestError, match=message) as told:
         cache_of(plan.model_copy(update={"runs": (older,)}), folder, registry())
     assert told.value.hint == Hint("plan again")
@@ -452,7 +452,9 @@ def test_a_run_of_the_plan_that_is_no_longer_understood_is_named(planned: Planne
 def test_a_run_of_the_plan_that_would_now_be_another_is_refused(planned: Planned) -> None:
     folder, plan, _ = planned
     other = plan.runs[0].model_copy(update={"run_id": "0" * 16})
-    with pytest.raises(RequestError, match=r"understands 'nnpu on digits, c 0.1, seed 2' of the plan as another run"):
+    with pytest.raises(
+        RequestError, match=r"reject 'nnpu on digits, c 0.1, seed 2' of the plan \(run \w+ of the plan now resolves to"
+    ):
         cache_of(plan.model_copy(update={"runs": (other,)}), folder, registry())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pubench_study.measure_names import NO_THRESHOLD, metric_and_rule
+from pubench_study.measure_names import metric_and_rule
 
 from pubench_cli.few_labels import LOST, few_held_out
 from pubench_core.errors import counted
@@ -120,7 +120,7 @@ def _measured(result: Result, measure: str, part: str, criterion: str | None) ->
     if found is not None:
         return found.undefined if found.value is None else found.value
     if metric_and_rule(measure)[1] == "prior" and chosen.threshold is None and not chosen.undefined:
-        return NO_THRESHOLD
+        return "no decision at the prior: no prior is known, or the record is older than such decisions"
     if not chosen.undefined and part == "test" and getattr(result.data, "test", "") is None:
         return "there are no test rows with true labels"
     return chosen.undefined or "it was not measured"

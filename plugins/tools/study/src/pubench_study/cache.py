@@ -19,6 +19,7 @@ from pubench_core.specs.fields import short_hash
 
 from .plan import FrozenPlan, PlannedRun
 from .study_file import StudyFolder
+from .task import RunTask, plan_of
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -65,14 +66,14 @@ class StudyCache(Stored):
 def cache_of(plan: FrozenPlan, folder: StudyFolder, registry: Registry, say: Say = lambda text: None) -> StudyCache:
     """Cache of a plan. Imports nothing if no file of core or a plugin changed since the last call.
 
-    Raises RequestError if what is installed now refuses a run of the plan, or understands it as another run.
+    Raises RequestError if the installed plugins reject a run of the plan, or resolve it to another run.
     """
     fingerprint = fingerprint_of(registry)
     try:
         known = StudyCache.model_validate_json(folder.cache.read_bytes())
         if (known.fingerprint, known.plan, known.states) == (
             fingerprint,
-            _ids(run.run_id for run in plan.runs),
+            short_hash([run.run_id for run in plan.runs]),
             _states(known.files),
         ):
             return known
@@ -84,24 +85,19 @@ def cache_of(plan: FrozenPlan, folder: StudyFolder, registry: Registry, say: Say
 
 
 def _resolved(plan: FrozenPlan, registry: Registry) -> list[Plan]:
-    from pubench_core.engine.layers import Layer
-    from pubench_core.engine.resolve import resolve  # torch, which nothing else here needs
-
+    """Plans of the runs of a plan. Raises RequestError if one cannot be resolved as it was planned."""
     plans = []
     for run in plan.runs:
         try:
-            now = resolve([Layer(run.resolved)], registry)
-            same = now.run_id == run.run_id
-            reason = f"understands '{run}' of the plan as another run ({now.run_id}, planned as {run.run_id})"
+            plans.append(plan_of(RunTask(run.run_id, run.resolved, {}, at_once=1), registry))
         except RequestError as error:
-            same, why = False, f"{error.field}: {error}" if error.field else str(error)
-            reason = f"refuses '{run}' of the plan ({why})"
-        if not same:
+            why = f"{error.field}: {error}" if error.field else str(error)
             versions = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
             raise RequestError(
-                f"what is installed now {reason}; freeze the plan again, or install {versions}", hint=Hint("plan again")
-            )
-        plans.append(now)
+                f"the installed plugins reject '{run}' of the plan ({why}); freeze the plan again, or install "
+                f"{versions}",
+                hint=Hint("plan again"),
+            ) from None
     return plans
 
 
@@ -114,15 +110,11 @@ def cache_of_plans(plans: Sequence[Plan], fingerprint: str) -> StudyCache:
         fingerprint=fingerprint,
         files=files,
         states=_states(files),
-        plan=_ids(plan.run_id for plan in plans),
+        plan=short_hash([plan.run_id for plan in plans]),
         codes=tuple(distinct.values()),
         of={plan.run_id: numbers[plan.code.hash] for plan in plans},
         metrics={name: metric.code for name, metric in plans[-1].metrics.items()},
     )
-
-
-def _ids(run_ids: Iterable[str]) -> str:
-    return short_hash(list(run_ids))
 
 
 def fingerprint_of(registry: Registry) -> str:

@@ -28,8 +28,6 @@ from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, Study
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-#: A study that asks for more is a mistake.
-MOST_CELLS = 200_000
 #: How rows were sampled where a study does not say.
 USUAL_SCHEME: Scheme = "case-control"
 #: A prior that stands for those of all installed estimators.
@@ -62,15 +60,10 @@ def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None)
 
     Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
     """
-    cells: list[GridCell] = []
     root = root or data_root(ExecutionSpec())
     blocks = [*([study] if study.methods is not None and study.data is not None else []), *study.include]
     _refuse_amounts_that_no_scheme_takes(study, blocks)
-    for block in blocks:
-        for cell in _cells_of_block(block, study, registry, root):
-            cells.append(cell)
-            if len(cells) > MOST_CELLS:
-                raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
+    cells = [cell for block in blocks for cell in _cells_of_block(block, study, registry, root)]
     _refuse_unknown_presets(study.presets, {cell.values["method"]["key"] for cell in cells}, registry)
     for name in study.config_where_known:
         if not any(name in cell.values["method"]["config"] for cell in cells):

@@ -6,9 +6,6 @@ from collections.abc import Collection
 
 from pubench_core.results import AT_PRIOR, DecisionRule, at_prior_name
 
-#: Why a finished run has no decision at the prior.
-NO_THRESHOLD = "no decision at the prior: no prior is known, or the record is older than such decisions"
-
 
 def metric_and_rule(name: str) -> tuple[str, DecisionRule]:
     """The metric behind a name, and the decision that it is by.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,8 +49,7 @@ def freeze(
     runs: dict[str, PlannedRun] = {}
     excluded: list[Excluded] = []
     plans: list[Plan] = []
-    shares: dict[str, float | None] = {}
-    labels: dict[str, int | None] = {}
+    known: dict[tuple[object, str], Any] = {}
     warned: set[str] = set()
 
     def warn(text: str) -> None:
@@ -67,10 +66,11 @@ def freeze(
         excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
     for cell in cells:
         plan = _resolved(cell, file, of_all, registry, warn)
-        if reason := _beyond_one(plan, root, shares):
+        if reason := _beyond_one(plan, root, known):
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
-        run = planned_run(plan, cell.row, cell.facts, cell.draw, _held_out(plan, root, labels))
+        held_out = _of_data(held_out_labels, plan, root, known)
+        run = planned_run(plan, cell.row, cell.facts, cell.draw, held_out)
         other = runs.setdefault(run.run_id, run)
         if other is not run:
             if other.row == run.row and run.draw is not None and other.draw != run.draw:
@@ -133,18 +133,12 @@ def plain(spec: RunSpec) -> dict[str, Any]:
     return spec.model_copy(update={"execution": ExecutionSpec(**kept)}).model_dump(mode="json")
 
 
-def _beyond_one(plan: Plan, root: DataRoot, shares: dict[str, float | None]) -> str:
-    """Why a scaled prior is none; empty where it is one, or where the data are not here to say.
-
-    ``shares``: share of positives by data, filled as it is asked for.
-    """
+def _beyond_one(plan: Plan, root: DataRoot, known: dict[tuple[object, str], Any]) -> str:
+    """Why a scaled prior is none; empty where it is one, or where the data are not here to say."""
     word, _, factor = str(plan.spec.prior).partition(":")
     if word != "scaled" or plan.data.source is None:
         return ""
-    key = plan.spec.data.model_dump_json()
-    if key not in shares:
-        shares[key] = _share(plan, root)
-    share = shares[key]
+    share = _of_data(_share, plan, root, known)
     if share is None or share * float(factor) < 1:
         return ""
     return (
@@ -152,30 +146,30 @@ def _beyond_one(plan: Plan, root: DataRoot, shares: dict[str, float | None]) -> 
     )
 
 
-def _held_out(plan: Plan, root: DataRoot, labels: dict[str, int | None]) -> int | None:
-    """Labeled positives of the validation part; None if that cannot be said here.
+def _of_data(
+    ask: Callable[[Plan, DataRoot], Any], plan: Plan, root: DataRoot, known: dict[tuple[object, str], Any]
+) -> Any:
+    """What ``ask`` gives for the data of a plan; None if it raises RequestError, as the run will.
 
-    ``labels``: of each setting of the data, filled as it is asked for.
+    ``known``: answers so far; runs with the same data, share of labels and validation have one.
     """
     spec = plan.spec
-    decides = (spec.data.model_dump(mode="json"), spec.mechanism.amount, spec.validation.model_dump(mode="json"))
-    key = short_hash(list(decides))
-    if key not in labels:
+    decides = [spec.data.model_dump(mode="json"), spec.mechanism.amount, spec.validation.model_dump(mode="json")]
+    key = ask, short_hash(decides)
+    if key not in known:
         try:
-            labels[key] = held_out_labels(plan, root)
-        except RequestError:  # too few labels or rows: the run will say so
-            labels[key] = None
-    return labels[key]
+            known[key] = ask(plan, root)
+        except RequestError:
+            known[key] = None
+    return known[key]
 
 
 def _share(plan: Plan, root: DataRoot) -> float | None:
+    """Share of positives; None if the true labels are not known."""
     assert plan.data.source is not None
-    try:
-        opened = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess)
-        assert isinstance(opened.data, ClassData)  # data that bring their labels have no share to scale
-        y = binarize(plan.data.info, opened.data, plan.spec.data).y
-    except RequestError:  # not here: the run will say so, or refuse the prior
-        return None
+    opened = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess)
+    assert isinstance(opened.data, ClassData)  # data that bring their labels have no share to scale
+    y = binarize(plan.data.info, opened.data, plan.spec.data).y
     return None if y is None else float(np.mean(y))
 
 

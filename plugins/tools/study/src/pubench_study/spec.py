@@ -163,7 +163,7 @@ class Axes(Strict):
                 raise ValueError(f"data: each must have a key, or own with the path of a table, got {shown(entry)}")
         return given
 
-    @field_validator("c", "positive_rates", "schemes", "priors", mode="before")
+    @field_validator("c", "positive_rates", "schemes", "priors", "presets", mode="before", check_fields=False)
     @classmethod
     def _listed(cls, given: Any, info: ValidationInfo) -> Any:
         listed = given if given is None or isinstance(given, (list, tuple)) else [given]
@@ -235,11 +235,6 @@ class StudySpec(Axes):
         (), description=f"runs to leave out, by any of {', '.join(CONDITIONS)}: a value or a list of values"
     )
     runs: tuple[dict[str, Any], ...] = Field((), description="single runs, each written as a run file")
-
-    @field_validator("presets", mode="before")
-    @classmethod
-    def _presets(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
 
     @field_validator("exclude", mode="after")
     @classmethod

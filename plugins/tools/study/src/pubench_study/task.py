@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pubench_core.errors import Cause, PubenchError, RecordError, RequestError, RunFailed, RunTaken
 from pubench_core.plugins.events import EpochFinished
+from pubench_core.plugins.registry import Registry, registry
 from pubench_core.results import Result
 
 from .measure_names import shown_first
@@ -84,18 +85,15 @@ class Ended:
     headline: str = ""
 
 
-def plan_of(task: RunTask) -> Plan:
-    """The plan of a task. Raises RequestError where what is installed understands it as another run."""
+def plan_of(task: RunTask, plugins: Registry | None = None) -> Plan:
+    """The plan of a task. Raises RequestError if the plugins, by default the installed ones, resolve another run."""
     from pubench_core.engine.layers import Layer
-    from pubench_core.engine.resolve import resolve
-    from pubench_core.plugins.registry import registry
+    from pubench_core.engine.resolve import resolve  # torch, which nothing else here needs
 
     execution = {**task.spec.get("execution", {}), **task.execution}
-    plan = resolve([Layer({**task.spec, "execution": execution})], registry())
+    plan = resolve([Layer({**task.spec, "execution": execution})], plugins or registry())
     if plan.run_id != task.run_id:
-        raise RequestError(
-            f"run {task.run_id} now resolves to {plan.run_id}: installed plugins differ from those of the plan"
-        )
+        raise RequestError(f"run {task.run_id} of the plan now resolves to {plan.run_id}: other plugins are installed")
     return plan
 
 
@@ -163,7 +161,6 @@ class Orders:
     offline: bool = False
     threads: int = 1
     timeout: float | None = None
-    device: str = "auto"
 
     def execution(self, device: str) -> dict[str, Any]:
         """The section, for a worker with this device, whose current folder may be another."""

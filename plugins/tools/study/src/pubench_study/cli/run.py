@@ -27,7 +27,7 @@ from ..executors import Wanted
 from ..export import FRAME, write_frame
 from ..lines import Lines, PrintableRun
 from ..scheduler import Pool, Stop, Study, Summary
-from ..state import Expected, states_of
+from ..state import states_of
 from ..study_file import LOGS
 from ..task import NO_RESULT, Ended, Orders, Progressed
 from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prepared
@@ -81,7 +81,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
         share = 0.0 if how.gpus is None else 1 / how.slots_per_gpu
         pool: Pool = load(executor)(Wanted(how.orders, devices, share, folder.path / LOGS, how.address))
         with display(len(todo)) as audience, stop.listening():
-            study = Study(store, found.cache, found.digests, Expected.of(found.states), pool, audience, how.max_seconds)
+            study = Study(store, found.cache, found.digests, found.expected, pool, audience, how.max_seconds)
             summary = study.conduct(todo, stop)
     there = states_of(found.runs(), found.cache, store, found.digests) if todo else found.states
     done = sum(state.status == "done" for state in there)

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import get_args
@@ -61,6 +62,11 @@ class Looked:
     def count(self, *statuses: Status) -> int:
         """How many are in any of these states."""
         return len(self.runs(*statuses))
+
+    @cached_property
+    def expected(self) -> Expected:
+        """Seconds that runs will take, by those that are recorded."""
+        return Expected.of(self.states)
 
 
 # -------------------------------------------------------------------- finding, freezing, looking
@@ -162,7 +168,8 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
     """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
     found = looked(request, folder, plan)
-    (seconds, measured), not_here = expected_seconds(found), absent(found)
+    missing, not_here = found.runs("missing"), absent(found)
+    seconds = found.expected.total(missing)
     oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
     few = [  # whose criterion chooses among epochs by too few labeled positives, without true labels
         run.held_out
@@ -182,7 +189,7 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
                 "excluded": [cell.model_dump() for cell in plan.excluded],
                 "not_here": not_here,
                 "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
-                "expected_from": measured,
+                "expected_from": sum(map(found.expected.is_measured, missing)),
                 "plan": str(folder.plan),
                 "made_at": plan.made_at,
                 "frozen_now": frozen,
@@ -234,26 +241,17 @@ def absent(found: Looked) -> dict[str, str]:
     return found.digests.check(found.runs("missing"))
 
 
-def expected_seconds(found: Looked) -> tuple[float | None, int]:
-    """Seconds of missing runs, one after the other, and for how many of them the same method was timed on these data.
-
-    The others count as other methods on the same data, the same method on other data, or the mean of all.
-    """
-    expected, missing = Expected.of(found.states), found.runs("missing")
-    return expected.total(missing), sum(map(expected.is_measured, missing))
-
-
 def expected_line(found: Looked, jobs: int) -> str:
     """How long the rest will take, in words."""
-    seconds, measured = expected_seconds(found)
-    missing = found.count("missing")
+    missing = found.runs("missing")
+    seconds, guessed = found.expected.total(missing), sum(not found.expected.is_measured(run) for run in missing)
     if seconds is None:
         return "not known before the first runs are recorded"
     if not missing:
         return "nothing is left to run"
     at_once = f"{jobs} at once" if jobs > 1 else "one after the other"
-    guess = f"; a guess for {missing - measured} of them, from other methods or data" if measured < missing else ""
-    return f"{duration(seconds / jobs)} for {counted(missing, 'run')}, {at_once}{guess}"
+    guess = f"; a guess for {guessed} of them, from other methods or data" if guessed else ""
+    return f"{duration(seconds / jobs)} for {counted(len(missing), 'run')}, {at_once}{guess}"
 
 
 #: Lists of a plan, in the order in which they are printed.
