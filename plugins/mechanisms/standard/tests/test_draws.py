@@ -67,7 +67,7 @@ def test_s4_takes_the_highest_posteriors_ties_by_position(
 def test_draws_have_the_inclusion_probabilities_of_successive_sampling(
     vectors: dict[str, npt.NDArray[np.float64]],
 ) -> None:
-    log_weight, rng, repeats = np.log(vectors["wswor_w"]), np.random.default_rng(0), 20_000
+    log_weight, rng, repeats = np.log(vectors["wswor_w"]), np.random.default_rng(0), 4_000
     for m, expected in enumerate(vectors["wswor_incl"], start=1):
         counts = np.zeros(len(log_weight))
         for _ in range(repeats):
@@ -94,12 +94,3 @@ def test_half_of_the_positives_can_be_drawn_if_nearly_all_weight_is_zero(
     if variant == "paper":
         first = set(range(90)) if kind is TypicalFirst else set(range(90, 100))
         assert len(first & set(chosen)) == min(50, len(first))
-
-
-def test_s2_labels_typical_positives_and_s3_atypical_ones() -> None:
-    z, rng = np.random.default_rng(1).normal(size=2000), np.random.default_rng(2)
-    means = {
-        kind: z[kind("paper").choose(z[:, None], z, 100, rng)].mean()
-        for kind in (TypicalFirst, AtypicalFirst, MostTypical)
-    }
-    assert means[AtypicalFirst] < -0.5 < 0.5 < means[TypicalFirst] < means[MostTypical]

@@ -29,29 +29,13 @@ def test_the_labeled_are_that_many_distinct_positives(m: int, share: float, seed
     assert set(chosen.tolist()) <= set(range(m))
 
 
-def test_a_seed_gives_one_choice_and_another_seed_another() -> None:
-    assert choose(100, 30, seed=1).tolist() == choose(100, 30, seed=1).tolist()
-    assert set(choose(100, 30, seed=1)) != set(choose(100, 30, seed=2))
-
-
 def test_every_choice_is_equally_likely() -> None:
-    repeats, subsets = 20_000, list(combinations(range(5), 2))
+    repeats, subsets = 4_000, list(combinations(range(5), 2))
     rng, mechanism, x = np.random.default_rng(0), load(INFO)("paper"), np.zeros((5, 1))
     drawn = [tuple(sorted(mechanism.choose(x, None, 2, rng).tolist())) for _ in range(repeats)]
     expected = repeats / len(subsets)
     sigma = np.sqrt(expected * (1 - 1 / len(subsets)))
     assert all(abs(drawn.count(subset) - expected) < 5 * sigma for subset in subsets)
-
-
-def test_what_a_positive_looks_like_plays_no_part() -> None:
-    x = np.random.default_rng(0).normal(size=(100, 3))
-    assert choose(100, 30, seed=1, x=x).tolist() == choose(100, 30, seed=1).tolist()
-
-
-def test_the_data_are_left_as_they_were() -> None:
-    x = np.arange(30.0).reshape(10, 3)
-    choose(10, 5, seed=1, x=x)
-    assert np.array_equal(x, np.arange(30.0).reshape(10, 3))
 
 
 def test_scar_needs_no_posterior_and_is_s1_of_pu_bench() -> None:

@@ -56,15 +56,6 @@ def test_the_four_counts_are_exact(case: Case) -> None:
     assert found._asdict() == {cell: case.column(cell) for cell in ("tp", "fp", "fn", "tn")}
 
 
-@VECTORS.cases(having="y", column=tuple(COLUMNS))
-def test_the_order_of_rows_plays_no_part(case: Case, column: str) -> None:
-    info, order, scored = COLUMNS[column], np.random.default_rng(0).permutation(len(case["y"])), scored_of(case)
-    truth = scored.knowledge.truth
-    assert truth is not None
-    shuffled = Scored(scored.scores[order], scored.decisions[order], Knowledge(truth=truth[order]))
-    assert value(info, shuffled) == pytest.approx(value(info, scored), rel=0, abs=case.tolerance, nan_ok=True)
-
-
 def test_every_array_is_read() -> None:
     VECTORS.assert_every_array_is_read()
 

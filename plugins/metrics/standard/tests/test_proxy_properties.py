@@ -49,12 +49,6 @@ def test_pa_minus_the_prior_estimates_the_accuracy_in_the_population(scheme: Any
     assert abs(value("pa", scored) - prior - found) < 5 * error
 
 
-def test_pa_uses_the_prior_that_the_method_was_given() -> None:
-    f, y = np.array([1.0, -1.0, 2.0, -2.0]), np.array([1, 1, 0, 0])
-    found = value("pa", part(f, y, np.array([0]), "case-control", prior=0.3))
-    assert found == pytest.approx(2 * 0.3 * 1 + 0.5)
-
-
 def two_models(c: float, errors: tuple[float, float]) -> Scored:
     """Population of 2,000 rows, half of them positive, a share ``c`` of these labeled; a model that misses ``errors``
     of the positives, labeled or not, and of the negatives.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pubench_metrics.hypergeometric import Hypergeometric, log_tails
 from pubench_metrics.operating import averages, f1, lee_liu, pseudo_f, recall
-from pubench_metrics.pulp import Ranking, Ties, pulp, terms_of
+from pubench_metrics.pulp import Ranking, Ties, pulp
 from pubench_testkit.testing import Case, Vectors, reference_arrays
 
 ARRAYS = reference_arrays("measures")
@@ -71,12 +71,3 @@ def test_every_array_and_every_column_is_read() -> None:
     VECTORS.assert_every_array_is_read()
     ties = {"PULP_expected", "PULP_stable", "PULP_optimistic", "PULP_pessimistic"}
     assert {*ties, "LL_avg", "PseudoF_avg", "F1_avg", "PEAR_avg", "MI_avg_nats", "AP"} == set(VECTORS.columns)
-
-
-def test_the_running_sum_is_the_law_summed_for_each_operating_point() -> None:
-    """N = 300, so that both are quick: the sum over steps against the sum over the support."""
-    rng = np.random.default_rng(3)
-    hits = rng.random(300) < 0.2
-    law, k = Hypergeometric.of(300, int(hits.sum())), np.append(0, np.cumsum(hits))
-    direct = [law.pmf(np.full(k[b], b), np.arange(k[b])).sum() for b in range(301)]
-    np.testing.assert_allclose(terms_of(law, hits), direct, rtol=0, atol=1e-12)

@@ -169,12 +169,3 @@ def test_the_prior_of_u_and_the_auc_that_pauc_implies(case: Case) -> None:
         assert found.details["direct"] == pytest.approx(expected[column], abs=1e-12)
         assert found.value == pytest.approx(min(max(expected[column], 0), 1), abs=1e-12)
         assert found.details["infeasible"] == (not 0 <= expected[column] <= 1)
-
-
-def test_with_no_positive_in_u_the_curve_is_labeled_against_unlabeled() -> None:
-    rng = np.random.default_rng(1)
-    points = pu_points(rng.normal(1, 1, 50).round(1), rng.normal(0, 1, 80).round(1))
-    curve = indirect_curve(points, Mixture(0.0))
-    np.testing.assert_array_equal(curve.fpr[1:-1], points.eta)
-    np.testing.assert_array_equal(curve.recall[1:-1], points.gamma)
-    assert curve.removed == 0

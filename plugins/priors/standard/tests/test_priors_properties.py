@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pubench_priors_standard import alphamax, dedpul, kernel_means, pubench_priors, tice
+from pubench_priors_standard import alphamax, kernel_means, pubench_priors, tice
 from pubench_priors_standard.answers import Unidentifiable, interval
 from pubench_priors_standard.scores import BestBin
 
@@ -80,17 +80,6 @@ def test_the_share_of_separate_gaussians_is_found(key: str, share: float) -> Non
     assert found.share > share or key != "tice"
 
 
-@pytest.mark.parametrize("key", ["bbe", "alphamax", "dedpul"])
-def test_overlap_moves_an_estimate_up(key: str) -> None:
-    rng = np.random.default_rng(1)
-    found = []
-    for distance in (1.0, 4.0):
-        p, u = points(1000, 1, rng, distance), points(2000, 0.3, rng, distance)
-        scores = [probabilities(x, 1000, 2000, 0.3, distance) for x in (p, u)]
-        found.append(asked(key, scores[0], scores[1]).share)
-    assert found[0] > found[1] + 0.1
-
-
 def test_a_rare_class_is_found_on_the_finer_grid() -> None:
     found = asked("alphamax", *samples("alphamax", 0.03, n=10_000))
     assert found.share == pytest.approx(0.03, abs=0.02)
@@ -104,18 +93,6 @@ def test_two_sided_alphamax_finds_prior_and_purity_not_only_their_ratio(purity: 
     assert two.share == pytest.approx(0.3, abs=0.05)
     assert two.diagnostics["positive_purity"] == pytest.approx(purity, abs=0.06)
     assert one.share == pytest.approx(0.3 / purity, abs=0.05)
-
-
-@pytest.mark.parametrize("key", ["bbe", "alphamax", "alphamax-two-sided"])
-def test_the_order_of_rows_does_not_matter(key: str) -> None:
-    p, u = samples(key, 0.4, n=600)
-    rng = np.random.default_rng(3)
-    assert asked(key, p, u).share == asked(key, rng.permutation(p), rng.permutation(u)).share
-
-
-def test_best_bins_do_not_change_with_a_rising_transform() -> None:
-    p, u = samples("bbe", 0.4)
-    assert asked("bbe", p, u).share == asked("bbe", np.log(p / (1 - p)), np.log(u / (1 - u))).share
 
 
 # -------------------------------------------------------------------- intervals
@@ -237,17 +214,6 @@ def test_few_labeled_rows_and_a_small_share_are_said_to_be_overestimated() -> No
 # -------------------------------------------------------------------- parts
 
 
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
-def test_the_likelihood_of_two_bins_is_the_largest_on_a_fine_grid(share: float) -> None:
-    q, w = np.array([0.3, 0.7]), np.array([0.6, 0.4])
-    first = np.linspace(max(0.0, share - w[1]), min(w[0], share), 100_001)[1:-1]
-    u = np.stack([first, share - first], axis=1)
-    largest = float((w * np.log(w - u + share * q) + q * np.log(u / share)).sum(1).max())
-    found = alphamax.log_likelihoods(q, w, np.array([share]))[0]
-    assert found == pytest.approx(largest, abs=1e-5)  # the largest may be at the end of the grid
-    assert found >= largest - 1e-12
-
-
 def test_pivoting_and_scipy_find_the_same_nearest_point() -> None:
     rng = np.random.default_rng(0)
     embedding = kernel_means.embed(points(60, 0.4, rng, 2, d=20), points(50, 1, rng, 2, d=20))
@@ -260,17 +226,6 @@ def test_pivoting_and_scipy_find_the_same_nearest_point() -> None:
         np.testing.assert_allclose(ours, exact, atol=1e-6)
         assert ours.min() >= -1e-9
         assert ours.sum() == pytest.approx(1)
-
-
-def test_a_running_median_narrows_towards_the_ends() -> None:
-    values = np.array([9.0, 1.0, 5.0, 2.0, 8.0, 3.0, 7.0])
-    np.testing.assert_array_equal(dedpul.running_median(values, 2), [9, 5, 5, 3, 5, 7, 7])
-
-
-def test_a_level_holds_until_as_many_lower_values_have_worn_it_off() -> None:
-    """Five steps of .2 leave a trace of a weight of 1, by rounding; a sixth does not, and the next level holds."""
-    values = np.array([1.0, 3.0, *[1.0] * 7])
-    np.testing.assert_array_equal(dedpul.rising(values), [1, 3, 3, 3, 3, 3, 3, 3, 1])
 
 
 def test_folds_of_trees_are_even_and_drawn() -> None:

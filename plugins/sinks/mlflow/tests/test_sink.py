@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -19,7 +18,6 @@ from pubench_cli.track import Sent, send_missing
 from pubench_core.plugins.events import Listeners, RunFinished
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
-from pubench_core.results import RECORD_VERSION
 from pubench_core.sinks import listeners_of
 from pubench_core.specs import ExecutionSpec
 
@@ -137,17 +135,6 @@ def test_a_locked_database_costs_one_warning_and_is_completed_later(pubench: Run
     assert "0 sent, 2 already there" in pubench(results, "track").stdout
 
 
-def test_an_absent_server_costs_one_warning(pubench: Run, results: Path) -> None:
-    done = pubench(results, *RUN, "--seed", "42", "--tracking-uri", "http://127.0.0.1:9")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("warning: ") == 1
-    assert len(list(results.glob(f"*/{RESULT}"))) == 3
-    failed = pubench(results, "track", "--to", "mlflow=http://127.0.0.1:9")
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("error: http://127.0.0.1:9 cannot be opened")
-    assert len(failed.stderr.strip().splitlines()) == 1
-
-
 def test_no_tracking_calls_no_sink(pubench: Run, results: Path, tmp_path: Path) -> None:
     quiet = tmp_path / "results"
     assert pubench(quiet, *RUN, "--no-tracking").returncode == 0
@@ -186,38 +173,3 @@ def test_finding_the_plugin_imports_neither_mlflow_nor_results() -> None:
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
     assert "pubench_mlflow" in found
     assert not {"mlflow", "torch", "pydantic", "pubench_core.results", "pubench_core.specs"} & set(found)
-
-
-class TestRecordsThatCannotBeRead:
-    """One record of this format next to one of format 3 and one that is damaged."""
-
-    @pytest.fixture
-    def mixed(self, results: Path, tmp_path: Path) -> Path:
-        folder = tmp_path / "results"
-        source = next(results.glob(f"*/{RESULT}")).parent
-        for name in ("sound", "older", "damaged"):
-            shutil.copytree(source, folder / name)
-        plain = json.loads((folder / "older" / RESULT).read_text())
-        assert plain["record_version"] == RECORD_VERSION == 4
-        (folder / "older" / RESULT).write_text(json.dumps(plain | {"record_version": 3}))
-        (folder / "damaged" / RESULT).write_text("{")
-        return folder
-
-    def test_the_readable_ones_are_sent_and_the_others_are_named(
-        self, pubench: Run, mixed: Path, tracking_database: Path
-    ) -> None:
-        uri = f"sqlite:///{shutil.copy(tracking_database, mixed)}"
-        for sent, there in ((1, 0), (0, 1)):
-            done = pubench(mixed, "track")
-            assert done.returncode == 0, done.stderr
-            assert done.stdout == f"{sent} sent, {there} already there, 2 left out: {uri}\n"
-            damaged, older = done.stderr.splitlines()
-            assert damaged.startswith(f"left out: {mixed / 'damaged' / RESULT} cannot be read (")
-            assert older.startswith(f"left out: {mixed / 'older' / RESULT} is a record of format 3; this version")
-        assert len(tracked(client(mixed))) == 1
-
-    def test_where_none_can_be_read_nothing_is_created(self, pubench: Run, mixed: Path) -> None:
-        shutil.rmtree(mixed / "sound")
-        done = pubench(mixed, "track")
-        assert (done.returncode, done.stdout.split(":")[0]) == (0, "0 sent, 0 already there, 2 left out")
-        assert not (mixed / "mlflow.db").exists()
