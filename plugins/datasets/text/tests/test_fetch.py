@@ -89,11 +89,12 @@ class TestImdb:
         assert read("imdb").y.tolist() == [0, 1]
         assert [path.name for path in (root.path / "imdb").iterdir()] == ["plain_text"]
 
-    def test_a_hub_without_the_files(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_hub_without_the_files_and_a_network_that_fails(
+        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, local_dir, **__: local_dir)
         assert "no longer has plain_text/train-*.parquet and plain_text/test-*.parquet" in failed("imdb", root)
 
-    def test_a_network_that_fails(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: object, **__: object) -> str:
             raise ConnectionError("no\nroute")
 

@@ -109,85 +109,77 @@ def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataR
         assert words in line
 
 
-class TestDamaged:
-    """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
+def lines_of(*rows: object) -> Callable[[Path], object]:
+    """Writes these reviews as lines."""
+    written = lines([row if isinstance(row, str) else json.dumps(row) for row in rows])
+    return lambda folder: (folder / "imdb.jsonl").write_bytes(written)
 
-    @pytest.mark.parametrize(
-        ("name", "content"),
-        [
-            ("imdb.jsonl.xz", lzma.compress(lines())[:-4]),
-            ("aclImdb_v1.tar.gz", tar_gz(CONTENT, "aclImdb/")[:-4]),
-        ],
-    )
-    def test_a_file_that_is_cut_short_or_not_text(
-        self, folder: Path, refused: Refused, name: str, content: bytes
-    ) -> None:
-        (folder / name).write_bytes(content)
-        line = refused("imdb")
-        assert line.startswith(f"{folder / name} is damaged (")
-        assert line.endswith("get it again")
 
-    @pytest.mark.parametrize(
-        "row",
-        [
-            *({**json.loads(LINES[1]), **change} for change in ({"label": 2}, {"split": "unsup"}, {"text": None})),
-            {"label": 1, "text": "x"},
-            [1, 2],
-        ],
-    )
-    def test_a_line_that_is_no_review(self, folder: Path, refused: Refused, row: object) -> None:
-        (folder / "imdb.jsonl").write_bytes(lines([LINES[0], json.dumps(row)]))
-        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'} is damaged (")
+def shard_of(table: dict[str, list[Any]]) -> Callable[[Path], object]:
+    """Writes parquet files, of which the one of the training part is this."""
 
-    def test_a_line_that_is_no_json(self, folder: Path, refused: Refused) -> None:
-        (folder / "imdb.jsonl").write_bytes(lines(['{"label": 1, "te']))
-        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'} is damaged (Invalid control character")
+    def write(folder: Path) -> None:
+        write_shards(folder)
+        parquet.write_table(pa.table(table), folder / "train-00000-of-00001.parquet")
 
-    def test_lines_of_one_part_only(self, folder: Path, refused: Refused) -> None:
-        (folder / "imdb.jsonl").write_bytes(lines(LINES[:3]))
-        assert refused("imdb").startswith(f"{folder / 'imdb.jsonl'} has no document of the other part")
+    return write
 
-    def test_a_class_that_is_not_known(self, folder: Path, refused: Refused) -> None:
-        (folder / "aclImdb_v1.tar.gz").write_bytes(tar_gz({**CONTENT, "train/neutral/1_5.txt": b"x"}, "aclImdb/"))
-        line = refused("imdb")
-        assert line.startswith(
-            f"{folder / 'aclImdb_v1.tar.gz'} has 'train/neutral/1_5.txt'; reviews lie in neg and pos"
-        )
 
-    def test_a_review_that_is_not_utf8_or_cannot_be_opened(self, folder: Path, refused: Refused) -> None:
+def review(content: bytes | None) -> Callable[[Path], object]:
+    """Writes a folder, of which one review is this, or a link to nothing."""
+
+    def write(folder: Path) -> None:
         write_folder(folder / "aclImdb")
         path = folder / "aclImdb" / "train" / "neg" / "2_3.txt"
-        path.write_bytes(b"caf\xe9")
-        assert refused("imdb").startswith(f"{path} is damaged ('utf-8' codec")
         path.unlink()
-        path.symlink_to(folder / "nowhere")
-        assert refused("imdb").startswith(f"cannot read {path}: ")
+        path.symlink_to(folder / "nowhere") if content is None else path.write_bytes(content)
 
-    def test_one_part_of_the_folder_without_the_other(self, folder: Path, refused: Refused) -> None:
-        (folder / "aclImdb" / "train" / "neg").mkdir(parents=True)
-        assert f"{folder / 'aclImdb'} lacks the folder test" in refused("imdb")
-        (folder / "aclImdb" / "test").mkdir()
-        assert "no review in them" in refused("imdb")
+    return write
 
-    @pytest.mark.parametrize("content", [b"", b"PAR1" + b"\xff" * 80 + b"PAR1"])
-    def test_parquet_that_is_none(self, folder: Path, refused: Refused, content: bytes) -> None:
-        write_shards(folder)
-        path = folder / "test-00000-of-00001.parquet"
-        path.write_bytes(content)
-        assert refused("imdb").startswith(f"{path} is damaged (")
 
-    @pytest.mark.parametrize(
-        "table", [{"text": ["a"], "stars": [1]}, {"text": ["a", "b"], "label": [1, -1]}, {"text": [None], "label": [1]}]
-    )
-    def test_parquet_with_other_columns_or_labels(
-        self, folder: Path, refused: Refused, table: dict[str, list[Any]]
-    ) -> None:
-        write_shards(folder)
-        path = folder / "train-00000-of-00001.parquet"
-        parquet.write_table(pa.table(table), path)
-        assert refused("imdb").startswith(f"{path} is damaged (")
+def missing_shard(folder: Path) -> None:
+    write_shards(folder)
+    (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
 
-    def test_a_shard_that_is_missing(self, folder: Path, refused: Refused) -> None:
-        write_shards(folder)
-        (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
-        assert f"{folder} has 1 of the 2 files train-*" in refused("imdb")
+
+ARCHIVE = "aclImdb_v1.tar.gz"
+OTHERS: list[object] = [
+    *({**json.loads(LINES[1]), **change} for change in ({"label": 2}, {"split": "unsup"}, {"text": None})),
+    {"label": 1, "text": "x"},
+    [1, 2],
+]
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (lambda folder: (folder / "imdb.jsonl.xz").write_bytes(lzma.compress(lines())[:-4]), "{}/imdb.jsonl.xz is dam"),
+        *((lines_of(LINES[0], row), "{}/imdb.jsonl is damaged (") for row in OTHERS),
+        (lines_of('{"label": 1, "te'), "{}/imdb.jsonl is damaged (Invalid control character"),
+        (lines_of(*LINES[:3]), "{}/imdb.jsonl has no document of the other part"),
+        (
+            lambda folder: (folder / ARCHIVE).write_bytes(
+                tar_gz({**CONTENT, "train/neutral/1_5.txt": b"x"}, "aclImdb/")
+            ),
+            f"{{}}/{ARCHIVE} has 'train/neutral/1_5.txt'; reviews lie in neg and pos",
+        ),
+        (review(b"caf\xe9"), "{}/aclImdb/train/neg/2_3.txt is damaged ('utf-8' codec"),
+        (review(None), "cannot read {}/aclImdb/train/neg/2_3.txt: "),
+        (lambda folder: (folder / "aclImdb" / "train" / "neg").mkdir(parents=True), "{}/aclImdb lacks the folder test"),
+        *(
+            (shard_of(table), "{}/train-00000-of-00001.parquet is damaged (")
+            for table in (
+                {"text": ["a"], "stars": [1]},
+                {"text": ["a", "b"], "label": [1, -1]},
+                {"text": [None], "label": [1]},
+            )
+        ),
+        (missing_shard, "{} has 1 of the 2 files train-*"),
+    ],
+)
+def test_what_is_damaged_is_one_line(
+    folder: Path, refused: Refused, write: Callable[[Path], object], said: str
+) -> None:
+    """It names the file and what is wrong; no encoder is needed before."""
+    write(folder)
+    assert said.format(folder) in refused("imdb")

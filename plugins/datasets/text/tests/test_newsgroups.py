@@ -91,8 +91,7 @@ class TestForms:
         twice = tar([("20news-bydate-train/alt.atheism/3", b"an older doubt"), *POSTS.items()])
         (folder / "20news-bydate.tar.gz").write_bytes(gzip.compress(twice))
         assert len(read("20news").x) == len(TRAIN)
-        assert "a doubt" in encoded
-        assert "an older doubt" not in encoded
+        assert {"a doubt", "an older doubt"} & set(encoded) == {"a doubt"}
 
 
 def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, refused: Refused) -> None:
@@ -106,46 +105,47 @@ def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataR
         assert words in line
 
 
-class TestDamaged:
-    """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
+def test_an_archive_that_is_cut_short(folder: Path, refused: Refused) -> None:
+    as_gz(folder)
+    path = folder / "20news-bydate.tar.gz"
+    path.write_bytes(path.read_bytes()[:-4])
+    line = refused("20news")
+    assert line.startswith(f"{path} is damaged (")
+    assert line.endswith("get it again")
 
-    def test_an_archive_that_is_cut_short(self, folder: Path, refused: Refused) -> None:
-        as_gz(folder)
-        path = folder / "20news-bydate.tar.gz"
-        path.write_bytes(path.read_bytes()[:-4])
-        line = refused("20news")
-        assert line.startswith(f"{path} is damaged (")
-        assert line.endswith("get it again")
 
-    def test_an_archive_without_a_post(self, folder: Path, refused: Refused) -> None:
-        as_gz(folder, {})
-        assert refused("20news").startswith(f"{folder / '20news-bydate.tar.gz'} has no document of any part")
+OTHER = "which is no post of 20 Newsgroups"
 
-    @pytest.mark.parametrize("kept", ["train", "test"])
-    def test_an_archive_without_one_of_its_parts(self, folder: Path, refused: Refused, kept: str) -> None:
-        as_gz(folder, {place: content for place, content in POSTS.items() if f"-{kept}/" in place})
-        assert "has no document of the other part" in refused("20news")
 
-    @pytest.mark.parametrize(
-        ("write", "place"),
-        [
-            (as_gz, "humanities.misc/1"),
-            (as_folders, "humanities.misc/1"),
-            (as_gz, "stray"),
-            (as_gz, "alt.atheism/deeper/1"),
-        ],
-    )
-    def test_a_file_that_is_no_post(
-        self, folder: Path, refused: Refused, write: Callable[[Path, dict[str, bytes]], None], place: str
-    ) -> None:
-        write(folder, POSTS | {f"20news-bydate-train/{place}": b"x"})
-        line = refused("20news")
-        assert f"20news-bydate-train/{place}', which is no post of 20 Newsgroups" in line
-        assert str(folder) in line
-        assert "alt, comp, misc, rec, sci, soc, talk" in line
-
-    def test_one_folder_without_the_other_or_without_a_post(self, folder: Path, refused: Refused) -> None:
-        (folder / "20news-bydate-train" / "alt.atheism").mkdir(parents=True)
-        assert f"{folder} lacks the folder 20news-bydate-test" in refused("20news")
-        (folder / "20news-bydate-test").mkdir()
-        assert "no post in them" in refused("20news")
+@pytest.mark.parametrize(
+    ("write", "posts", "said"),
+    [
+        (as_gz, {}, "{}/20news-bydate.tar.gz has no document of any part"),
+        *(
+            (as_gz, {k: v for k, v in POSTS.items() if f"-{part}/" in k}, "has no document of the other part")
+            for part in ("train", "test")
+        ),
+        (as_folders, {"20news-bydate-train/alt.atheism/3": b""}, "{} lacks the folder 20news-bydate-test"),
+        *(
+            (write, POSTS | {f"20news-bydate-train/{place}": b"x"}, f"20news-bydate-train/{place}', {OTHER}")
+            for write, place in (
+                (as_gz, "humanities.misc/1"),
+                (as_folders, "humanities.misc/1"),
+                (as_gz, "stray"),
+                (as_gz, "alt.atheism/deeper/1"),
+            )
+        ),
+    ],
+)
+def test_what_is_damaged_is_one_line(
+    folder: Path,
+    refused: Refused,
+    write: Callable[[Path, dict[str, bytes]], None],
+    posts: dict[str, bytes],
+    said: str,
+) -> None:
+    """It names the file and what is wrong; no encoder is needed before."""
+    write(folder, posts)
+    line = refused("20news")
+    assert said.format(folder) in line
+    assert str(folder) in line

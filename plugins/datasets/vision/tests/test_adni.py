@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,35 +113,26 @@ class TestFolders:
         write_folders(tmp_path / "adni", names, parts)
         assert_content(read(tmp_path))
 
-    def test_rows_are_in_the_order_of_folders_and_files_with_the_statistics_of_training_images(
-        self, tmp_path: Path
-    ) -> None:
+    def test_rows_are_in_the_order_of_folders_and_others_are_made_gray_and_resized(self, tmp_path: Path) -> None:
+        """Mean and deviation are those of the training images."""
         write_folders(tmp_path / "adni")
-        data = read(tmp_path)
-        assert data.y.tolist() == [3, 3, 3, 2, 2, 2, 0, 0, 0, 1, 1, 1]
-        assert data.mean == (pytest.approx((data.x / 255).mean(), abs=5e-5),)
-        assert data.std == (pytest.approx((data.x / 255).std(), abs=5e-5),)
-
-    def test_jpeg_of_colors_is_made_gray(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "adni")
+        first, other = tmp_path / "adni" / "train" / CLASSES[3], scan("train", 3, 0, (176, 208))
+        (first / "0.png").write_bytes(encoded(other))
         gray = np.repeat(np.arange(0, 256, 2, dtype=np.uint8)[:, None], 128, axis=1)
-        colored = np.repeat(gray[:, :, None], 3, axis=2)
-        (tmp_path / "adni" / "train" / CLASSES[3] / "0.JPG").write_bytes(encoded(colored, "JPEG"))
-        found = read(tmp_path).x[0, 0]
-        assert np.abs(found.astype(int) - gray).max() <= 2
-
-    def test_other_sizes_are_resized_and_the_user_is_told(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "adni")
-        other = scan("train", 3, 0, (176, 208))
-        (tmp_path / "adni" / "train" / CLASSES[3] / "0.png").write_bytes(encoded(other))
+        (first / "1.png").unlink()
+        (first / "1.JPG").write_bytes(encoded(np.repeat(gray[:, :, None], 3, axis=2), "JPEG"))
         said: list[str] = []
         data = read(tmp_path, said)
+        assert data.y.tolist() == [3, 3, 3, 2, 2, 2, 0, 0, 0, 1, 1, 1]
         expected = Image.fromarray(other).resize((128, 128), Image.Resampling.BILINEAR)
         assert np.array_equal(data.x[0, 0], np.asarray(expected))
+        assert np.abs(data.x[1, 0].astype(int) - gray).max() <= 2
         assert said == [
             "adni: 1 of 20 images are not 128x128 and were resized",
             "adni: 12 training and 8 test images; the published set has 5,120 and 1,280",
         ]
+        assert data.mean == (pytest.approx((data.x / 255).mean(), abs=5e-5),)
+        assert data.std == (pytest.approx((data.x / 255).std(), abs=5e-5),)
 
 
 class TestTables:
@@ -154,9 +145,7 @@ class TestTables:
 
     def test_each_table_goes_by_its_own_names(self, tmp_path: Path) -> None:
         write_hub(tmp_path / "adni")
-        renamed = [(image, index) for image, index in rows("test")]
-        next((tmp_path / "adni").glob("test-*")).unlink()
-        write_table(tmp_path / "adni" / "test-0.parquet", renamed, hub_metadata(CLASSES))
+        write_table(table_of_test(tmp_path / "adni"), rows("test"), hub_metadata(CLASSES))
         assert_content(read(tmp_path))
 
     def test_parts_of_a_table_are_read_in_order_and_one_that_is_absent_is_missed(self, tmp_path: Path) -> None:
@@ -171,124 +160,99 @@ class TestTables:
         assert data.y.tolist() == [0, 1, 2, 3] * 3
 
 
-class TestMissing:
-    def test_nothing_at_all_and_no_download_is_offered(self, tmp_path: Path) -> None:
-        source, root = source_of(INFO), DataRoot(tmp_path, "a test")
-        line = refusal(lambda: located(source, root))
-        assert "downloaded" not in line
-        for words in (INFO.source, str(tmp_path / "adni"), "train-*.parquet", "train/"):
-            assert words in line
-        line = refusal(lambda: source.fetch(root))
-        assert line.startswith("adni cannot be downloaded by pubench: get the four-class")
-        assert str(tmp_path / "adni") in line
-
-    def test_one_part_of_two(self, tmp_path: Path) -> None:
-        write_folders(tmp_path / "adni")
-        shutil.rmtree(tmp_path / "adni" / "test")
-        assert f"no test/ in {tmp_path / 'adni'} " in refused(tmp_path)
-        write_hub(tmp_path / "adni")
-        next((tmp_path / "adni").glob("train-*")).unlink()
-        assert f"no train-*.parquet in {tmp_path / 'adni'} " in refused(tmp_path)
-
-    def test_classes_without_parts(self, tmp_path: Path) -> None:
-        write_folders(tmp_path)
-        shutil.move(tmp_path / "train", tmp_path / "adni")
-        assert "has folders of classes, but not train/ and test/ above them" in refused(tmp_path)
-
-    @pytest.mark.parametrize(
-        ("name", "words"),
-        [
-            ("train/Demented", "Demented is a folder of no known class"),
-            ("train/non demented", "has two folders of one class, non demented and another"),
-            ("Train", "adni has Train and train; keep one"),
-        ],
-    )
-    def test_a_folder_too_many(self, tmp_path: Path, name: str, words: str) -> None:
-        write_folders(tmp_path / "adni")
-        (tmp_path / "adni" / name).mkdir()
-        assert words in refused(tmp_path)
+def test_nothing_at_all_and_no_download_is_offered(tmp_path: Path) -> None:
+    source, root = source_of(INFO), DataRoot(tmp_path, "a test")
+    line = refusal(lambda: located(source, root))
+    assert "downloaded" not in line
+    for words in (INFO.source, str(tmp_path / "adni"), "train-*.parquet", "train/"):
+        assert words in line
+    line = refusal(lambda: source.fetch(root))
+    assert line.startswith("adni cannot be downloaded by pubench: get the four-class")
+    assert str(tmp_path / "adni") in line
 
 
-class TestDamagedFolders:
-    BAD = Path("adni", "test", CLASSES[1], "1.png")
-
-    @pytest.mark.parametrize(
-        ("content", "said"),
-        [
-            (b"", " is damaged (it is empty)"),
-            (encoded(scan("test", 1, 1)).replace(b"IDAT", b"IDXT"), " is damaged ("),
-            (
-                encoded(np.full((128, 128), 40_000, dtype=np.uint16)),
-                " is an image of Pillow's mode I;16; convert it to 8",
-            ),
-        ],
-    )
-    def test_the_image_is_named(self, tmp_path: Path, content: bytes, said: str) -> None:
-        write_folders(tmp_path / "adni")
-        (tmp_path / self.BAD).write_bytes(content)
-        assert refused(tmp_path).startswith(f"{tmp_path / self.BAD}{said}")
+BAD = f"test/{CLASSES[1]}/1.png"
 
 
-class TestDamagedTables:
-    @pytest.fixture
-    def table(self, tmp_path: Path) -> Path:
-        """The test table of a sound copy."""
-        write_hub(tmp_path / "adni")
-        return next((tmp_path / "adni").glob("test-*"))
+def table_of_test(adni: Path) -> Path:
+    return next(adni.glob("test-*"))
 
-    @pytest.mark.parametrize(
-        "metadata",
-        [
-            {b"pandas": b"{}"},
-            {b"huggingface": b"{"},
-            {b"huggingface": b'{"info": {"features": null}}'},
-            hub_metadata(("Mild_Impairment", "Alzheimers", "Normal")),
-            hub_metadata((*HUB[:3], HUB[2])),
-            hub_metadata((*HUB, "Demented")),
-            hub_metadata((0, 1, 2, 3)),
-        ],
-    )
-    def test_metadata_that_do_not_name_the_four_classes(
-        self, tmp_path: Path, table: Path, metadata: dict[bytes, bytes]
-    ) -> None:
-        write_table(table, rows("test"), metadata)
-        line = refused(tmp_path)
-        assert line.startswith(f"{table} does not say which class a label means")
-        assert "Very_Mild_Demented" in line
-        assert "info.features.label.names" in line
 
-    @pytest.mark.parametrize(
-        ("image", "label", "said"),
-        [
-            *((b"x", label, f"row 3 has label {label!r} and an image") for label in (4, -1, None)),
-            (None, 0, "row 3 has label 0 and no image"),
-            (b"text", 0, "it is no JPEG or PNG image"),
-        ],
-    )
-    def test_a_row_without_a_class_or_an_image(
-        self, tmp_path: Path, table: Path, image: bytes | None, label: int | None, said: str
-    ) -> None:
-        write_table(table, [*rows("test")[:2], (image, label)])
-        line = refused(tmp_path)
-        assert line.startswith(str(table))
-        assert f" is damaged ({said})" in line
+def _without_parts(adni: Path) -> None:
+    for folder in (adni / "train").iterdir():
+        folder.rename(adni / folder.name)
+    shutil.rmtree(adni / "train")
+    shutil.rmtree(adni / "test")
 
-    @pytest.mark.parametrize("columns", [{"label": [0]}, {"image": [{"path": ""}], "label": [0]}])
-    def test_other_columns(self, tmp_path: Path, table: Path, columns: dict[str, list[Any]]) -> None:
-        pq.write_table(pa.table(columns).replace_schema_metadata(hub_metadata()), table)
-        assert refused(tmp_path).startswith(f"{table} is damaged (")
 
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            lambda content: content[: len(content) // 2],
-            lambda content: content[:-400] + b"\xff" * 392 + content[-8:],
-        ],
-    )
-    def test_a_table_that_is_no_parquet(self, tmp_path: Path, table: Path, damage: Any) -> None:
-        table.write_bytes(damage(table.read_bytes()))
-        assert refused(tmp_path).startswith(f"{table}")
+def _image(content: bytes) -> Callable[[Path], object]:
+    return lambda adni: (adni / BAD).write_bytes(content)
 
-    def test_a_table_without_rows(self, tmp_path: Path, table: Path) -> None:
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda adni: shutil.rmtree(adni / "test"), "no test/ in {adni} "),
+        (_without_parts, "has folders of classes, but not train/ and test/ above them"),
+        (lambda adni: (adni / "train/Demented").mkdir(), "Demented is a folder of no known class"),
+        (lambda adni: (adni / "train/non demented").mkdir(), "has two folders of one class, non demented and another"),
+        (lambda adni: (adni / "Train").mkdir(), "adni has Train and train; keep one"),
+        (_image(b""), f"{{adni}}/{BAD} is damaged (it is empty)"),
+        (_image(encoded(scan("test", 1, 1)).replace(b"IDAT", b"IDXT")), f"{{adni}}/{BAD} is damaged ("),
+        (_image(encoded(np.full((128, 128), 40_000, dtype=np.uint16))), f"{BAD} is an image of Pillow's mode I;16;"),
+    ],
+)
+def test_folders_that_cannot_be_read_are_one_line(tmp_path: Path, spoil: Callable[[Path], object], said: str) -> None:
+    adni = tmp_path / "adni"
+    write_folders(adni)
+    spoil(adni)
+    assert said.format(adni=adni) in refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        *(
+            ((None, metadata), " does not say which class a label means (")
+            for metadata in (
+                {b"pandas": b"{}"},
+                {b"huggingface": b"{"},
+                {b"huggingface": b'{"info": {"features": null}}'},
+                hub_metadata(("Mild_Impairment", "Alzheimers", "Normal")),
+                hub_metadata((*HUB[:3], HUB[2])),
+                hub_metadata((*HUB, "Demented")),
+                hub_metadata((0, 1, 2, 3)),
+            )
+        ),
+        *(((b"x", label), f" is damaged (row 3 has label {label!r} and an image)") for label in (4, -1, None)),
+        ((None, 0), " is damaged (row 3 has label 0 and no image)"),
+        ((b"text", 0), " (row 3) is damaged (it is no JPEG or PNG image)"),
+        (None, " is damaged (it has no row)"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_one_line(tmp_path: Path, given: Any, said: str) -> None:
+    """Metadata of all rows, a third row, or no row at all."""
+    write_hub(tmp_path / "adni")
+    table = table_of_test(tmp_path / "adni")
+    if given is None:
         write_table(table, [])
-        assert refused(tmp_path).startswith(f"{table} is damaged (it has no row)")
+    elif isinstance(given[1], dict):
+        write_table(table, rows("test"), given[1])
+    else:
+        write_table(table, [*rows("test")[:2], given])
+    assert refused(tmp_path).startswith(f"{table}{said}")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda table: pq.write_table(pa.table({"label": [0]}).replace_schema_metadata(hub_metadata()), table),
+        lambda table: pq.write_table(pa.table({"image": [{"path": ""}], "label": [0]}), table),
+        lambda table: table.write_bytes(table.read_bytes()[:-400] + b"\xff" * 392 + table.read_bytes()[-8:]),
+    ],
+)
+def test_other_columns_and_damaged_tables_are_named(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    write_hub(tmp_path / "adni")
+    table = table_of_test(tmp_path / "adni")
+    spoil(table)
+    assert refused(tmp_path).startswith(str(table))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import struct
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,61 +97,35 @@ class TestForms:
         assert data.y_test.tolist() == labels(5)
         assert (data.mean, data.std) == ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
 
-    def test_torchvision_reads_the_same_from_the_pickles(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from torchvision.datasets import CIFAR10
-
-        FORMS["pickled"](tmp_path)
-        monkeypatch.setattr(CIFAR10, "_check_integrity", lambda self: True)
-        monkeypatch.setattr(CIFAR10, "_load_meta", lambda self: None)
-        data = read(tmp_path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy 2 on the old name of its module
-            for train, x, y in ((True, data.x, data.y), (False, data.x_test, data.y_test)):
-                theirs = CIFAR10(tmp_path, train=train)
-                assert x is not None
-                assert y is not None
-                assert np.array_equal(theirs.data, x.transpose(0, 2, 3, 1))
-                assert theirs.targets == y.tolist()
-
     def test_folders_are_taken_before_archives(self, tmp_path: Path) -> None:
         for form, place, first in (("archive", tmp_path / "cifar10", ARCHIVE), ("pickled", tmp_path, "data_batch_1")):
             FORMS[form](place)
             assert source_of(INFO).locate(DataRoot(tmp_path, "a test"))[0].name == first
 
 
-class TestMissing:
-    def test_nothing_at_all(self, tmp_path: Path) -> None:
-        line = refused(tmp_path)
-        for words in (ARCHIVE, str(tmp_path / "cifar10"), INFO.source):
-            assert words in line
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    line = refused(tmp_path)
+    for words in (ARCHIVE, str(tmp_path / "cifar10"), INFO.source):
+        assert words in line
+    write_folder(tmp_path / "cifar10" / PY, {name: PICKLED[name] for name in NAMES if name != "data_batch_4"})
+    assert f"no data_batch_4 in {tmp_path / 'cifar10' / PY} " in refused(tmp_path)
+    write_folder(tmp_path / "other" / "cifar10", {ARCHIVE: tar_gz({name: PICKLED[name] for name in NAMES[:5]})})
+    archive = tmp_path / "other" / "cifar10" / ARCHIVE
+    assert refused(tmp_path / "other").startswith(f"{archive} is damaged (it has no test_batch")
 
-    def test_one_batch_of_six(self, tmp_path: Path) -> None:
-        FORMS["pickled"](tmp_path / "cifar10")
-        (tmp_path / "cifar10" / PY / "data_batch_4").unlink()
-        assert f"no data_batch_4 in {tmp_path / 'cifar10' / PY} " in refused(tmp_path)
 
-
-class TestDamaged:
-    @pytest.mark.parametrize("packed", [False, True])
-    def test_one_that_is_not_published_is_never_opened(
-        self, tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        contents = PICKLED | {"data_batch_1": python2(batch_dict(7))}
-        if packed:
-            write_folder(tmp_path / "cifar10", {ARCHIVE: tar_gz(contents, f"{PY}/")})
-        else:
-            write_folder(tmp_path / PY, contents)
-        monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
-        assert "data_batch_1" in refused(tmp_path)
-
-    def test_the_line_names_the_file_and_both_sums(self, tmp_path: Path) -> None:
-        write_folder(tmp_path / PY, PICKLED | {"data_batch_3": PICKLED["data_batch_4"]})
-        sums = [hashlib.md5(PICKLED[name]).hexdigest() for name in ("data_batch_4", "data_batch_3")]
-        assert refused(tmp_path).startswith(
-            f"{tmp_path / PY / 'data_batch_3'} has the md5 checksum {sums[0]}, the published file {sums[1]}; get it "
-        )
-
-    def test_an_archive_that_lacks_a_batch(self, tmp_path: Path) -> None:
-        contents = {name: PICKLED[name] for name in NAMES[:5]}
-        write_folder(tmp_path / "cifar10", {ARCHIVE: tar_gz(contents)})
-        assert refused(tmp_path).startswith(f"{tmp_path / 'cifar10' / ARCHIVE} is damaged (it has no test_batch")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pickle_that_is_not_published_is_named_with_both_sums_and_never_opened(
+    tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = PICKLED | {"data_batch_1": python2(batch_dict(7))}
+    if packed:
+        write_folder(tmp_path / "cifar10", {ARCHIVE: tar_gz(contents, f"{PY}/")})
+    else:
+        write_folder(tmp_path / PY, contents)
+    monkeypatch.setattr(pickle, "loads", lambda *given, **named: pytest.fail("a pickle was opened"))
+    found, published = (hashlib.md5(of["data_batch_1"]).hexdigest() for of in (contents, PICKLED))
+    line = refused(tmp_path)
+    assert line.startswith(str(tmp_path))
+    assert f" has the md5 checksum {found}, the published file {published}; get it " in line
+    assert "data_batch_1" in line

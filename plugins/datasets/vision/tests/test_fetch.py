@@ -8,7 +8,6 @@ import shutil
 import struct
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import pytest
 from pubench_datasets_vision import pubench_datasets
@@ -110,28 +109,14 @@ class TestEverySet:
             source_of(INFOS[key]).locate(root_of(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (URLError("no route to host"), "no route to host"),
-        (ConnectionResetError(104, "reset by peer"), "reset by peer"),
-        (TimeoutError("timed out"), "timed out"),
-    ],
-)
-def test_a_network_that_fails_is_one_line_with_what_to_do(
-    tmp_path: Path, network: Network, error: BaseException, said: str
-) -> None:
-    network.fail = error
-    line = refused("usps", root_of(tmp_path))
-    assert said in line
-    assert "try again, or get it from" in line
-    assert kept(tmp_path) == []
-
-
-def test_an_interrupted_download_leaves_nothing_and_the_next_replaces_what_is_there(
+def test_an_interrupted_or_partial_download_leaves_nothing_and_the_next_replaces_what_is_there(
     tmp_path: Path, network: Network, checksums_agree: None
 ) -> None:
-    (tmp_path / "root" / "usps").mkdir(parents=True)
+    (network.folder / "usps.t.bz2").rename(network.folder / "away")
+    refused("usps", root_of(tmp_path))
+    assert kept(tmp_path) == []
+    (network.folder / "away").rename(network.folder / "usps.t.bz2")
+    (tmp_path / "root" / "usps").mkdir(parents=True, exist_ok=True)
     (tmp_path / "root" / "usps" / "usps.bz2").write_bytes(b"damaged")
     network.fail = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
@@ -140,18 +125,6 @@ def test_an_interrupted_download_leaves_nothing_and_the_next_replaces_what_is_th
     network.fail = None
     source_of(INFOS["usps"]).fetch(root_of(tmp_path))
     assert (tmp_path / "root" / "usps" / "usps.bz2").read_bytes() == content("usps.bz2")
-
-
-def test_a_root_that_cannot_be_written(tmp_path: Path, network: Network) -> None:
-    (tmp_path / "root").write_text("a file")
-    assert "Not a directory" in refused("usps", root_of(tmp_path))
-    assert network.opened == []
-
-
-def test_a_set_downloaded_in_part_is_not_kept(tmp_path: Path, network: Network, checksums_agree: None) -> None:
-    (network.folder / "usps.t.bz2").unlink()
-    refused("usps", root_of(tmp_path))
-    assert kept(tmp_path) == []
 
 
 def test_torchvision_still_has_the_names_that_are_used() -> None:

@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -106,63 +105,48 @@ class TestLayouts:
         write(tmp_path / "MNIST" / "raw")
         assert len(read("mnist", tmp_path).x) == N_TRAIN
 
-
-@pytest.mark.usefixtures("published")
-def test_a_prepared_copy_is_opened_without_torchvision(tmp_path: Path) -> None:
-    write(tmp_path / "root" / "mnist")
-    open_dataset(source_of(INFOS["mnist"]), DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from pubench_core.data.dataset import DataRoot\n"
-        "from pubench_core.data.source import source_of\n"
-        "from pubench_core.data.store import open_dataset\n"
-        "from pubench_datasets_vision import pubench_datasets\n"
-        f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
-        "x = open_dataset(source_of(pubench_datasets()[0]), root).data.x\n"
-        "print(x.shape, [m for m in ('torchvision', 'torch', 'PIL', 'pyarrow') if m in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == f"({N_TRAIN}, 1, 28, 28) []\n"
-
-
-class TestMissing:
-    def test_every_file_folder_and_source_is_named(self, tmp_path: Path) -> None:
-        line = refusal(lambda: read("fashion-mnist", tmp_path))
-        for words in (*NAMES, str(tmp_path / "fashion-mnist"), str(tmp_path / "FashionMNIST" / "raw"), "a test"):
-            assert words in line
-        assert "Fashion-MNIST distribution" in line
-
-    def test_only_the_absent_file_is_named(self, tmp_path: Path) -> None:
-        write(tmp_path / "mnist")
-        (tmp_path / "mnist" / NAMES[3]).unlink()
-        line = refused(tmp_path)
-        assert "no t10k-labels-idx1-ubyte.gz in " in line
-        assert NAMES[0] not in line
-
-
-@pytest.mark.usefixtures("published")
-class TestAnotherFile:
-    """One line names the file, both checksums and where to get it."""
-
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("change", [lambda content: content[:-5], lambda content: b"\0\0\x0d" + content[3:]])
-    def test_its_checksum_is_not_the_published_one(
-        self, tmp_path: Path, name: str, change: Callable[[bytes], bytes]
+    def test_a_prepared_copy_is_opened_and_loaders_are_imported_without_what_only_reading_needs(
+        self, tmp_path: Path
     ) -> None:
-        write(tmp_path / "mnist", **{name: change(CONTENT[name])})
-        found, published = (hashlib.sha256(content).hexdigest() for content in (change(CONTENT[name]), CONTENT[name]))
-        assert refused(tmp_path) == (
-            f"{tmp_path / 'mnist' / name} has the sha256 checksum {found}, the published file {published}; "
-            f"get it again from {INFOS['mnist'].source}"
+        write(tmp_path / "root" / "mnist")
+        open_dataset(source_of(INFOS["mnist"]), DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
+        script = (
+            "import importlib, sys; from pathlib import Path\n"
+            "from pubench_core.data.dataset import DataRoot\n"
+            "from pubench_core.data.source import source_of\n"
+            "from pubench_core.data.store import open_dataset\n"
+            "from pubench_datasets_vision import pubench_datasets\n"
+            "for info in pubench_datasets(): importlib.import_module(info.load.split(':')[0])\n"
+            f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
+            "x = open_dataset(source_of(pubench_datasets()[0]), root).data.x\n"
+            "print(x.shape, [m for m in ('torchvision', 'torch', 'PIL', 'pyarrow') if m in sys.modules])\n"
         )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout == f"({N_TRAIN}, 1, 28, 28) []\n"
 
-    def test_a_packed_file_that_is_cut_short_and_an_empty_one(self, tmp_path: Path) -> None:
-        write(tmp_path / "mnist", *NAMES)
-        path = tmp_path / "mnist" / f"{NAMES[2]}.gz"
-        path.write_bytes(path.read_bytes()[:-4])
-        assert refused(tmp_path).startswith(f"{path} is damaged (")
-        path.write_bytes(gzip.compress(b""))
-        assert refused(tmp_path).startswith(f"{path} is damaged (it is empty)")
+
+def test_what_is_missing_is_named_with_folders_and_source(tmp_path: Path) -> None:
+    line = refusal(lambda: read("fashion-mnist", tmp_path))
+    for words in (*NAMES, str(tmp_path / "fashion-mnist"), str(tmp_path / "FashionMNIST" / "raw"), "a test"):
+        assert words in line
+    assert "Fashion-MNIST distribution" in line
+    write(tmp_path / "mnist")
+    (tmp_path / "mnist" / NAMES[3]).unlink()
+    line = refused(tmp_path)
+    assert "no t10k-labels-idx1-ubyte.gz in " in line
+    assert NAMES[0] not in line
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize("name", NAMES)
+def test_another_file_is_named_with_both_checksums(tmp_path: Path, name: str) -> None:
+    content = CONTENT[name][:-5]
+    write(tmp_path / "mnist", **{name: content})
+    found, published = (hashlib.sha256(of).hexdigest() for of in (content, CONTENT[name]))
+    assert refused(tmp_path) == (
+        f"{tmp_path / 'mnist' / name} has the sha256 checksum {found}, the published file {published}; "
+        f"get it again from {INFOS['mnist'].source}"
+    )
 
 
 # ------------------------------------------------------------------------------------------------ the real sets

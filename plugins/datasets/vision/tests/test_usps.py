@@ -109,36 +109,35 @@ class TestForms:
         assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
 
 
-class TestMissing:
-    def test_nothing_at_all(self, tmp_path: Path) -> None:
-        line = refused(tmp_path)
-        for words in ("zip.train.gz", "usps.t.bz2", str(tmp_path / "usps"), INFO.source):
-            assert words in line
-
-    @pytest.mark.parametrize("absent", ["zip.train.gz", "zip.test.gz", "usps.bz2", "usps.t.bz2"])
-    def test_one_of_two_files(self, tmp_path: Path, absent: str) -> None:
-        form = FORMS["gzip" if absent.startswith("zip") else "libsvm"]
-        write(tmp_path / "usps", {name: content for name, content in form.items() if name != absent})
-        assert f"no {absent.removesuffix('.gz')} in {tmp_path / 'usps'} " in refused(tmp_path)
-
-    def test_training_and_test_files_of_two_formats_are_no_pair(self, tmp_path: Path) -> None:
-        write(tmp_path / "usps", {"zip.train": PLAIN[0], "usps.t.bz2": FORMS["libsvm"]["usps.t.bz2"]})
-        assert "no zip.test in " in refused(tmp_path)
+def test_nothing_at_all(tmp_path: Path) -> None:
+    line = refused(tmp_path)
+    for words in ("zip.train.gz", "usps.t.bz2", str(tmp_path / "usps"), INFO.source):
+        assert words in line
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "damage"),
+    ("files", "absent"),
     [
-        pytest.param("text", "zip.test", lambda text: text[:-9], id="text-cut-short"),
-        pytest.param("text", "zip.test", lambda text: text.replace(b"1.0000 ", b"x ", 1), id="text-a-word"),
-        pytest.param("gzip", "zip.test.gz", lambda packed: gzip.compress(LIBSVM[1]), id="gzip-of-the-other-format"),
-        pytest.param("libsvm", "usps.t.bz2", lambda packed: bz2.compress(PLAIN[1]), id="bz2-of-the-other-format"),
+        *((FORMS["gzip"], name) for name in FORMS["gzip"]),
+        *((FORMS["libsvm"], name) for name in FORMS["libsvm"]),
+        ({"zip.train": PLAIN[0], "usps.t.bz2": FORMS["libsvm"]["usps.t.bz2"]}, "zip.test"),  # no pair
     ],
 )
-def test_a_file_that_is_not_the_published_one_is_one_line(
-    tmp_path: Path, form: str, name: str, damage: Callable[[bytes], bytes]
-) -> None:
-    write(tmp_path / "usps", FORMS[form] | {name: damage(FORMS[form][name])})
+def test_one_of_two_files_is_missing(tmp_path: Path, files: dict[str, bytes], absent: str) -> None:
+    write(tmp_path / "usps", {name: content for name, content in files.items() if name != absent})
+    assert f"no {absent.removesuffix('.gz')} in {tmp_path / 'usps'} " in refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "other"),
+    [
+        ("text", "zip.test", PLAIN[1][:-9]),
+        ("gzip", "zip.test.gz", gzip.compress(LIBSVM[1])),
+        ("libsvm", "usps.t.bz2", bz2.compress(PLAIN[1])),
+    ],
+)
+def test_a_file_that_is_not_the_published_one_is_one_line(tmp_path: Path, form: str, name: str, other: bytes) -> None:
+    write(tmp_path / "usps", FORMS[form] | {name: other})
     line = refused(tmp_path)
     assert line.startswith(f"{tmp_path / 'usps' / name} has the {'md5' if form == 'libsvm' else 'sha256'} checksum ")
     assert "get it again from the data of The Elements of Statistical Learning" in line
