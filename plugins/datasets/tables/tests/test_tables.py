@@ -54,9 +54,6 @@ class TestWhatIsAFile:
     def test_a_key_is_not(self, text: str) -> None:
         assert not is_table_path(text)
 
-    def test_its_checksum_is_that_of_its_bytes(self, written: Written) -> None:
-        assert sha256_of(written("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
 
 class TestDelimitedText:
     @pytest.mark.parametrize(
@@ -128,9 +125,6 @@ class TestDelimitedText:
         assert list(frame) == ["a", "b", "Unnamed: 2", "Unnamed: 3"]
         assert frame["Unnamed: 2"].isna().all()
 
-    def test_a_short_row_ends_in_gaps(self, written: Written) -> None:
-        assert read_table(written("a,b,c\n1,2\n3,4,5\n"))["c"].isna().tolist() == [True, False]
-
     @pytest.mark.parametrize("start", [0, 1, 5])
     def test_rows_with_a_field_too_many_are_refused_and_never_shifted(self, written: Written, start: int) -> None:
         """Row numbers without a name in line 1, as R writes them."""
@@ -141,14 +135,6 @@ class TestDelimitedText:
         frame = read_table(written("zip,n\n007,1\n010,2\n"), texts=("zip", "another"))
         assert frame["zip"].tolist() == ["007", "010"]
         assert frame["n"].tolist() == [1, 2]
-
-    def test_whole_numbers_beyond_64_bits_are_read(self, written: Written) -> None:
-        assert read_table(written(f"a,b\n{10**25},1\n2,2\n"))["a"].tolist() == [10**25, 2]
-
-    def test_names_and_values_may_be_of_any_script(self, written: Written) -> None:
-        frame = read_table(written("größe,名前\n1.5,甲\n2,乙\n"))
-        assert list(frame) == ["größe", "名前"]
-        assert frame["名前"].tolist() == ["甲", "乙"]
 
     @pytest.mark.parametrize("header", ["a,b,a", '"a",b," a "', "a,b,b"])
     def test_a_name_that_is_there_twice_is_refused(self, written: Written, header: str) -> None:
@@ -265,9 +251,6 @@ class TestNpz:
         assert frame["a"].astype(float).tolist() == [0, 1, 1]
         assert frame["a"].nunique() == 2
 
-    def test_texts_are_texts(self, npz: Callable[..., Path]) -> None:
-        assert read_table(npz(a=np.array(["p", "u"]), b=np.ones(2)))["a"].tolist() == ["p", "u"]
-
     @pytest.mark.parametrize(
         ("arrays", "words"),
         [
@@ -311,7 +294,7 @@ class TestNpz:
 class TestDamage:
     @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "npz"])
     def test_no_damage_is_ever_a_traceback(self, tmp_path: Path, suffix: str) -> None:
-        """Cut, overwritten and with bytes inserted, a hundred times each way."""
+        """Cut, overwritten and with bytes inserted, twenty times each way."""
         rng = np.random.default_rng(0)
         frame = pd.DataFrame({"a": rng.normal(size=20), "t": rng.choice(["x", "yy"], 20), "b": rng.random(20) < 0.5})
         path = tmp_path / f"my.{suffix}"
@@ -323,7 +306,7 @@ class TestDamage:
             frame.to_csv(path, index=False)
         whole = path.read_bytes()
         refused = 0
-        for k in range(300):
+        for k in range(60):
             at, size = int(rng.integers(len(whole))), int(rng.integers(1, 20))
             junk = rng.bytes(size)
             damaged = (whole[: at + 1], whole[:at] + junk + whole[at + size :], whole[:at] + junk + whole[at:])[k % 3]
@@ -467,7 +450,7 @@ class TestExcel:
         whole, rng, count = path.read_bytes(), np.random.default_rng(0), 0
         with zipfile.ZipFile(path) as parts:
             names = parts.namelist()
-        for k in range(60):
+        for k in range(30):
             at, junk = int(rng.integers(len(whole))), rng.bytes(12)
             damaged = (whole[: at + 1], whole[:at] + junk + whole[at + 12 :], without(whole, names[k % len(names)], k))
             path.write_bytes(damaged[k % 3])
@@ -475,7 +458,7 @@ class TestExcel:
                 read_table(path)
             except RequestError:
                 count += 1
-        assert count > 20
+        assert count > 10
 
 
 def without(whole: bytes, name: str, seed: int) -> bytes:

@@ -219,11 +219,6 @@ class TestDamaged:
         path.write_text(damage(path.read_text()))
         assert said in self.refused(path, read)
 
-    def test_arff_that_is_not_text(self, cache: Path, read: Read) -> None:
-        path = write_arff(cache, 44, SPAM)
-        path.write_bytes(b"\xff\xfe")
-        assert "'utf-8' codec" in self.refused(path, read)
-
     @pytest.mark.parametrize(
         "damage",
         [
@@ -237,11 +232,6 @@ class TestDamaged:
         path = write_parquet(cache, 44, SPAM)
         path.write_bytes(damage(path.read_bytes()))
         self.refused(path, read)
-
-    @pytest.mark.parametrize("name", ["dataset.arff", "dataset_44.pq"])
-    def test_a_file_that_cannot_be_read(self, name: str, cache: Path, read: Read) -> None:
-        (cache / "44" / name).mkdir(parents=True)
-        assert refusal(lambda: read("spambase")).startswith(f"cannot read {cache / '44' / name}: Is a directory;")
 
     def test_connect_4_whose_players_cannot_be_told_apart(self, cache: Path, rows: Rows, read: Read) -> None:
         rows("connect-4", 2)

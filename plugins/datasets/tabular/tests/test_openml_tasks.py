@@ -125,25 +125,25 @@ class TestWhatIsWrong:
         with pytest.raises(RequestError, match=said):
             registry().find(DatasetInfo, address)
 
-    def test_a_table_without_a_default_target(self, put: Put) -> None:
+    def test_a_table_without_a_default_target_or_with_a_damaged_description(self, put: Put) -> None:
         put(target="")
         with pytest.raises(RequestError, match="OpenML names no default target"):
             registry().find(DatasetInfo, "openml:77")
-
-    def test_a_file_of_another_checksum(self, put: Put, tmp_path: Path) -> None:
-        put(md5="0" * 32)
-        with pytest.raises(RequestError, match=r"dataset.arff is damaged \(md5 .*, OpenML has 0{32}\); remove it"):
-            opened("openml:77", here(tmp_path))
-
-    def test_a_damaged_description(self, put: Put) -> None:
         (put() / "description.xml").write_text("<a>", encoding="utf-8")
         with pytest.raises(RequestError, match=r"description\.xml is damaged \("):
             registry().find(DatasetInfo, "openml:77")
 
-    def test_a_row_without_a_target(self, put: Put, tmp_path: Path) -> None:
-        put()
-        with pytest.raises(RequestError, match="1 rows have no value of 'color'"):
-            opened("openml:77/color", here(tmp_path))
+    @pytest.mark.parametrize(
+        ("address", "md5", "said"),
+        [
+            ("openml:77", "0" * 32, r"dataset.arff is damaged \(md5 .*, OpenML has 0{32}\); remove it"),
+            ("openml:77/color", "", "1 rows have no value of 'color'"),
+        ],
+    )
+    def test_a_file_that_is_not_what_it_says(self, put: Put, tmp_path: Path, address: str, md5: str, said: str) -> None:
+        put(md5=md5)
+        with pytest.raises(RequestError, match=said):
+            opened(address, here(tmp_path))
 
     def test_none_is_here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path))

@@ -208,13 +208,6 @@ class TestPlaces:
         own, _ = put("spambase/spambase.data", "one"), put("uci/spambase.data", "another")
         assert source("spambase").locate(root) == (own,)
 
-    def test_files_are_always_in_the_same_order(
-        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
-    ) -> None:
-        for name in ("shuttle.tst", "shuttle.trn.gz"):
-            put(f"uci/{name}", "")
-        assert [path.name for path in source("shuttle").locate(root)] == ["shuttle.trn.gz", "shuttle.tst"]
-
     def test_absent_files_their_source_and_the_searched_folders_are_named(
         self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
     ) -> None:
@@ -273,17 +266,3 @@ class TestDamaged:
         assert self.refused(read, "housing").startswith(
             f"housing: the files in {root.path / 'housing'} have {n} rows, the published ones 2; get housing.data again"
         )
-
-    @pytest.mark.parametrize(
-        "content", [gzip.compress(b"1,2,3")[:-4], gzip.compress(b"\xff\xfe\x00"), b""], ids=["cut", "no text", "empty"]
-    )
-    def test_a_packed_file_that_cannot_be_unpacked(self, content: bytes, put: Put, read: Read) -> None:
-        path = put("spambase/spambase.data.gz", "")
-        path.write_bytes(content)
-        assert self.refused(read).startswith(f"{path} is damaged (")
-
-    def test_a_gas_feature_that_is_left_out(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("gas", 10)
-        for batch in range(1, 11):
-            put(f"uci/batch{batch}.dat", "1 " + " ".join(f"{k}:1.0" for k in range(1, 129) if k != 3))
-        assert "1 rows of 128 columns, expected 129" in self.refused(read, "gas")

@@ -113,6 +113,9 @@ class TestWhatIsWrong:
         with pytest.raises(RequestError, match=r"disdat/sa02 has no labeled positive, so nothing"):
             opened("disdat/sa02", root)
         assert opened("disdat/sa01", root).y is None
+        change("SAtest_pa.rds", lambda frame: frame.assign(sa03=0))
+        with pytest.raises(RequestError, match=r"disdat/sa03 has no positive among its 12 test rows"):
+            opened("disdat/sa03", root)
 
     @pytest.mark.parametrize(
         ("file", "function", "said"),
