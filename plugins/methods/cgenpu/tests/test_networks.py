@@ -8,11 +8,6 @@ from pubench_cgenpu.networks import Shape, new_discriminator, new_generator
 from pubench_testkit.testing import layer_names
 from torch import nn
 
-SHAPES: tuple[Shape, ...] = (
-    *((1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 64, 64), (1, 128, 128)),
-    *((1, 1, 1), (3, 5, 7), (1, 45, 37), (2, 8, 32)),
-    *((1,), (57,), (384,), (3000,)),
-)
 #: Channels in and out, and the side of the kernel, of every convolution; the discriminator's, then the generator's.
 PU_BENCH: dict[Shape, tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]] = {
     (3, 32, 32): (
@@ -30,13 +25,6 @@ PU_BENCH: dict[Shape, tuple[list[tuple[int, int, int]], list[tuple[int, int, int
 }
 #: What the generator's linear layer makes.
 STARTS: dict[Shape, int] = {(3, 32, 32): 256 * 4 * 4, (1, 28, 28): 256 * 7 * 7, (1, 128, 128): 512 * 4 * 4}
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_rows_are_made_and_judged_whatever_their_shape(shape: Shape) -> None:
-    rows = new_generator(shape, 6, bounded=True)(torch.randn(4, 6))
-    assert rows.shape == (4, *shape)
-    assert new_discriminator(shape)(rows).shape == (4,)
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (5,)], ids=str)

@@ -8,7 +8,6 @@ from pubench_count_loss.method import CountLoss, distribution_loss, exact_count_
 from pubench_testkit.testing import MethodFacts, Trainer
 
 from pubench.method import Run
-from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
 trained = Trainer("count-loss", short=("epochs=2", "mechanism.c=0.3"))
 
@@ -16,9 +15,9 @@ trained = Trainer("count-loss", short=("epochs=2", "mechanism.c=0.3"))
 class TestFacts(MethodFacts):
     trained = trained
     learns = (
-        ("epochs=20 lr=1e-3 mechanism.c=0.3", 0.85),
+        ("epochs=8 lr=3e-3 mechanism.c=0.3", 0.85),
         # divided by the number of rows
-        ("epochs=20 lr=1e-3 mechanism.c=0.3 form=distribution weight_unlabeled=100", 0.85),
+        ("epochs=8 lr=3e-3 mechanism.c=0.3 form=distribution weight_unlabeled=100", 0.85),
     )
     options = (
         "form=distribution",
@@ -32,8 +31,7 @@ class TestFacts(MethodFacts):
     extremes = tuple(f"{edge} form=distribution" for edge in ("mechanism.c=0.002", "prior=0.01", "prior=0.99"))
 
 
-@pytest.mark.parametrize("rounding", ["nearest", "floor"])
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize(("scheme", "rounding"), [("case-control", "nearest"), ("single-training-set", "floor")])
 def test_the_count_of_a_batch_is_its_share_of_positives_in_u(
     scheme: str, rounding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,19 +63,6 @@ def test_the_gradient_of_a_step_is_bounded_as_configured(monkeypatch: pytest.Mon
     assert bounds == {10.0, None}
 
 
-def test_the_exact_loss_moves_a_row_towards_its_posterior_given_the_count() -> None:
-    z = torch.linspace(-4, 5, 30, dtype=torch.float64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(exact_count_loss(z, 12), z)
-    expected = torch.sigmoid(z.detach()) - posterior_given_count(z, 12)
-    torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-9)
-
-
-def test_the_distribution_loss_is_zero_only_if_every_row_has_the_share() -> None:
-    z = torch.full((20,), 0.3, dtype=torch.float64).logit()
-    assert float(distribution_loss(z, 0.3)) == pytest.approx(0, abs=1e-12)
-    assert distribution_loss(z + 0.5, 0.3) > 1e-3
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_share_of_none_or_all_has_finite_losses_and_gradients(share: float) -> None:
     z = torch.linspace(-200, 200, 16, requires_grad=True)
@@ -86,13 +71,3 @@ def test_a_share_of_none_or_all_has_finite_losses_and_gradients(share: float) ->
         assert loss.isfinite()
         assert gradient.isfinite().all()
         assert loss.dtype == torch.float32
-
-
-def test_float32_logits_lose_no_more_than_their_own_digits() -> None:
-    z = torch.randn(200, generator=torch.Generator().manual_seed(0))
-    for share in (0.2, 0.8):
-        exact = distribution_loss(z.double(), share)
-        torch.testing.assert_close(distribution_loss(z, share).double(), exact, rtol=1e-6, atol=1e-7)
-    torch.testing.assert_close(
-        count_log_probabilities(z).double(), count_log_probabilities(z.double()), rtol=1e-6, atol=1e-6
-    )

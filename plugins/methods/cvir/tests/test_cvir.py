@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from pubench_cvir import method as cvir
-from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
-from pubench_testkit.testing import MethodFacts, Trainer, check_finite, watch
+from pubench_cvir.method import CVIR, n_ignored
+from pubench_testkit.testing import MethodFacts, Trainer, watch
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.train import train
@@ -20,7 +18,7 @@ trained = Trainer("cvir", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 class TestFacts(MethodFacts):
     trained = trained
-    learns = (("epochs=15 lr=1e-3 mechanism.c=0.3", 0.85),)
+    learns = (("epochs=8 lr=2e-3 mechanism.c=0.3", 0.85),)
     stages = (("warm_up=3", ["warm-up"] * 3 + ["train"] * 2), ("warm_up=0", ["train"] * 2))
     unselected = "warm-up"
     options = (
@@ -32,8 +30,7 @@ class TestFacts(MethodFacts):
     presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
 
 
-@pytest.mark.parametrize("calibrate", ["auto", "off"])
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize(("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "off")])
 def test_as_many_rows_are_ignored_as_u_has_positives_or_as_pi_says(
     scheme: str, calibrate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,21 +76,6 @@ def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_starts() -> N
     assert not announced
 
 
-@pytest.mark.parametrize("labeled", [True, False])
-def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
-    scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
-    check_finite(cvir_loss(scores, torch.full((3,), labeled)), scores)
-
-
 @pytest.mark.parametrize(("n", "share", "ignored"), [(17, 0.35, 5), (100, 0.29, 29), (9, 1.0, 9), (9, 0.0, 0)])
 def test_the_number_of_ignored_rows_is_rounded_down_and_not_off_by_one(n: int, share: float, ignored: int) -> None:
     assert n_ignored(n, share) == ignored
-
-
-@given(scores=st.lists(st.floats(-9, 9, width=16), max_size=40), share=st.floats(0, 1))
-def test_no_kept_row_is_above_an_ignored_one(scores: list[float], share: float) -> None:
-    values = torch.tensor(scores)
-    kept = provisional_negatives(values, share)
-    assert int((~kept).sum()) == n_ignored(len(values), share)
-    if kept.any() and not kept.all():
-        assert values[kept].max() <= values[~kept].min()

@@ -9,14 +9,13 @@ from pubench_glws.method import Posterior, glws_loss, parameter_groups, posterio
 from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 
 from pubench.method import Run
-from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
 trained = Trainer("glws", short=("epochs=2", "mechanism.c=0.3"))
 
 
 class TestFacts(MethodFacts):
     trained = trained
-    learns = (("epochs=40 lr=1e-3 mechanism.c=0.3", 0.85),)
+    learns = (("epochs=15 lr=3e-3 mechanism.c=0.3", 0.85),)
     options = (
         "posterior=released",
         "decay_biases=false",
@@ -28,8 +27,7 @@ class TestFacts(MethodFacts):
     extremes = tuple(f"{edge} posterior=released" for edge in ("mechanism.c=0.002", "prior=0.01", "prior=0.99"))
 
 
-@pytest.mark.parametrize("rounding", ["nearest", "floor"])
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize(("scheme", "rounding"), [("case-control", "nearest"), ("single-training-set", "floor")])
 def test_as_many_rows_of_a_batch_are_positive_as_the_share_in_u_says(
     scheme: str, rounding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,13 +45,6 @@ def test_as_many_rows_of_a_batch_are_positive_as_the_share_in_u_says(
     rows = 102 * float(data.truth[data.unlabeled_rows].mean())
     assert rows % 1 > 0.5  # rounding up and down differ
     assert seen == {(102, int(rows) + (rounding == "nearest"))}  # incomplete batches are dropped
-
-
-def test_the_gradient_in_u_is_that_of_the_likelihood_of_the_number() -> None:
-    z = torch.linspace(-4, 5, 30, dtype=torch.float64, requires_grad=True)
-    (ours,) = torch.autograd.grad(glws_loss(z.detach(), z, posteriors(z, 12)), z)
-    (likelihood,) = torch.autograd.grad(-count_log_probabilities(z)[12] / 30, z)
-    torch.testing.assert_close(ours, likelihood, rtol=0, atol=1e-9)
 
 
 def test_the_posteriors_come_from_another_view_than_what_learns_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,16 +92,6 @@ def test_saturated_rows_have_posteriors_between_0_and_1(size: float, kind: Poste
         assert targets.dtype == torch.float32
         assert ((targets >= 0) & (targets <= 1 + 1e-6)).all()
         assert glws_loss(z, z, targets).isfinite()
-
-
-def test_rows_of_one_probability_give_no_signal() -> None:
-    torch.testing.assert_close(posteriors(torch.full((20,), 2.0), 5), torch.full((20,), 0.25))
-
-
-def test_a_single_row_and_a_network_in_single_precision() -> None:
-    assert [posteriors(torch.zeros(1), k, kind).item() for kind in ("exact", "released") for k in (0, 1)] == [0, 1] * 2  # type: ignore[arg-type]
-    z = torch.randn(64, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(posteriors(z, 20).double(), posterior_given_count(z.double(), 20), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize(("decay_biases", "of_vectors"), [("true", 0.1), ("false", 0.0)])

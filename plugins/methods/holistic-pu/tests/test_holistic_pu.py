@@ -7,25 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from pubench_holistic_pu import method as holistic
 from pubench_holistic_pu.method import (
     Config,
     HolisticPU,
-    lr_factor,
-    natural_break,
-    ordinary_trends,
-    pseudo_label_losses,
     pseudo_labels,
-    trend,
-    trend_loss,
 )
 from pubench_testkit.testing import (
     MethodFacts,
     Trainer,
     ViewsAsked,
-    check_finite,
     fit_small,
     watch,
 )
@@ -49,30 +40,6 @@ trained = Trainer(
 # -------------------------------------------------------------------- natural breaks
 
 
-def within(values: np.ndarray, at: float) -> float:
-    """Sum of squares within the values up to the break and those above it."""
-    parts = (values[values <= at], values[values > at])
-    return sum(float(((part - part.mean()) ** 2).sum()) for part in parts if len(part))
-
-
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=30), st.sampled_from([0.0, 1e6]))
-def test_no_other_break_leaves_less_within_the_classes(numbers: list[int], shift: float) -> None:
-    values = np.array(numbers, dtype=float) / 7
-    at = float(natural_break(torch.from_numpy(values + shift)))
-    assert at in values + shift
-    least = min(within(values, other) for other in values)
-    assert within(values + shift, at) == pytest.approx(least, rel=1e-5, abs=1e-6)
-
-
-def test_sixty_thousand_rows_take_one_sort() -> None:
-    """A quadratic search would fill a table of 3.6 x 10^9 numbers."""
-    generator = torch.Generator().manual_seed(0)
-    low, high = torch.randn(40_000, generator=generator) - 4, torch.randn(20_000, generator=generator) + 4
-    at = natural_break(torch.cat([low, high]))
-    assert low.max() <= at + 0.8
-    assert abs(float(at)) < 0.8
-
-
 @pytest.mark.parametrize("value", [-0.3, 0.0, 0.3])
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_equal_trends_make_all_rows_negative(value: float, n: int) -> None:
@@ -92,14 +59,6 @@ def test_the_three_sigma_rule_leaves_out_what_is_far_from_the_mean() -> None:
     moderate = torch.tensor([0.0, 0.001, 0.1, 0.101])
     assert pseudo_labels(moderate, "three-sigma").sum() == 2
     assert pseudo_labels(moderate, "constant").sum() == 3
-
-
-@given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=2, max_size=9))
-def test_trends_are_finite_for_all_probabilities(history: list[list[float]]) -> None:
-    found = trend(torch.tensor(history))
-    assert found.isfinite().all()
-    assert (found <= np.log(2.5) + 1e-9).all()
-    assert (found >= np.log(0.5) - 1e-9).all()
 
 
 # -------------------------------------------------------------------- the two stages
@@ -188,15 +147,6 @@ def test_the_rate_of_the_first_stage_may_rise_instead(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(rates(monkeypatch, trend_warm_up=0.25)[:12], [0, 1 / 3, 2 / 3, *falling])
 
 
-@given(st.integers(1, 20_000), st.floats(1, 10), st.floats(0, 1))
-def test_the_rate_is_above_0_within_the_first_stage(steps: int, schedule: float, warm_up: float) -> None:
-    """Except for the first step of one that rises: so the bound of trend_schedule is 1."""
-    Config(trend_schedule=schedule, trend_warm_up=warm_up)
-    places = {1, steps // 2, steps - 1} - {0}
-    assert all(lr_factor(step, schedule * steps, warm_up * steps) > 0 for step in places if step < steps)
-    assert lr_factor(0, schedule * steps, warm_up * steps) == (warm_up == 0)
-
-
 def test_only_weights_decay(monkeypatch: pytest.MonkeyPatch) -> None:
     made = watch(monkeypatch, Run, "optimizer")
     method, _ = fitted()
@@ -252,17 +202,6 @@ def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatc
         assert all(one is other for one, other in zip((z.p, z.p_strong, z.u), of_loss, strict=True))
 
 
-def test_three_deviations_are_of_all_rows() -> None:
-    """One of nine lies 2.83 deviations away, one of eleven 3.16 (3.02, were the deviation that of a sample)."""
-    for n, inside in ((9, True), (11, False)):
-        trends = torch.zeros(n, dtype=torch.float64)
-        trends[-1] = 1
-        assert bool(ordinary_trends(trends, "three-sigma")[-1]) == inside
-    trends = torch.cat([torch.zeros(21, dtype=torch.float64), torch.ones(2, dtype=torch.float64) * 3])
-    deviation = float((trends - trends.mean()).abs()[-1] / trends.std(correction=0))
-    assert 3 < deviation < 3.3
-
-
 def test_views_are_those_of_the_card() -> None:
     image, vector = torch.zeros(2, 1, 8, 8), torch.zeros(2, 5)
     official = {"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5}
@@ -280,28 +219,6 @@ def test_views_are_those_of_the_card() -> None:
 
 
 # -------------------------------------------------------------------- presets, edges
-
-
-@pytest.mark.parametrize("batch_size", [16, 64, 256])
-def test_trends_are_followed_for_a_number_of_steps(batch_size: int) -> None:
-    sets = (
-        "trend_epochs=null",
-        "trend_total=100",
-        "trend_steps=null",
-        "epochs=1",
-        "steps_per_epoch=2",
-        f"batch_size={batch_size}",
-    )
-    result = trained.shortly(*sets)
-    one_pass = -(-result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size)
-    assert [event.stage for event in result.epochs].count("trends") == max(2, round(100 / one_pass))
-
-
-@pytest.mark.parametrize("size", [1.0, 800.0])
-def test_losses_and_gradients_are_finite(size: float) -> None:
-    weak, strong, p = (torch.linspace(-size, size, 8).view(4, 2).roll(k).requires_grad_() for k in range(3))
-    losses = pseudo_label_losses(p, weak, strong, torch.tensor([True, False, True, False]), 0.7, 0.9)
-    check_finite(torch.stack(losses).sum() + trend_loss([p, strong], weak, 0.1), p, weak, strong)
 
 
 class TestFacts(MethodFacts):

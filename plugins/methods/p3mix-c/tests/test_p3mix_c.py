@@ -36,10 +36,3 @@ def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> No
 def test_a_layer_that_the_network_lacks_is_refused() -> None:
     with pytest.raises(RequestError, match="mix_layer 3: this backbone has stages 0 to 2; -1 mixes inputs"):
         trained("mix_layer=3")
-
-
-@pytest.mark.parametrize("data", ["cifar10", "imagenette", "usps", "letter"])
-def test_wang_et_als_lengths_are_passes_over_u(data: str) -> None:
-    values = trained.preset("wang", data)
-    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
-    assert (values["counted_in"], values["warm_up"], values["milestones"]) == ("passes", 5, (19, 39, 59, 79, 99))

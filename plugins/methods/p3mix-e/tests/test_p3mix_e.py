@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from pubench_p3mix_e.method import P3MixE, mixup_losses
-from pubench_testkit.testing import MethodFacts, Trainer, check_finite, fit_small
+from pubench_p3mix_e.method import P3MixE
+from pubench_testkit.testing import MethodFacts, Trainer, fit_small
 from torch import nn
 
 from pubench_core.errors import RequestError
@@ -19,7 +19,7 @@ trained = Trainer("p3mix-e", short=("epochs=3", "warm_up=1"), sets=("backbone.ke
 
 class TestFacts(MethodFacts):
     trained = trained
-    learns = (("method.preset=quick steps_per_epoch=30 mechanism.c=0.3", 0.85),)
+    learns = (("method.preset=quick steps_per_epoch=15 mechanism.c=0.3", 0.85),)
     defaults = "pubench"
     stages = (
         ("epochs=2 warm_up=5", ["mixup"] * 2),
@@ -109,29 +109,3 @@ def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.Mon
 
 
 # -------------------------------------------------------------------- presets, edges
-
-
-@pytest.mark.parametrize(
-    ("data", "rows", "batch_size"),
-    [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
-)
-def test_wang_et_als_lengths_are_passes_over_u(data: str, rows: int, batch_size: int) -> None:
-    values = trained.preset("wang", data)
-    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
-    assert (values["counted_in"], values["warm_up"], values["milestones"]) == ("passes", 5, (19, 39, 59, 79, 99))
-    u = rows * 7 // 10  # r = .3 of the rows are P
-    steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
-    if 20_000 / steps > 1 / (1 - 0.997):  # else the average is even to the end, in their unit and in ours
-        assert values["teacher_decay"] == pytest.approx(0.997 ** (100 / steps), abs=1e-4)
-    else:
-        assert values["teacher_decay"] > 1 - 1 / values["epochs"]
-
-
-@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
-@pytest.mark.parametrize("size", [1.0, 800.0])
-def test_rows_of_one_kind_have_finite_losses_and_gradients(labeled: bool, size: float) -> None:
-    logits = torch.linspace(-size, size, 7).requires_grad_()
-    early = torch.tensor([0.0, 0.3, 1.0, 0.0, 1.0, 0.3, 1.0])
-    losses = mixup_losses(logits, 1 - early, early, torch.full((7,), labeled))
-    check_finite(torch.stack(list(losses)).sum(), logits)
-    assert (losses.unlabeled if labeled else losses.positive).detach() == 0

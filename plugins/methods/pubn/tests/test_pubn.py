@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from pubench_pubn import method as pubn
@@ -24,8 +23,8 @@ trained = Trainer("pubn", short=("epochs=2", "first_epochs=2", "mechanism.c=0.3"
 class TestFacts(MethodFacts):
     trained = trained
     learns = (
-        ("epochs=10 first_epochs=10 mechanism.c=0.3", 0.8),
-        ("epochs=10 variant=single-stage p_batch_size=null mechanism.c=0.3", 0.8),
+        ("epochs=6 first_epochs=6 lr=2e-3 first_lr=2e-3 mechanism.c=0.3", 0.8),
+        ("epochs=6 variant=single-stage p_batch_size=null lr=2e-3 mechanism.c=0.3", 0.8),
     )
     stages = (("first_epochs=3", ["posterior"] * 3 + ["train"] * 2), ("variant=single-stage", ["train"] * 2))
     unselected = "posterior"
@@ -71,17 +70,6 @@ def test_the_first_stage_ends_in_its_state_of_least_error_on_held_out_rows(
     assert len(errors) == 8
     assert min(errors) < errors[-1]  # the last state is not the best here
     assert after == pytest.approx(min(errors))
-
-
-def test_the_error_is_that_of_the_posterior_up_to_a_constant() -> None:
-    rng = np.random.default_rng(0)
-    posterior = torch.from_numpy(rng.uniform(0, 1, 200_000))
-    positive = torch.from_numpy(rng.uniform(0, 1, 200_000)) < posterior
-    guesses = [posterior, posterior.square(), torch.full_like(posterior, 0.5), 1 - posterior]
-    prior, constant = float(positive.double().mean()), float(posterior.square().mean())
-    for guess in guesses:
-        expected = float((guess - posterior).square().mean())
-        assert float(squared_error(guess[positive], guess, prior)) + constant == pytest.approx(expected, abs=0.01)
 
 
 def test_the_second_stage_gets_posteriors_of_rows_and_one_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,15 +143,3 @@ def test_saturated_scores_have_a_finite_loss_and_gradient(z: float) -> None:
     ):
         z_p, z_u = (torch.full((3,), z, requires_grad=True) for _ in range(2))
         check_finite(risk(z_p, z_u), z_p, z_u)
-
-
-def test_an_exact_posterior_gives_the_second_stage_the_risk_of_true_labels() -> None:
-    """In expectation, whatever the threshold is: what U does not give below it, P gives above it."""
-    rng = np.random.default_rng(1)
-    sigma = torch.from_numpy(rng.uniform(0.01, 0.99, 400_000))
-    positive = torch.from_numpy(rng.uniform(0, 1, len(sigma))) < sigma
-    z, prior = 4 * sigma - 2, float(positive.double().mean())
-    supervised = torch.where(positive, torch.nn.functional.softplus(-z), torch.nn.functional.softplus(z)).mean()
-    for eta in (0.05, 0.5, 0.95):
-        risk = weighted_risk(z[positive], z, sigma[positive], sigma, eta, prior, "logistic")
-        assert float(risk) == pytest.approx(float(supervised), rel=0.01)

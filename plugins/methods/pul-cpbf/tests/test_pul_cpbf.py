@@ -8,25 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from pubench_pul_cpbf import method as cpbf
 from pubench_pul_cpbf.method import (
     PULCPBF,
     Config,
     boundaries,
-    fence_labels,
-    fence_risk,
-    final_losses,
-    opinion,
-    weight_of_u,
 )
-from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, check_finite, fit_small, watch
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, fit_small, watch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from pubench.method import Backbone, PUData, Run
-from pubench_formulas.losses import logistic_loss
+from pubench.method import PUData, Run
 
 trained = Trainer("pul-cpbf", short=("fence=3", "fence_epochs=2", "epochs=2"))
 
@@ -76,60 +68,6 @@ def test_both_terms_of_u_have_its_weight(monkeypatch: pytest.MonkeyPatch) -> Non
 # -------------------------------------------------------------------- formulas
 
 
-@given(alpha=st.floats(0.01, 0.99), r=st.floats(1e-4, 0.9), prior=st.floats(1e-3, 1))
-def test_the_boundary_is_where_it_is_asked_for(alpha: float, r: float, prior: float) -> None:
-    beta = weight_of_u(alpha, r, prior)
-    assert 0 < beta < 1
-    assert beta * (1 - r) * prior / ((1 - beta) * r) == pytest.approx(alpha)
-
-
-@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
-def test_the_minimum_of_the_risk_changes_sign_at_the_boundary(alpha: float) -> None:
-    """Rows of nine kinds, whose posteriors are .1 to .9: a free logit for each is above 0 from alpha on."""
-    posterior = torch.linspace(0.1, 0.9, 9, dtype=torch.float64)
-    prior, r = float(posterior.mean()), 0.05
-    of_p = posterior / posterior.sum()
-    z = torch.zeros(9, dtype=torch.float64, requires_grad=True)
-    beta = weight_of_u(alpha, r, prior)
-    risk = (1 - beta) * r * (of_p * logistic_loss(z)).sum() + beta * (1 - r) * logistic_loss(-z).mean()
-    (slope,) = torch.autograd.grad(risk, z)
-    at = (posterior - alpha).abs() < 1e-9
-    assert (slope[(posterior > alpha) & ~at] < 0).all()
-    assert (slope[(posterior < alpha) & ~at] > 0).all()
-    torch.testing.assert_close(slope[at], torch.zeros_like(slope[at]), atol=1e-12, rtol=0)
-
-
-@given(st.integers(1, 12), st.integers(0, 2**31))
-def test_every_vote_has_a_label_between_0_and_1(n: int, seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    votes = torch.rand(n, 50, generator=generator) < 0.5
-    labels = fence_labels(votes, boundaries(n), torch.rand(50, generator=generator))
-    assert ((labels >= 0) & (labels <= 1)).all()
-    assert (labels[~votes[0]] <= boundaries(n)[0]).all()
-    assert (labels[votes.all(dim=0)] >= boundaries(n)[-1]).all()
-
-
-def test_sharpened_probabilities_are_those_of_the_definition() -> None:
-    z = torch.linspace(-8, 8, 33, dtype=torch.float64)
-    p = z.sigmoid()
-    for t in (0.5, 1.0, 1.5):
-        torch.testing.assert_close(opinion(z, t), p ** (1 / t) / (p ** (1 / t) + (1 - p) ** (1 / t)))
-    assert opinion(torch.tensor([-1e5, 1e5]), 0.5).tolist() == [0, 1]
-
-
-def test_a_constant_half_of_trust_lets_no_label_move_a_decision() -> None:
-    """Why trust rises by default: early targets are the labels, and a row's decision follows them."""
-    z, labels = torch.tensor([0.1, -0.1]), torch.tensor([0.02, 0.98])
-    for trust, follows in ((0.5, False), ((1 / 50) ** 0.8, True)):
-        logits = z.clone().requires_grad_()
-        losses = final_losses(z, logits, z, labels, trust, 0.5, 0.9)
-        for _ in range(200):
-            (slope,) = torch.autograd.grad(losses.weak, logits)
-            logits = (logits - slope).detach().requires_grad_()
-            losses = final_losses(z, logits, z, labels, trust, 0.5, 0.9)
-        assert ((logits > 0) == (labels > 0.5)).tolist() == [follows, follows]
-
-
 # -------------------------------------------------------------------- the two stages
 
 #: Of a training on a small table, all of it in the test's hands.
@@ -149,29 +87,6 @@ def test_weak_classifiers_see_the_same_batches_and_move_in_one_step(monkeypatch:
     assert calls == [(alpha, share, 0.5) for _ in range(8) for alpha in boundaries(4)]
     assert steps == ["fence"] * 8 + ["final"] * 12
     assert len(batches) == 2 * len(steps)
-
-
-def test_training_together_is_training_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adam moves each parameter by its own gradients: the sum of the risks is each classifier's own."""
-    votes = watch(monkeypatch, cpbf, "fence_labels", lambda given, *_: given)
-    fitted(fence_lr=0.05)
-    together, backbone = votes.pop(), Run.backbone
-    for k, alpha in enumerate(boundaries(4)):
-        made: list[Backbone] = []
-
-        def the_kth(run: Run[Config], outputs: int = 1, k: int = k, made: list[Backbone] = made) -> Backbone:
-            """Its initialization is that of its place."""
-            while len(made) < k:
-                made.append(backbone(run, outputs))
-            made.append(backbone(run, outputs))
-            return made[-1]
-
-        with monkeypatch.context() as patch:
-            patch.setattr(cpbf, "boundaries", lambda n, alpha=alpha: [alpha])
-            patch.setattr(Run, "backbone", the_kth)
-            fitted(fence_lr=0.05, fence=1)
-        torch.testing.assert_close(votes.pop()[0], together[k])
-    assert 0 < together.float().mean() < 1
 
 
 def test_labels_are_drawn_once_and_go_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,15 +149,6 @@ def test_the_final_network_is_fresh_or_the_weak_one_nearest_to_one_half(
         torch.testing.assert_close(parameter.detach(), after_the_fence[1][place][name], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("size", "rows"), [("equal", 8), ("proportional", 2)])
-def test_batches_of_p_are_as_large_as_those_of_u_or_in_proportion(
-    monkeypatch: pytest.MonkeyPatch, size: str, rows: int
-) -> None:
-    seen = watch(monkeypatch, cpbf, "final_losses", lambda p, *_: len(p))
-    fitted(labeled_batch=size)
-    assert set(seen) == {rows}
-
-
 # -------------------------------------------------------------------- presets, edges
 
 
@@ -259,15 +165,6 @@ def test_views_are_mirrored_only_where_they_may_be(shape: tuple[int, ...], flip:
     assert [len(view) for view in views] == [2, 2, 2]
     assert [what.get("flip") for _, what in run.asked] == [None if flip else False] * 3
     assert run.asked[2][1].get("operations") == ("randaugment" if len(shape) == 4 else None)
-
-
-@pytest.mark.parametrize("size", [1.0, 800.0])
-@pytest.mark.parametrize("surrogate", ["logistic", "sigmoid"])
-def test_losses_and_gradients_are_finite(surrogate: Any, size: float) -> None:
-    p, weak, strong = (torch.linspace(-size, size, 5).roll(k).requires_grad_() for k in range(3))
-    losses = final_losses(p, weak, strong, torch.rand(5), 0.5, 0.5, 0.9)
-    total = torch.stack(losses).sum() + fence_risk(p, weak, 0.1, 0.01, 0.4, surrogate)
-    check_finite(total, p, weak, strong)
 
 
 class TestFacts(MethodFacts):

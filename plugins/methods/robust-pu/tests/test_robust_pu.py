@@ -8,19 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from pubench_robust_pu import method as robust
 from pubench_robust_pu.method import (
-    HARDNESS,
-    SHARES,
-    WEIGHTINGS,
     Config,
-    row_weights,
-    threshold_after,
-    weighted_cross_entropy,
 )
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, watch
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 
 from pubench.method import Run
 from pubench_formulas import averaging
@@ -137,23 +129,16 @@ def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, s
     assert result.epochs[chosen - 1].stage == stage
 
 
+# -------------------------------------------------------------------- presets
+
+
 def test_the_pre_training_correction_matters_below_0() -> None:
     long = ("pre_training=15", "pre_training_lr=3e-2")
     assert not np.allclose(trained.last(*long), trained.last(*long, "correction=clamp"))
 
 
-# -------------------------------------------------------------------- presets
-
-
 def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
     assert Config(**trained.preset("pubench")) == Config(patience=None, pre_training_selectable=True)
-
-
-def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
-    c = Config(**trained.preset("pubench"))
-    starts = (c.threshold_positive, c.threshold_unlabeled)
-    final = [threshold_after(c.epochs - 1, c.pacing, a, c.threshold_end, c.growing_steps) for a in starts]
-    np.testing.assert_allclose(final, (0.46, 0.466))
 
 
 @pytest.mark.parametrize(
@@ -170,53 +155,7 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
     assert values["growing_steps"] == round(10 * 5 * steps / 100)
 
 
-def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
-    values, nnpu = (trainer.preset("wang", "letter") for trainer in (trained, Trainer("nnpu")))
-    assert all(values[name] == nnpu[name] for name in ("surrogate", "correction", "batching"))
-
-
 # -------------------------------------------------------------------- edges
-
-
-@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
-@pytest.mark.parametrize("threshold", [1e-3, 0.1, 1.0, 50.0])
-@pytest.mark.parametrize("hardness", HARDNESS)
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(
-    weighting: Any, hardness: Any, threshold: float, labeled: bool
-) -> None:
-    z = torch.tensor([-800.0, -1.0, 0.0, 1.0, 800.0], requires_grad=True)
-    mask = torch.full((5,), labeled)
-    options: dict[str, Any] = {"thresholds": (threshold, threshold), "temperatures": (1.0, 1.3)}
-    weights = row_weights(z.detach(), mask, **options, hardness=hardness, weighting=weighting)
-    assert ((weights >= 0) & (weights <= 1 + 1e-6)).all()
-    check_finite(weighted_cross_entropy(z, mask, weights), z)
-
-
-def test_unlabeled_rows_that_look_positive_count_less() -> None:
-    """Wang et al. have it the other way round."""
-    z = torch.linspace(-3, 3, 7)
-    options: dict[str, Any] = {"thresholds": (1.0, 1.0), "temperatures": (1.0, 1.0)}
-    of_p, of_u = (row_weights(z, torch.full((7,), labeled), **options) for labeled in (True, False))
-    assert (of_u.diff() < 0).all()
-    assert (of_p.diff() > 0).all()
-
-
-@given(
-    pacing=st.sampled_from(sorted(SHARES)),
-    start=st.floats(0.01, 3),
-    end=st.floats(0.01, 3),
-    grow=st.integers(1, 20),
-    episodes=st.integers(1, 60),
-)
-def test_thresholds_go_one_way_and_stay_between_start_and_end(
-    pacing: Any, start: float, end: float, grow: int, episodes: int
-) -> None:
-    way = np.array([threshold_after(k, pacing, start, end, grow) for k in range(episodes)])
-    assert way[0] == pytest.approx(start)
-    assert (way >= min(start, end) - 1e-9).all()
-    assert (way <= max(start, end) + 1e-9).all()
-    assert (np.diff(way) * np.sign(end - start) >= -1e-9).all()
 
 
 class TestFacts(MethodFacts):

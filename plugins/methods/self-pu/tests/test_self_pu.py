@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 import torch
 from pubench_self_pu import method as self_pu
-from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
-from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, check_finite, watch
+from pubench_self_pu.calibration import calibrated_weights
+from pubench_self_pu.method import SelfPU, interleaved
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from pubench.method import Run
 from pubench_formulas import averaging
-from pubench_formulas.entropy import binary_entropy
-from pubench_formulas.losses import Surrogate
 
 trained = Trainer(
     "self-pu",
@@ -149,59 +146,6 @@ def test_without_a_validation_part_the_meta_batch_is_of_training_rows() -> None:
     result = trained.shortly(*LAST, "validation.fraction=0")
     assert len(result.evaluator.problem.view(frozenset()).validation) == 0
     assert np.isfinite(result.scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("surrogate", ["sigmoid", "logistic"])
-def test_weights_are_those_of_a_derivative_through_the_virtual_step(surrogate: Surrogate) -> None:
-    """With batch norm, by which every row's logit depends on all rows."""
-    torch.manual_seed(0)
-    layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), nn.Linear(8, 1), nn.Flatten(0))
-    net = nn.Sequential(*layers).double()
-    x, meta = torch.randn(24, 5, dtype=torch.float64), torch.randn(20, 5, dtype=torch.float64)
-    labeled, prior, rate = torch.arange(24) % 5 == 0, 0.4, 1e-3
-    weights = torch.zeros(24, 2, dtype=torch.float64, requires_grad=True)
-    z, parameters = net(x), dict(net.named_parameters())
-    inner = (
-        weighted_nnpu(z, labeled, prior, weights[:, 0], surrogate).value - (weights[:, 1] * binary_entropy(z)).mean()
-    )
-    steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
-    virtual = {name: p - rate * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
-    (slope,) = torch.autograd.grad(meta_loss(functional_call(net, virtual, (meta,))), weights)
-    z = net(x)
-    moved = movements(net, z, meta)
-    ours = weight_slopes(z.detach(), labeled, moved, prior, rate=rate, entropy_sign=-1.0, surrogate=surrogate)
-    torch.testing.assert_close(ours, slope, rtol=1e-8, atol=1e-16)
-    z.sum().backward()  # the graph is still there
-
-
-def test_official_rows_are_chosen_four_times_before_teachers_start() -> None:
-    c = Config(**trained.preset("official"))
-    assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
-        10,
-        20,
-        30,
-        40,
-    ]
-    assert c.taught_from == c.paced_until == 50
-
-
-def test_more_labeled_than_unlabeled_rows_are_interleaved() -> None:
-    stream = interleaved(torch.arange(7), torch.arange(100, 103))
-    assert stream[::2].tolist() == list(range(7))
-    assert stream[1::2].tolist() == [100, 101, 102, 100, 101, 102, 100]
-
-
-@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
-def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(labeled: bool) -> None:
-    z = torch.tensor([-800.0, -1.0, 0.0, 1.0, 800.0], requires_grad=True)
-    mask, moved = torch.full((5,), labeled), torch.tensor([1.0, -1.0, 0.0, 1e3, -1e3])
-    weights = calibrated_weights(weight_slopes(z.detach(), mask, moved, 0.4, rate=1e-3, entropy_sign=-1.0), mask, 2.0)
-    torch.testing.assert_close(weights.sum(dim=1), torch.ones(5))
-    assert ((weights >= 0) & (weights <= 1)).all()
-    if labeled:
-        assert (weights[:, 1] == 0).all()
-    loss = weighted_nnpu(z, mask, 0.4, weights[:, 0]).objective + (weights[:, 1] * binary_entropy(z)).mean()
-    check_finite(loss, z)
 
 
 def test_the_budget_of_entropy_is_passed_by_one_row_at_most() -> None:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from pubench_testkit.conformance.subject import Subject
 from pubench_testkit.testing import LAST, Trainer, accuracy, watch, watch_state
 from pubench_vae_pu import method as vae_pu
-from pubench_vae_pu.course import Masses, masses_of, schedule
+from pubench_vae_pu.course import masses_of, schedule
 from pubench_vae_pu.method import VAEPU
-from pubench_vae_pu.variational import bound
 from sklearn.mixture import GaussianMixture
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.execute import execute
 from pubench_core.engine.score import Evaluator
 from pubench_core.engine.select import HeldOut
-from pubench_core.engine.train import Trained, train
+from pubench_core.engine.train import Trained
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.training.run import Run
 
@@ -39,10 +33,6 @@ BLIND = ("selection.criterion=pa", "selection.criteria=[pa, last]")
 def method_of(result: Trained) -> VAEPU:
     assert isinstance(result.method, VAEPU)
     return result.method
-
-
-def trace_of(folder: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader((folder / "trace.csv").read_text().splitlines()))
 
 
 # ---------------------------------------------------------------- the order of training
@@ -86,35 +76,6 @@ def test_patience_counts_in_the_last_two_stages(monkeypatch: pytest.MonkeyPatch)
     short = ("patience=1", "selection.criterion=pa", "selection.criteria=[pa]", "steps_per_epoch=1")
     stages = [event.stage for event in trained("pretraining_epochs=0", "epochs=16", "mechanism.c=0.3", *short).epochs]
     assert stages == [*["generation"] * 8, *["classification"] * 2, *["consistency"] * 2, "both"]
-
-
-def test_both_losses_of_virtual_rows_reach_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the bound, encoder and decoder move by these two alone; discriminator and classifier stay."""
-    monkeypatch.setattr(
-        "pubench_vae_pu.method.bound", lambda *given: type(b := bound(*given))(*(0 * term for term in b))
-    )
-    moved: dict[tuple[str, str], bool] = {}
-    step = VAEPU._train_generator
-
-    def watched(self: VAEPU, *given: Any, consistency: bool) -> None:
-        parts = {"encoder": self.generator.encoder, "decoder": self.generator.decoder, "net": self.net}
-        before = {name: [p.detach().clone() for p in part.parameters()] for name, part in parts.items()}
-        step(self, *given, consistency=consistency)
-        for name, part in parts.items():
-            changed = any(not torch.equal(p, q) for p, q in zip(part.parameters(), before[name], strict=True))
-            moved[str(consistency), name] = moved.get((str(consistency), name), False) or changed
-
-    monkeypatch.setattr(VAEPU, "_train_generator", watched)
-    alone = (*SHORT, *BLIND, "pretraining_epochs=0")  # Adam has no momentum of other gradients
-    trained(*alone, "weight_adversarial=0", "weight_consistency=1")
-    assert moved == {
-        **{("False", part): False for part in ("encoder", "decoder", "net")},
-        **{("True", part): part != "net" for part in ("encoder", "decoder", "net")},
-    }
-    moved.clear()
-    trained(*alone, "weight_adversarial=1", "weight_consistency=0")
-    assert all(moved["False", part] for part in ("encoder", "decoder"))
-    assert not moved["False", "net"]
 
 
 #: Calls of networks (with whether in training mode) before each step, by the step's name; with the consistency loss.
@@ -178,12 +139,6 @@ def test_every_network_steps_in_its_turn_its_mode_and_at_its_rate(monkeypatch: p
     assert not torch.isin(table.instance[unlabeled], of_p).any()
 
 
-def test_pretraining_learns_to_reconstruct() -> None:
-    epochs = trained(*SHORT, *BLIND, "pretraining_epochs=10", "generator_lr=1e-3").epochs
-    losses = [event.values["reconstruction"] for event in epochs if event.stage == "reconstruction"]
-    assert losses[-1] < 0.9 * losses[0]
-
-
 def test_components_are_ordered_by_the_codes_of_labeled_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     of_p = watch(monkeypatch, vae_pu, "ordered", lambda means, *_: len(means))
     method = method_of(trained(*SHORT, *BLIND, "epochs=1"))
@@ -201,12 +156,6 @@ def test_samples_of_a_component_have_its_codes() -> None:
     ):
         codes = samples[name][:, : len(mean)].mean(dim=0)
         assert ((codes - mean).abs() < 6 * (variance / 4000).sqrt()).all()
-
-
-def test_a_batch_is_no_larger_than_u(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = watch(monkeypatch, VAEPU, "_train_classifier", lambda method, x, labeled, n, *_: len(x) - n)
-    method = method_of(trained(*SHORT, *BLIND, "batch_size=9999", "steps_per_epoch=1"))
-    assert set(sizes) == {len(method.u_rows)}
 
 
 def test_a_pass_has_every_row_of_u_once_at_most_and_no_incomplete_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,16 +185,6 @@ def test_masses_are_shares_of_all_rows_and_u_has_what_the_prior_leaves() -> None
         truth = problem.truth_train
         assert truth is not None
         assert found.unlabeled_positive == pytest.approx((truth.sum() - data.n_labeled) / n)
-
-
-def test_both_schemes_train_on_the_same_rows_with_the_same_masses() -> None:
-    found = [
-        method_of(trained(*SHORT, *BLIND, f"data.scheme={scheme}"))
-        for scheme in ("case-control", "single-training-set")
-    ]
-    one, other = ((m.masses, m.table.instance[m.u_rows].sort().values) for m in found)
-    assert one[0] == pytest.approx(other[0])
-    assert torch.equal(one[1], other[1])
 
 
 @pytest.mark.parametrize("prior", [0.001, 0.999])
@@ -297,17 +236,6 @@ def test_vae_pu_learns() -> None:
     assert 0.2 < decisions < 0.8
 
 
-def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
-    """A generator that follows the label-consistency loss alone, all at absurd rates: every row is decided alike."""
-    absurd = ("weight_consistency=1e6", "generator_lr=1", "lr=1", "epochs=24", "steps_per_epoch=4")
-    rows = trace_of(execute(trained.plan(*SHORT, *absurd, *BLIND, f"execution.results={tmp_path}")).folder)
-    columns = ("generator", "discriminator", "classifier", "reconstruction", "positive_decisions")
-    found = {name: [float(row[name]) for row in rows if row[name]] for name in columns}
-    assert all(found.values())
-    assert set(found["positive_decisions"][-3:]) <= {0.0, 1.0}
-    assert min(found["reconstruction"]) > 1e6  # a sound one: 27 and less
-
-
 def test_a_virtual_row_combines_a_labeled_row_with_an_observation_of_u() -> None:
     method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
     method.generator.decoder = nn.Identity()
@@ -332,23 +260,6 @@ def test_the_discriminator_score_is_the_probability_of_a_row_of_u() -> None:
     method.discriminator.eval()
     with torch.inference_mode():
         assert torch.equal(method.auxiliary_scores(x)["discriminator"], method.discriminator(x).sigmoid())
-
-
-@pytest.mark.parametrize("networks", ["by-shape", "mlp"])
-def test_the_discriminator_is_assembled_as_it_was_trained(networks: str) -> None:
-    method = method_of(trained(*SHORT, *BLIND, f"networks={networks}"))
-    other, build = VAEPU(method.config), SimpleNamespace(shape=method.table.shape)
-    other.assemble(build)  # type: ignore[arg-type]
-    other.discriminator.load_state_dict(method.discriminator.state_dict())
-
-
-def test_samples_are_virtual_rows_and_rows_of_either_component(tmp_path: Path) -> None:
-    plan = trained.plan(*SHORT, *BLIND, "execution.artifacts=[samples]", f"execution.results={tmp_path}")
-    with np.load(execute(plan).folder / "samples.npz") as samples:
-        assert set(samples) == {"virtual", "positive", "negative"}
-        for rows in samples.values():
-            assert rows.shape == (64, 64)
-            assert np.isfinite(rows).all()
 
 
 # ---------------------------------------------------------------- inputs at the edge
@@ -386,20 +297,8 @@ def test_both_codes_have_64_numbers_by_default(data: str, sets: tuple[str, ...],
     assert method._generator_for(problem.view(frozenset({"prior"})))().sizes == sizes
 
 
-@pytest.mark.parametrize(("sets", "bernoulli"), [((), True), (("data.preprocess=standardize",), False)])
-def test_images_have_the_bernoulli_likelihood_unless_they_are_standardized(
-    sets: tuple[str, ...], bernoulli: bool
-) -> None:
-    plan = Subject.of("vae-pu").plan(*SHORT, "epochs=1", "batch_size=8", *sets, modality="image")
-    assert method_of(train(plan, build_problem(plan))).generator.bernoulli == bernoulli
-
-
 @pytest.mark.parametrize("epochs", [1, 8])  # codes are fitted first, or the generator goes on
 def test_a_generator_that_diverges_ends_the_run_and_says_so(epochs: int) -> None:
     with pytest.raises(RunFailed, match=r"not finite|is (nan|inf)") as failed:
         trained(*SHORT, *BLIND, f"epochs={epochs}", "generator_lr=1e12", "optimizer=sgd")
     assert failed.value.cause == "non-finite"
-
-
-def test_masses_have_a_prior() -> None:
-    assert Masses(0.01, 0.49, 0.99).prior == 0.5

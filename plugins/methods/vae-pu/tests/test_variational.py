@@ -37,13 +37,6 @@ def test_a_component_without_variance_has_a_density() -> None:
     assert responsibility(torch.tensor([[0.0], [1.0]]), mixture, 0.5, "once").isfinite().all()
 
 
-def test_the_prior_counts_once_whatever_the_dimension() -> None:
-    mixture = ordered(torch.zeros(1, 3), torch.zeros(2, 3), torch.ones(2, 3), torch.tensor([0.5, 0.5]))
-    h = torch.randn(5, 3)
-    assert responsibility(h, mixture, 0.2, "once").tolist() == pytest.approx([0.2] * 5)
-    assert responsibility(h, mixture, 0.2, "per-dimension").tolist() == pytest.approx([0.2**3 / (0.2**3 + 0.8**3)] * 5)
-
-
 def test_components_stay_if_labeled_rows_are_divided_between_them() -> None:
     means = torch.tensor([[0.0], [4.0]])
     for of_first, first in ((1, 0.0), (2, 4.0)):  # two of three: swapped
