@@ -148,17 +148,6 @@ class TestTables:
         write_table(table_of_test(tmp_path / "adni"), rows("test"), hub_metadata(CLASSES))
         assert_content(read(tmp_path))
 
-    def test_parts_of_a_table_are_read_in_order_and_one_that_is_absent_is_missed(self, tmp_path: Path) -> None:
-        write_hub(tmp_path / "adni")
-        next((tmp_path / "adni").glob("train-*")).unlink()
-        given = [(image, hub_label(index)) for image, index in rows("train")]
-        write_table(tmp_path / "adni" / "train-00001-of-00002.parquet", given[6:])
-        assert f"{tmp_path / 'adni'} has 1 of the 2 files train-*.parquet" in refused(tmp_path)
-        write_table(tmp_path / "adni" / "train-00000-of-00002.parquet", given[:6])
-        data = read(tmp_path)
-        assert_content(data)
-        assert data.y.tolist() == [0, 1, 2, 3] * 3
-
 
 def test_nothing_at_all_and_no_download_is_offered(tmp_path: Path) -> None:
     source, root = source_of(INFO), DataRoot(tmp_path, "a test")

@@ -145,9 +145,16 @@ def test_components_are_ordered_by_the_codes_of_labeled_rows(monkeypatch: pytest
     assert of_p == [method.table.n_labeled]
 
 
-def test_samples_of_a_component_have_its_codes() -> None:
+@pytest.fixture(scope="module")
+def of_codes() -> VAEPU:
+    """A trained method of which a generated row is its code."""
     method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
-    method.generator.decoder = nn.Identity()  # a generated row is its code
+    method.generator.decoder = nn.Identity()
+    return method
+
+
+def test_samples_of_a_component_have_its_codes(of_codes: VAEPU) -> None:
+    method = of_codes
     draws = SimpleNamespace(normal=torch.randn, integers=lambda high, n: torch.randint(high, (n,)))
     with torch.inference_mode():
         samples = method.samples(4000, draws)  # type: ignore[arg-type]
@@ -236,9 +243,8 @@ def test_vae_pu_learns() -> None:
     assert 0.2 < decisions < 0.8
 
 
-def test_a_virtual_row_combines_a_labeled_row_with_an_observation_of_u() -> None:
-    method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
-    method.generator.decoder = nn.Identity()
+def test_a_virtual_row_combines_a_labeled_row_with_an_observation_of_u(of_codes: VAEPU) -> None:
+    method = of_codes
     given: list[tuple[torch.Tensor, torch.Tensor]] = []
     method.generator.register_forward_pre_hook(lambda module, rows: given.append(rows))
     draws = SimpleNamespace(normal=torch.randn, integers=lambda high, n: torch.arange(n) % high)
