@@ -151,7 +151,7 @@ OTHERS: list[object] = [
 
 
 @pytest.mark.parametrize(
-    ("write", "said"),
+    ("write", "words"),
     [
         (lambda folder: (folder / "imdb.jsonl.xz").write_bytes(lzma.compress(lines())[:-4]), "{}/imdb.jsonl.xz is dam"),
         *((lines_of(LINES[0], row), "{}/imdb.jsonl is damaged (") for row in OTHERS),
@@ -178,8 +178,8 @@ OTHERS: list[object] = [
     ],
 )
 def test_what_is_damaged_is_one_line(
-    folder: Path, refused: Refused, write: Callable[[Path], object], said: str
+    folder: Path, refused: Refused, write: Callable[[Path], object], words: str
 ) -> None:
     """It names the file and what is wrong; no encoder is needed before."""
     write(folder)
-    assert said.format(folder) in refused("imdb")
+    assert words.format(folder) in refused("imdb")

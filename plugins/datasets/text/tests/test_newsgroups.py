@@ -118,7 +118,7 @@ OTHER = "which is no post of 20 Newsgroups"
 
 
 @pytest.mark.parametrize(
-    ("write", "posts", "said"),
+    ("write", "posts", "words"),
     [
         (as_gz, {}, "{}/20news-bydate.tar.gz has no document of any part"),
         *(
@@ -142,10 +142,10 @@ def test_what_is_damaged_is_one_line(
     refused: Refused,
     write: Callable[[Path, dict[str, bytes]], None],
     posts: dict[str, bytes],
-    said: str,
+    words: str,
 ) -> None:
     """It names the file and what is wrong; no encoder is needed before."""
     write(folder, posts)
     line = refused("20news")
-    assert said.format(folder) in line
+    assert words.format(folder) in line
     assert str(folder) in line
