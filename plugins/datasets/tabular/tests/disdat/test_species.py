@@ -108,12 +108,12 @@ class TestWhatIsWrong:
         with pytest.raises(RequestError, match=r"SAtest_env\.rds is damaged"):
             opened("disdat/sa01", root)
 
-    def test_a_species_without_a_record(self, root: DataRoot, change: Change) -> None:
+    def test_a_species_without_a_record_or_a_presence(self, root: DataRoot, change: Change) -> None:
         change("SAtrain_po.rds", lambda frame: frame[frame["spid"] != "sa02"])
+        change("SAtest_pa.rds", lambda frame: frame.assign(sa03=0))
         with pytest.raises(RequestError, match=r"disdat/sa02 has no labeled positive, so nothing"):
             opened("disdat/sa02", root)
         assert opened("disdat/sa01", root).y is None
-        change("SAtest_pa.rds", lambda frame: frame.assign(sa03=0))
         with pytest.raises(RequestError, match=r"disdat/sa03 has no positive among its 12 test rows"):
             opened("disdat/sa03", root)
 
