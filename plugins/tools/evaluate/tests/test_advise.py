@@ -389,6 +389,15 @@ class TestHonestScores:
         copies, others = found.scores[60:120], found.scores[120:]
         assert abs(copies.mean() - others.mean()) < 0.1
 
+    def test_unlabeled_rows_have_the_order_of_one_bag_of_all_rows(self, answered: Any, tmp_path: Path) -> None:
+        plan = fits.run_of(TREES, pubench.data(answered[1], "labeled"), 2, tmp_path)
+        found = fits.fitted(TREES, plan, of_clouds(answered[1])[1], out_of_bag=True)
+        whole = fits.kept_record(parts_of(plan)[-1])
+        assert whole is not None
+        arrays = fits.read_scores(whole.folder)
+        of_rows = fits.scores_of(arrays, whole.result.chosen.snapshot)["unlabeled"]
+        assert (np.diff(of_rows[np.argsort(found.scores[arrays["unlabeled_rows"]])]) >= 0).all()
+
     def test_scores_of_parts_on_different_scales_become_comparable(self) -> None:
         rng = np.random.default_rng(0)
         fold, labeled, scores = rng.integers(5, size=600), rng.random(600) < 0.2, rng.normal(size=600)

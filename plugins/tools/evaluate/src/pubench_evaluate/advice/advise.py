@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -186,7 +186,8 @@ class _Steps:
                 prior = Belief(source=f"the estimate {in_short(prior.interval)} contradicts the scores")
             return self._answered(prior, [trees], found)
         few = f"needs {FEW_TO_CHOOSE} labeled rows" if look.labeled < FEW_TO_CHOOSE else ""
-        return self._answered(prior, [trees, *(Fit(one, reason=few) if few else self._compared(one) for one in OTHERS)])
+        others = (Fit(one, reason=few) if few else self._fitted(one, compare=True) for one in OTHERS)
+        return self._answered(prior, [trees, *others])
 
     def _refuse(self) -> None:
         """Raises RequestError for a goal or a prior that the table cannot have."""
@@ -206,16 +207,13 @@ class _Steps:
                 value=given,
             )
 
-    def _fitted(self, one: Candidate, left: Callable[[], float] | None = None) -> Fit:
-        plan = run_of(
-            one, self.table, self.folds, self.folder / "fits", self.told, threads=self.threads, seed=self.seed
-        )
-        return fitted(one, plan, self.labeled, self.say, left)
-
-    def _compared(self, one: Candidate) -> Fit:
-        """A fit within the time, next to bagged trees by checked rows."""
-        fit = self._fitted(one, lambda: self.limit - self.spent)
-        if fit.reason or self.audited is None:
+    def _fitted(self, one: Candidate, *, compare: bool = False) -> Fit:
+        """A fit; with ``compare`` within the time, next to bagged trees by checked rows."""
+        kept, left = self.folder / "fits", (lambda: self.limit - self.spent) if compare else None
+        plan = run_of(one, self.table, self.folds, kept, self.told, threads=self.threads, seed=self.seed)
+        alone = self.read.groups is None and not self.look.copies  # of twins, one may be in every bag
+        fit = fitted(one, plan, self.labeled, self.say, left, alone)
+        if not compare or fit.reason or self.audited is None:
             return fit
         return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
 

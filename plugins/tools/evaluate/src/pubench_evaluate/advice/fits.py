@@ -121,11 +121,12 @@ def fitted(
     labeled: BoolArray,
     say: Say = lambda text: None,
     left: Callable[[], float] | None = None,
+    out_of_bag: bool = False,
 ) -> Fit:
     """Scores of all rows, each by a model that did not see it, or why there are none.
 
     Every finished fit is a record, which always counts. ``left``: gives the seconds that are left for fits; None:
-    whatever time it takes.
+    whatever time it takes. ``out_of_bag``: rows of U are scored by members of the model of all rows, if it has them.
     """
     record, parts, done = kept_record(plan), parts_of(plan), 0
     try:
@@ -146,7 +147,12 @@ def fitted(
     arrays, result = read_scores(record.folder), record.result
     scores, fold, rows = np.zeros(len(labeled)), np.zeros(len(labeled), np.int64), arrays["validation_rows"]
     scores[rows], fold[rows] = scores_of(arrays, result.chosen.snapshot)["validation"], arrays["validation_fold"]
-    return Fit(candidate, aligned(scores, fold, labeled, plan.spec.seed), result.seconds.total, folder=record.folder)
+    found = aligned(scores, fold, labeled, plan.spec.seed)
+    if out_of_bag and plan.method.info.out_of_sample and (whole := kept_record(parts[-1])):
+        of_all = read_scores(whole.folder)
+        rows, none = of_all["unlabeled_rows"], np.zeros(len(of_all["unlabeled_rows"]), bool)
+        found[rows] = aligned(scores_of(of_all, whole.result.chosen.snapshot)["unlabeled"], none, none, plan.spec.seed)
+    return Fit(candidate, found, result.seconds.total, folder=record.folder)
 
 
 def aligned(scores: FloatArray, fold: IntArray, labeled: BoolArray, seed: int) -> FloatArray:

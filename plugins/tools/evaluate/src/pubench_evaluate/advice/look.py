@@ -72,6 +72,8 @@ class Look:
 
 def looked_at(table: PUTable, read: LabeledData) -> Look:
     """Raises RequestError for a table with too few labeled or unlabeled rows for held-out scores."""
+    import pandas as pd
+
     labeled, x = read.labeled, read.x
     assert isinstance(x, np.ndarray)  # files and frames are dense
     n, n_labeled = len(labeled), int(labeled.sum())
@@ -98,7 +100,9 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
         )
     owners = [column.name for column in read.columns for _ in column.features]
     found = dict.fromkeys(name for name, auc in zip(owners, _aucs(x, labeled), strict=True) if auc >= TELLS)
-    return Look(table.name, n, n_labeled, x.shape[1], tuple(found), _copies(x, labeled), tuple(map(str, table.notes)))
+    keys = pd.util.hash_pandas_object(frame_of(x, "x"), index=False).to_numpy()
+    copies = int(np.isin(keys[labeled], keys[~labeled]).sum())
+    return Look(table.name, n, n_labeled, x.shape[1], tuple(found), copies, tuple(map(str, table.notes)))
 
 
 def _unchecked(table: PUTable) -> str:
@@ -131,11 +135,3 @@ def _aucs(x: npt.NDArray[np.float32], labeled: BoolArray) -> Iterator[float]:
             )
             best = max(best, auc, 1 - auc)
         yield best
-
-
-def _copies(x: npt.NDArray[np.float32], labeled: BoolArray) -> int:
-    """Labeled rows whose features an unlabeled row has, too."""
-    import pandas as pd
-
-    keys = pd.util.hash_pandas_object(frame_of(x, "x"), index=False).to_numpy()
-    return int(np.isin(keys[labeled], keys[~labeled]).sum())

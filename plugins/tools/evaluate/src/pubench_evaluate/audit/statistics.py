@@ -90,11 +90,10 @@ class Melded:
 
     def share(self) -> AuditEstimate:
         """Share of positives among all rows of both sides."""
-        return self.quantity(self._share, (True, True))
-
-    def _share(self, above: FloatArray, below: FloatArray) -> FloatArray:
         n_above, n_below = self.above.rows, self.below.rows
-        return np.asarray((n_above * above + n_below * below) / (n_above + n_below))
+        return self.quantity(
+            lambda above, below: (n_above * above + n_below * below) / (n_above + n_below), (True, True)
+        )
 
     def precision(self) -> AuditEstimate:
         """Share of positives above the threshold."""
