@@ -77,11 +77,11 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 
 
 @cache
-def study_rows() -> pd.DataFrame:
+def study_rows(files: str = "study-*.csv") -> pd.DataFrame:
     """The rows of all committed studies, one after another; measures in percent by their own names."""
     from pubench_report.rows.files import read_rows
 
-    frame = read_rows(*sorted(RESULTS.glob("study-*.csv")))
+    frame = read_rows(*sorted(RESULTS.glob(files)))
     shares = {name: name.removeprefix("test_") for name in frame if name.startswith("test_")}
     frame[[*shares]] = (100 * frame[[*shares]]).round(4)
     return frame.rename(columns={**shares, "prior": "told_prior", "prior_from": "prior"})

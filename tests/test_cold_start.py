@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from made_studies import made_study, stored
 
 #: torch's compiler, which its optimizers import unasked, and libraries that other commands need.
 HEAVY = ("torch._dynamo", "torch._inductor", "sympy", "scipy.stats", "scipy.special", "sklearn", "pandas", "mlflow")
@@ -49,9 +50,19 @@ def test_a_run_and_its_stored_result_import_no_compiler_and_no_statistics(tmp_pa
     assert imported(tmp_path, *runs) == [[]] * len(runs)
 
 
-def test_a_listing_imports_neither_torch_nor_pydantic(tmp_path: Path) -> None:
-    runs = (("list", "methods"), ("list", "metrics", "--format", "json"))
-    assert imported(tmp_path, *runs, heavy=("torch", "pydantic", "numpy")) == [[]] * len(runs)
+def test_reports_and_sites_of_records_import_no_torch(tmp_path: Path) -> None:
+    stored(tmp_path / "results", made_study(["nnpu", "vpu"], ["imdb"], [2, 25]))
+    runs = (("study", "report", "results"), ("site", "results"))
+    assert imported(tmp_path, *runs, heavy=("torch", "mlflow")) == [[]] * len(runs)
+
+
+def test_records_are_read_and_compared_in_python_without_what_is_heavy(tmp_path: Path) -> None:
+    stored(tmp_path, made_study(["nnpu", "vpu"], ["imdb"], [2, 25]))
+    code = f"import sys, pubench; found = pubench.load_results({str(tmp_path)!r}); print(found.table('accuracy'))\n"
+    code += "assert not {'torch', 'pandas', 'scipy'} & {*sys.modules}\n"
+    code += "found.to_frame(); found.significance('accuracy'); assert not {'torch', 'mlflow'} & {*sys.modules}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")

@@ -15,7 +15,7 @@ import contextlib, io, json, sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "safetensors", "pyarrow", "PIL", "matplotlib"):
+        if name.split(".")[0] in ("torch", "safetensors", "pyarrow", "PIL", "matplotlib", "mlflow"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())

@@ -157,7 +157,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def test_the_row_of_a_study_counts_where_both_have_a_run(rows: Path) -> None:
-    found = summary.conventional(sorted(rows.glob("*.csv"))).set_index("seed")
+    found = summary.conventional(*sorted(rows.glob("*.csv"))).set_index("seed")
     assert list(zip(found.index, found.accuracy, found.file, strict=True)) == [
         ("42", 92.0, "older.csv"),
         ("2", 80.0, "a-study.csv"),
@@ -172,7 +172,7 @@ def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(r
     for was, now in ((",f1,True,", ",f1,no,"), (",pa,False,", ",pa,True,"), (",f1,no,", ",f1,False,")):
         text = text.replace(was, now)
     (rows / "a-study.csv").write_text(text)
-    found = summary.conventional([rows / "a-study.csv"]).set_index("seed")
+    found = summary.conventional(rows / "a-study.csv").set_index("seed")
     assert found.loc["2", ["accuracy", "accuracy_by_pa"]].tolist() == [80.0, 75.0]
 
 

@@ -98,13 +98,6 @@ def keys_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 class TestRun:
-    def test_what_was_read_is_said(self, first: Done) -> None:
-        said = first.stderr.splitlines()
-        assert said[0] == (
-            "my.csv: 569 rows; 'labeled': 1 = labeled positive, 0 = unlabeled; 100 labeled positives, 469 unlabeled"
-        )
-        assert said[1] == "30 features: 30 numeric columns"
-
     def test_the_result_is_on_stdout_and_measures_nothing(self, first: Done) -> None:
         title, header, *rows = first.stdout.splitlines()
         assert title == "nnpu on my.csv: one-sample, given, seed 2; 80 labeled, 375 unlabeled, prior 0.500"
@@ -119,12 +112,6 @@ class TestRun:
 
     def test_the_record_has_the_documented_files(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == DOCUMENTED | {"model.safetensors"}
-
-    def test_predictions_are_of_the_unlabeled_rows_of_the_file(self, folder: Path, home: Path) -> None:
-        rows = rows_of((folder / "predictions.csv").read_text())
-        labeled = pd.read_csv(home / "my.csv").labeled.to_numpy()
-        assert list(rows[0]) == ["row", "score", "rank", "decision", "decision_at_prior"]
-        assert [int(row["row"]) for row in rows] == np.flatnonzero(labeled == 0).tolist()
 
     def test_predictions_rank_hidden_positives_first(self, folder: Path) -> None:
         """No measure is in the record, but there is one to be had here."""
@@ -164,20 +151,14 @@ class TestWithoutTruth:
             (("--prior", "true"), ("prior true: without true labels", "give what you believe (--prior 0.3)")),
             (("--prior", "scaled:1.2"), ("prior scaled:1.2", "--prior 0.3")),
             (("--select", "f1"), (f"criterion 'f1' {NEEDS_TRUTH}; --truth-col COLUMN names them",)),
-            (("--select", "oa"), ("criterion 'oa' needs true labels",)),
             (("--set", "selection.criteria=[pa, macro-f1]"), ("criterion 'macro-f1' needs true labels",)),
             (("--set", "evaluation.metrics=[accuracy]"), (f"metric 'accuracy' {NEEDS_TRUTH}; --truth-col COLUMN",)),
             (("--set", "evaluation.trace=[test]"), (f"tracing test rows {NEEDS_TRUTH}",)),
-            (("--set", "evaluation.trace=[train]"), (f"tracing training rows {NEEDS_TRUTH}",)),
             (("--method", "pn"), (f"pn {NEEDS_TRUTH}; --truth-col COLUMN names them",)),
             (("--mech", "scar"), ("--mech: my.csv comes with its own labels",)),
             (("--c", "0.3"), ("--c: my.csv comes with its own labels",)),
             (("--positive", "1,2"), ("--positive: my.csv comes with its own labels",)),
-            (("--negative", "1"), ("--negative: my.csv comes with its own labels",)),
-            (("--set", "data.binarization=a"), ("data.binarization=a: my.csv comes with its own labels",)),
             (("--scheme", "case-control"), ("--scheme must be one-sample (all rows of", "two-sample (the unlabeled")),
-            (("--label-col", "labelled"), ("(--label-col) 'labelled'", "did you mean 'labeled'?")),
-            (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, or true and false")),
             (("--test", "my.csv"), ("--test my.csv needs --truth-col",)),
         ],
         ids=lambda value: "-".join(value) if isinstance(value, tuple) and value[0].startswith("--") else "",
@@ -385,18 +366,6 @@ class TestPredict:
         now = pubench("predict", folder, home / "my.csv")
         assert (now.returncode, now.stderr) == (0, "")
         assert now.stdout != before.stdout
-
-    def test_columns_are_found_by_name(self, scored: Run, colors: str) -> None:
-        plain = scored(NEW)
-        assert plain.returncode == 0, plain.stderr
-        other = NEW.assign(more="x", s=0)[["more", "b", "s", "c", "a"]]
-        assert scored(other).stdout == scored(NEW, run=colors[:6]).stdout == plain.stdout
-
-    def test_an_unseen_category_is_said_and_scored(self, scored: Run) -> None:
-        done = scored(NEW.assign(c=["red", "green", "red"]))
-        assert done.returncode == 0
-        assert done.stderr == "new.csv: 'c' has values that training did not have (green); all zero\n"
-        assert len(rows_of(done.stdout)) == 3
 
     @pytest.mark.parametrize(
         ("frame", "words"),

@@ -10,12 +10,11 @@ import json
 
 import numpy as np
 import pandas as pd
-from pubench_report.rows.files import read_rows
 from pubench_study.study_file import find_study
 from scipy.stats import rankdata
 
 from benchmarks.pages.parts import table
-from benchmarks.raw_rows import RESULTS, ROOT
+from benchmarks.raw_rows import ROOT, study_rows
 
 RESAMPLES = 2000
 #: Other data sets, those with most methods first.
@@ -26,7 +25,7 @@ MISSING = ("landsat", "pageblock")
 
 def rows() -> pd.DataFrame:
     """The main comparison's rows with default settings, the newest of every run; those of `lite` hold out more rows."""
-    frame = read_rows(*sorted(RESULTS.glob("study-*.csv")), RESULTS / "lite.csv")
+    frame = pd.concat([study_rows(), study_rows("lite.csv")])
     frame = frame[
         (frame.scheme == "case-control")
         & (frame.mechanism == "scar")
@@ -71,8 +70,8 @@ def blocks() -> dict[str, str]:
     """Cost and agreement."""
     frame, spec = rows(), find_study("lite").spec
     data = [one["key"] for one in spec.data]
-    means = 100 * frame[frame.criterion == "pa"].pivot_table(
-        index="method", columns="data", values="test_accuracy", aggfunc="mean"
+    means = frame[frame.criterion == "pa"].pivot_table(
+        index="method", columns="data", values="accuracy", aggfunc="mean"
     )
     there = [key for key in data if key not in MISSING]
     lines = [

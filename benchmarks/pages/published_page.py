@@ -38,7 +38,7 @@ _Line = tuple[Figure, Verdict | None, str]
 
 def table_1(results: Path = RESULTS) -> str:
     """How many cells there are of each kind, then a section per data set with every cell that was run."""
-    found = summary.conventional(sorted(results.glob("*.csv"))).dropna(subset=[f"{m}_by_f1" for m in READINGS])
+    found = summary.conventional(*sorted(results.glob("*.csv"))).dropna(subset=[f"{m}_by_f1" for m in READINGS])
     runs = {(str(method), str(data)): mine for (method, data), mine in found.groupby(["method", "data"])}
     published = source("pubench2026")
     lines: dict[PublishedCell, _Line] = {}
@@ -128,7 +128,7 @@ def released() -> str:
         raise ValueError(f"released.csv: methods {', '.join(sorted(unknown))} are in no line of the table (RECIPES)")
     recipes = (100 * found[~found.standardized].set_index(["method", "data"]).f1).groupby(["method", "data"])
     theirs = {key: list(values) for key, values in recipes}
-    here = summary.conventional(sorted(RESULTS.glob("*.csv"))).dropna(subset="f1_by_f1").set_index(["method", "data"])
+    here = summary.conventional(*sorted(RESULTS.glob("*.csv"))).dropna(subset="f1_by_f1").set_index(["method", "data"])
     paper, names = summary.published(), {info.key: info.name for info in registry().infos(DatasetInfo)}
     lines = []
     for method, recipe in RECIPES.items():

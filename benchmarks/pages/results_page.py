@@ -25,7 +25,7 @@ COLUMNS = {
 
 def conventional(results: Path = RESULTS) -> str:
     """A section per data set: the protocol's, then others of which there are rows."""
-    runs = summary.conventional(sorted(results.glob("*.csv")))
+    runs = summary.conventional(*sorted(results.glob("*.csv")))
     planned = [entry["key"] for entry in read_study(protocols()["conventional"]).spec.data or ()]
     methods = sorted(runs.method.unique())
     data_sets = dict.fromkeys([*planned, *sorted(runs.data)])

@@ -42,18 +42,16 @@ def table_of(frame: pd.DataFrame, methods: list[str], reference: str, measure: s
 
 def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
     """Whether measures of held-out records order the methods as the survey's AUC does, for each species and seed."""
-    lines = []
+    keys = ["species", "seed"]
+    mine = frame[frame.method.isin(methods)].sort_values([*keys, "method"])
+    mine = mine[mine.groupby(keys).method.transform("size") == len(methods)]
+    by_case = {name: mine[name].to_numpy().reshape(-1, len(methods)) for name in ("auc", "pauc", "spies")}
+    auc, lines = by_case["auc"], []
     for guide in ("pauc", "spies"):
-        taus, gains, means = [], [], []
-        for _, one in frame[frame.method.isin(methods)].groupby(["species", "seed"]):
-            if len(one) == len(methods):
-                tau = stats.kendalltau(one[guide], one["auc"]).statistic
-                taus.append(0.0 if np.isnan(tau) else tau)
-                gains.append(one.sort_values([guide, "method"]).iloc[-1]["auc"])
-                means.append(one["auc"].mean())
-        lines.append(
-            (f"`{guide}`", f"{len(taus)}", f"{np.mean(taus):+.2f}", f"{np.mean(gains):.3f}", f"{np.mean(means):.3f}")
-        )
+        taus = np.nan_to_num([stats.kendalltau(*case).statistic for case in zip(by_case[guide], auc, strict=True)])
+        last = len(methods) - 1 - by_case[guide][:, ::-1].argmax(axis=1)  # of equal ones the last by name
+        gain = auc[np.arange(len(auc)), last].mean()
+        lines.append((f"`{guide}`", f"{len(auc)}", f"{taus.mean():+.2f}", f"{gain:.3f}", f"{auc.mean():.3f}"))
     head = ("guide", "species x seeds", "Kendall's tau, mean", "AUC of its choice", "AUC of a method at random")
     return markdown_table(head, lines)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -49,7 +50,8 @@ def runs(paths: Iterable[Path]) -> pd.DataFrame:
     return found.sort_values("older", ascending=False, kind="stable").drop_duplicates(_RUN, keep="last")
 
 
-def conventional(paths: Iterable[Path]) -> pd.DataFrame:
+@cache
+def conventional(*paths: Path) -> pd.DataFrame:
     """The runs of PU-Bench's main comparison."""
     found = runs(paths)
     return found[_is(found, CONVENTIONAL)]

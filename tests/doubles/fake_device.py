@@ -263,7 +263,12 @@ def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 def arguments_of(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments by their names."""
-    return {**{a.name: value for a, value in zip(func._schema.arguments, args, strict=False)}, **kwargs}
+    return {**dict(zip(_names_of(func), args, strict=False)), **kwargs}
+
+
+@cache
+def _names_of(func: Any) -> tuple[str, ...]:
+    return tuple(a.name for a in func._schema.arguments)
 
 
 @cache

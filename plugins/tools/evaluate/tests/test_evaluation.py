@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -426,21 +424,6 @@ def test_a_card_is_plain_json(card: pubench.Evaluation) -> None:
     assert again["rows"]["rows"] == N
     assert again["measures"]["pauc"]["value"] == card["pauc"]
     assert len(again["curves"]["recovered-roc"]["x"]) <= 200
-
-
-def test_neither_evaluating_nor_estimating_imports_torch() -> None:
-    code = (
-        "import sys, numpy as np, pubench\n"
-        "rng = np.random.default_rng(0); y = rng.random(200) < .4; s = rng.normal(2 * y)\n"
-        "l = y & (rng.random(200) < .5)\n"
-        "pubench.evaluate(s, l, prior='estimated:bbe', resamples=20).html()\n"
-        "pubench.estimate_prior(s[:, None], l, estimators=['bbe', 'tice'])\n"
-        "sample = pubench.audit_sample(s, l, n=20); pubench.audit_answers(sample, y[sample.drawn].astype(int))\n"
-        "print([name for name in ('torch', 'mlflow', 'matplotlib') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
 
 
 # -------------------------------------------------------------------- priors, scorers

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -259,16 +257,17 @@ def test_warnings_of_runs_are_pointed_out_once(small: Compare) -> None:
     assert warning.filename == __file__
 
 
-def test_a_comparison_from_nothing_to_a_table(tmp_path: Path) -> None:
+def test_a_comparison_from_nothing_to_a_table(tmp_path: Path, script_in: Callable[..., Any]) -> None:
     """As a reader types it, in a process of its own."""
     code = (
-        "import json, pubench\n"
+        "import json, warnings, pubench\n"
+        "warnings.simplefilter('ignore')\n"
         "results = pubench.compare(['nnpu', 'pn'], data=['digits', 'breast-cancer'], seeds=2, preset='quick',\n"
         "                          config={'epochs': 2}, tracking=False, threads=1)\n"
         "print(json.dumps([str(results.table()), str(results.significance())]))"
     )
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (tmp_path / "typed.py").write_text(code)
+    done = script_in(tmp_path, tmp_path / "typed.py")
     assert done.returncode == 0, done.stderr
     table, significance = json.loads(done.stdout)
     assert [line.split()[0] for line in table.splitlines()[1:4]] == ["method", "nnpu", "pn"]

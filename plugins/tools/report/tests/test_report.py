@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +22,8 @@ from pubench_report.report.gather import Gathered, gather
 from pubench_report.report.model import Model, Significance, check_baseline, comparisons_of, model_of
 from pubench_report.report.tables import csv_text, sections
 from pubench_report.report.write import title_lines
-from pubench_report.significance import Pair, holm
+from pubench_report.significance import Pair
 from rich.console import Console
-from scipy import stats
 
 from pubench.running import RunResult
 from pubench_core.engine.decision_warnings import _one_sided
@@ -78,53 +76,6 @@ def cell(model: Model, row: str, data: str) -> MeasuredCell:
 
 
 # ---------------------------------------------------------------- cells
-
-
-def test_cells_are_means_and_sample_deviations(model: Model, gathered: Gathered) -> None:
-    runs = [r.result for r in gathered.done if (r.result.spec.method.key, r.result.spec.data.key) == ("vpu", "imdb")]
-    values = [r.criteria["f1"].measures["test"]["accuracy"].value for r in runs]
-    found = cell(model, "vpu", "imdb")
-    assert found.mean == pytest.approx(np.mean(np.array(values, dtype=float)))
-    assert found.std == pytest.approx(np.std(np.array(values, dtype=float), ddof=1))
-
-
-def test_best_and_second_are_marked_and_oracles_are_not(model: Model) -> None:
-    for data in ("spambase", "20news"):
-        sound = [row for row in METHODS if row != "pn" and not cell(model, row, data).alike]
-        means = {row: cell(model, row, data).mean or 0.0 for row in sound}
-        best, second, *_ = sorted(means, key=lambda row: -means[row])
-        marks = {row: cell(model, row, data).mark for row in METHODS}
-        assert marks == {row: {best: "best", second: "second"}.get(row, "") for row in METHODS}
-    assert model.grid.oracles == {"pn"}
-
-
-def test_the_only_method_beside_an_oracle_is_not_marked(tmp_path: Path) -> None:
-    found = made_model(tmp_path, made_study(["nnpu", "pn"], ["imdb"], [2, 25]))
-    assert (cell(found, "nnpu", "imdb").mark, cell(found, "pn", "imdb").mark) == ("", "")
-
-
-def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(tmp_path: Path) -> None:
-    made = [
-        made_run(method, data, seed, {"f1": level + 0.001 * (seed % 3) * (level + 1)})
-        for method, level in (("nnpu", 0.5), ("low", 0.3), ("high", 0.7))
-        for data in ("imdb", "20news")
-        for seed in (2, 25, 42, 52)
-    ]
-    found = made_model(tmp_path, made)
-    found = replace(found, measure=replace(found.measure, higher_is_better=False))
-    assert {row: cell(found, row, "imdb").mark for row in found.grid.rows} == {
-        "low": "best",
-        "nnpu": "second",
-        "high": "",
-    }
-    (test,) = comparisons_of(found, "nnpu")
-    assert {pair.method: pair.decision for pair in test.pairs if pair.data == "imdb"} == {
-        "low": "better",
-        "high": "worse",
-    }
-    assert test.average.ranks == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
-    assert test.average.friedman is not None
-    assert dict(zip(test.average.friedman.methods, test.average.friedman.average_ranks, strict=True))["low"] == 1.0
 
 
 def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
@@ -208,18 +159,6 @@ def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[fl
 # ---------------------------------------------------------------- tests
 
 
-def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: Significance) -> None:
-    others = ["cvir", "upu", "vpu"]
-    raw = []
-    for row in others:
-        x, y = cell(model, row, "spambase").values, cell(model, "nnpu", "spambase").values
-        raw.append(float(stats.ttest_rel([x[s] for s in sorted(x)], [y[s] for s in sorted(x)]).pvalue))
-    assert [pair_of(compared, "spambase", row).p for row in others] == pytest.approx(raw, rel=1e-10)
-    assert [pair_of(compared, "spambase", row).adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
-    assert ("spambase", "pn") not in compared.pairs
-    assert pair_of(compared, "imdb", "upu").n == 2
-
-
 def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
     model: Model, compared: Significance, tables: dict[str, RenderedTable]
 ) -> None:
@@ -260,32 +199,6 @@ def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_
         assert f"**{words}**\n\n- {note}" in markdown(["x"], parts)
         assert f"% {words}\n% {note}" in latex(["x"], parts)
         assert re.search(rf"<h3>{words}</h3>\s*<[^>]+>{note}", page(views_of(model), tests, ["x"]))
-
-
-def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) -> None:
-    """The best method has a seed more than the others, on which it is the worst."""
-    made = [
-        made_run(method, data, seed, {"f1": level})
-        for method, level in (("first", 0.9), ("second", 0.8), ("third", 0.7))
-        for data in ("imdb", "20news")
-        for seed in (2, 25)
-    ]
-    alone = made_run("first", "imdb", 42, {"f1": 0.1})
-    test = compared_in(tmp_path, [*made, alone], "third")
-    assert test.average.friedman is not None
-    assert dict(zip(test.average.friedman.methods, test.average.friedman.average_ranks, strict=True))["first"] == 1.0
-
-
-def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: Significance) -> None:
-    ranks = compared.average.friedman
-    assert ranks is not None
-    shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
-    columns = [
-        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in ranks.data]
-        for row in ranks.methods
-    ]
-    expected = stats.friedmanchisquare(*columns)
-    assert (ranks.chi2, ranks.p) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,7 +25,6 @@ from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import StoredRuns, gather
 from pubench_report.report.model import model_of
-from pubench_report.rows.files import has_rows
 from pubench_report.site import write
 from pubench_report.site.sources import SiteRequest, collect
 from pubench_study.plan import write_plan
@@ -391,25 +389,6 @@ def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
     assert not [note for note in of_now.notes if "engine revision" in note]
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "words"),
-    [
-        ("accuracy", "999", "accuracy must be a number from 0 to 100, got '999'"),
-        ("auc", "-5", "auc must be a number from 0 to 100, got '-5'"),
-        ("recall", "nan", "recall must be a number from 0 to 100, got 'nan'"),
-        ("precision", "high", "precision must be a number from 0 to 100, got 'high'"),
-        ("seconds", "-1", "seconds must be a number of 0 or more, got '-1'"),
-        ("seconds", "inf", "seconds must be a number of 0 or more, got 'inf'"),
-        ("peak_mib", "", "peak_mib must be a number of 0 or more, got ''"),
-    ],
-)
-def test_impossible_numbers_of_rows_are_refused(tmp_path: Path, column: str, value: str, words: str) -> None:
-    rows = [*rows_of(ROWS)[:3]]
-    rows[1][column] = value
-    with pytest.raises(RequestError, match=re.escape(f"rows.csv, line 3: {words}")):
-        StoredRuns(rows_in(tmp_path / "rows.csv", rows)).stored()
-
-
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
     rows = rows_of(ROWS)
     alone = rows[0]["run_id"]
@@ -447,19 +426,6 @@ def test_runs_with_other_settings_than_their_preset_are_marked(tmp_path: Path) -
     assert marked == [said]  # on Fashion-MNIST, not on two other data sets
     assert len(re.findall(r">[\d.]+</a>", row)) == 3
     assert list(_first_setting(index)["departs"].values()).count(said) == 1
-
-
-def test_the_first_page_of_the_committed_board_answers_in_150_kb(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its largest table, of hundreds of species with one seed each, is on a page of its own, and one line of this."""
-    pages_of = write.pages_of
-    monkeypatch.setattr(write, "pages_of", lambda site: islice(pages_of(site), 1))  # the others take half a minute
-    index = pubench.site(ROOT / "boards" / "2026.11", tmp_path / "site").read_text()
-    assert len(index.encode()) < 150_000
-    assert "No method beats Unlabeled as negative (baseline)" in index
-    assert "Two-sample, given" not in _first_setting(index)["title"]
-    assert "Two-sample, given" in index
 
 
 def _first_setting(index: str) -> dict[str, Any]:
@@ -636,9 +602,6 @@ def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: 
         (["empty"], "found no finished run to publish in empty"),
         (["rows"], "to publish in rows; files of rows must be named themselves: rows/study-one.csv and 1 more"),
         (["results", "--out", "taken"], "taken exists and is not a site of pubench"),
-        (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
-        (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
-        (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
         (["results", "--study", "none"], "unknown study 'none'"),
     ],
 )
@@ -658,21 +621,6 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert words in done.stderr
     assert (place / "taken" / "mine.txt").read_text() == "mine"
-
-
-def test_every_file_that_is_called_as_one_of_rows_is_one() -> None:
-    """``benchmarks/results/study-*.csv``, as the page on publishing names them."""
-    files = sorted(ROWS.parent.glob("study-*.csv"))
-    assert len(files) > 5
-    assert [file.name for file in files if not has_rows(file)] == []
-
-
-def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:
-    shutil.copytree(results, tmp_path / "results")
-    done = pubench_in(tmp_path)("site", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert done.returncode == 0
-    assert done.stdout.startswith("site/index.html: 9 pages, 48 runs")
-    assert not re.findall(r"\| +torch\n", done.stderr)
 
 
 # -------------------------------------------------------------------- in a browser

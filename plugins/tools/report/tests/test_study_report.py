@@ -108,13 +108,6 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     assert said in done.stderr
 
 
-def test_a_report_imports_no_torch(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    done = pubench_in(folder)("study", "report", "results", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert done.returncode == 0
-    assert "Report of records" in done.stdout
-    assert not re.findall(r"\| +torch\n", done.stderr)
-
-
 @pytest.fixture(scope="module")
 def web_page(folder: Path, pubench_in: Callable[[Path], Run]) -> str:
     """Address of the report as a page."""
