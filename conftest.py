@@ -68,7 +68,6 @@ LONGEST = (
     "tests/test_carried_data.py",
     "plugins/tools/report/tests/test_study_report.py",
     "plugins/datasets/tabular/tests/disdat/test_runs.py",
-    "tests/test_combinations.py",
     "tests/test_reproducibility.py",
     "plugins/methods/vae-pu/tests/test_vae_pu.py",
     "tests/test_worst_hour_inputs.py",

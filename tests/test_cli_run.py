@@ -159,9 +159,6 @@ class TestSecondCall:
         assert Path(found.pop("record")).name == folder.name
         assert found == record
 
-    def test_where_it_is_carried_out_does_not_make_another_run(self, first: Done, here: Run) -> None:
-        assert json_of(here(*NNPU, "--device", "cpu", "--threads", 2, "--format", "json"))["reused"] is True
-
 
 def test_no_artifacts_leave_the_result_and_what_explains_it(here: Run, home: Path) -> None:
     found = json_of(here(*CANCER, "--results", "bare", "--artifacts", "none", "--format", "json"))

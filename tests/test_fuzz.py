@@ -1,6 +1,6 @@
 """Study files, plans, records, tables and options from a grammar: each is used or refused in one line, in bounded time.
 
-Ten seconds in the test suite, always of the same examples; ``make fuzz`` goes on for an hour, or
+Five seconds in the test suite, always of the same examples; ``make fuzz`` goes on for an hour, or
 PUBENCH_FUZZ_SECONDS seconds.
 """
 
@@ -39,7 +39,7 @@ from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
 #: Seconds for each of the kinds below.
-SECONDS = float(os.environ.get("PUBENCH_FUZZ_SECONDS", "10")) / 5
+SECONDS = float(os.environ.get("PUBENCH_FUZZ_SECONDS", "5")) / 5
 #: Seconds that one example may take: what takes longer is denial of service by a file.
 LONGEST = 60.0
 

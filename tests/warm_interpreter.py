@@ -6,8 +6,8 @@ environment, folder and output. A request to wait for a process answers its exit
 
 The workers of a study, which the script starts as processes of their own, are forked as well. So are the trainings of
 ``pubench verify``, which must know nothing of the command that starts them: of a process that waits for such requests
-at a socket. Modules of ours, and of the libraries in ``SHARED``, that two requests imported are imported here, so that
-no third one has to.
+at a socket. Modules of ours, and of the libraries in ``SHARED``, that a request imported are imported here, so that no
+second one has to.
 """
 
 import contextlib
@@ -26,7 +26,6 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -80,14 +79,13 @@ def serve() -> dict[str, Any] | None:
     if not os.fork():
         return next_training(listener)
     listener.close()
-    wanted: Counter[str] = Counter()
     heard: dict[int, int] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if "wait" in request:
             child = request["wait"]
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-            load_what_is_wanted(wanted, read_now(heard[child]))
+            load_what_is_wanted(read_now(heard[child]))
             os.close(heard.pop(child))
             continue
         if is_tracked(request["script"], request["arguments"]) and "mlflow" not in sys.modules:
@@ -126,10 +124,9 @@ def read_now(end: int) -> list[str]:
     return []
 
 
-def load_what_is_wanted(wanted: Counter[str], names: list[str]) -> None:
-    """Imports the modules that were missing twice; ``wanted`` counts them."""
-    wanted.update(names)
-    missing = [name for name in names if wanted[name] == 2 and name not in sys.modules]
+def load_what_is_wanted(names: list[str]) -> None:
+    """Imports the modules that a request had to import."""
+    missing = [name for name in names if name not in sys.modules]
     if not missing:
         return
     with warnings.catch_warnings():
