@@ -55,11 +55,6 @@ def test_the_table_in_its_folder_is_what_scikit_learn_loads(key: str, monkeypatc
     assert np.array_equal(ours.y, theirs.y)
 
 
-def test_a_table_that_is_not_there_is_none() -> None:
-    assert loaders.bundled("digits.csv.gz") is not None
-    assert loaders.bundled("no-such-table.csv") is None
-
-
 def test_digits_are_gray_values_in_0_to_1_by_sixteenths() -> None:
     x = read("digits").x
     assert (x.min(), x.max()) == (0, 1)

@@ -112,8 +112,7 @@ def cut(method: ElkanNoto) -> float:
     return float(grid[method.decision_function(grid) > 0].min())
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-@pytest.mark.parametrize("form", ["scaling", "weighting"])
+@pytest.mark.parametrize(("scheme", "form"), [("case-control", "scaling"), ("single-training-set", "weighting")])
 def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: Scheme, form: str) -> None:
     data, _ = gaussians(scheme, None)
     near = 0.5 if form == "scaling" else 0.8  # labeled rows next to U make positives more frequent than they are
@@ -121,16 +120,14 @@ def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: 
     assert cut(trained(data, threshold="half", base_config={"inverse_penalty": 1.0})) > 1.5
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_the_label_frequency_is_that_of_rows_that_no_model_saw(scheme: Scheme) -> None:
+def test_the_label_frequency_is_that_of_rows_that_no_model_saw() -> None:
     """e1 on training rows of full-grown trees would be 1."""
-    data, _ = gaussians(scheme, None)
+    data, _ = gaussians("case-control", None)
     method = trained(data, base="trees", base_config={"min_samples_leaf": 1, "n_estimators": 10}, frequency="e1")
     assert method.c < 0.5
 
 
-@pytest.mark.parametrize("form", ["scaling", "weighting"])
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize(("scheme", "form"), [("case-control", "weighting"), ("single-training-set", "scaling")])
 def test_labeled_rows_of_next_to_no_weight_hardly_count(scheme: Scheme, form: str) -> None:
     """The labeled rows whose value is the lowest are made wrong ones, far on the other side."""
     data, x = gaussians(scheme, None)

@@ -99,7 +99,7 @@ def test_a_posterior_of_one_half_splits_two_gaussians_near_their_best_cut(scheme
         Config(threshold="posterior")
 
 
-@pytest.mark.parametrize("base", ["trees", "logistic", "boosting"])
+@pytest.mark.parametrize("base", ["trees", "boosting"])
 def test_the_number_of_threads_changes_no_bit(base: str) -> None:
     positive, unlabeled, _ = blobs()
     data = problem(positive, unlabeled)

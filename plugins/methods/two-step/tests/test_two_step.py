@@ -35,8 +35,7 @@ def trained(data: PUData, **config: Any) -> tuple[TwoStep, Run[Any], int]:
     return method, run, sum(len(call.result) for call in epochs)
 
 
-@pytest.mark.parametrize("step_one", ["spy", "rocchio", "knn"])
-@pytest.mark.parametrize("iterate", ["none", "em", "until-stable"])
+@pytest.mark.parametrize(("step_one", "iterate"), [("spy", "em"), ("rocchio", "none"), ("knn", "until-stable")])
 def test_two_step_separates_two_gaussians(step_one: str, iterate: str) -> None:
     data, truth = table()
     method, _, turns = trained(data, step_one=step_one, iterate=iterate)
