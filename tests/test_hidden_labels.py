@@ -121,6 +121,7 @@ class TestWhatAMethodHolds:
         ("image", ()),
         ("text", ()),
         ("tabular", ()),
+        ("tabular", ("checked.rows=20",)),
         ("tabular", ("data.scheme=one-sample", "mechanism.c=null", "mechanism.positive_rate=0.2")),
         ("tabular", ("data.scheme=two-sample", "mechanism.c=null", "mechanism.positive_rate=0.4")),
     ],

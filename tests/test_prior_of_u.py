@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
 from pubench_testkit.conformance import Subject
+from pubench_testkit.disguise import other_labels
 
 from pubench.method import PUData
 from pubench_core.engine.build import build_problem
@@ -60,6 +62,53 @@ def test_a_prior_without_positives_in_u_is_refused_unless_calibrated() -> None:
     either = replace(plan, method=replace(plan.method, info=replace(plan.method.info, setting="either")))
     with pytest.raises(RequestError, match=r"36 of 120 rows are labeled positives, so it must be above 0\.3"):
         build_problem(either)
+
+
+@pytest.mark.parametrize("by", ["random", "top", "uncertain"])
+@pytest.mark.parametrize(
+    ("method", "scheme"),
+    [("naive", "single-training-set"), ("naive", "case-control"), ("naive", "one-sample"), ("upu", "one-sample")],
+)
+def test_a_checked_row_joins_p_or_leaves_u_and_the_share_in_u_stays_right(method: str, scheme: str, by: str) -> None:
+    """``upu`` is calibrated: its U is U and P together."""
+    subject = Subject.of(method)
+    plan = subject.plan("checked.rows=20", f"checked.by={by}", scheme=scheme)
+    before, after = subject.problem(subject.plan(scheme=scheme)), subject.problem(plan)
+    data, (positive, negative) = after.view(frozenset({"prior"})), after.facts().checked
+    assert positive + negative == 20
+    assert data.n_labeled == before.split.train.n_labeled + positive
+    assert data.n_negative == (negative if method == "naive" else 0)
+    assert len(after.split.train.rows) == len(before.split.train.rows) - negative
+    assert after.data.y is not None
+    truth = after.data.y[np.concatenate([after.split.train.rows, after.split.negatives])][data.instance]
+    assert not truth[data.negative_rows].any()
+    assert data.unlabeled_prior == pytest.approx(truth[data.unlabeled_rows].mean())
+    assert after.prior == before.prior == before.prior_true == after.prior_true
+    for part in ("validation.rows", "validation.labeled", "test_rows"):
+        assert np.array_equal(attrgetter(part)(before.split), attrgetter(part)(after.split))
+
+
+def test_no_checked_rows_are_in_no_run_id() -> None:
+    ids = [Subject.of("naive").plan(*sets).run_id for sets in ((), ("checked.rows=0",), ("checked.rows=1",))]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_checked_rows_are_refused_if_other_counts_would_be_wrong() -> None:
+    with pytest.raises(RequestError, match=r"checked\.rows needs simulated labels"):
+        Subject.of("naive").plan("checked.rows=3", "validation.folds=2")
+
+
+@pytest.mark.parametrize("key", [info.key for info in registry().infos(MethodInfo) if info.learns_from_negatives])
+def test_known_negatives_change_what_a_method_learns(key: str) -> None:
+    """Next to the same run with the negatives left out. Of the labels of other rows of U nothing is known."""
+    subject = Subject.of(key)
+    plan = subject.plan("checked.rows=40")
+    without = replace(plan, method=replace(plan.method, info=replace(plan.method.info, learns_from_negatives=False)))
+    problem = subject.problem(plan)
+    scores, left_out = subject.scores(plan, problem), subject.scores(without, subject.problem(without))
+    assert not np.allclose(scores["last/test"], left_out["last/test"])
+    of_other_labels = subject.scores(plan, other_labels(problem, np.random.default_rng(0)))
+    assert np.array_equal(scores["last/test"], of_other_labels["last/test"])
 
 
 @pytest.mark.parametrize("scheme", ["one-sample", "case-control"])

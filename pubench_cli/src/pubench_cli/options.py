@@ -28,7 +28,7 @@ MACHINE = "Execution and output"
 #: Options with which the help of ``run`` begins.
 MOST_NEEDED = ("--method", "--data", "--label-col", "--prior", "--save-model")
 #: The panel of a section's options in the help; all others are of the run.
-_PANELS = {"data": LABELS, "mechanism": LABELS, "prior": LABELS, "execution": MACHINE}
+_PANELS = {"data": LABELS, "mechanism": LABELS, "checked": LABELS, "prior": LABELS, "execution": MACHINE}
 _COMPLETES: dict[str, Callable[..., list[str]]] = {"criterion": criteria, "preset": presets}
 _METAVARS = {int: "<int>", float: "<float>", dict: "<str>", tuple: "<list>"}
 

@@ -18,6 +18,7 @@ class SharedFields(TypedDict, total=False):
     mechanism: str | None
     c: float | None
     positive_rate: float | None
+    checked: int | None
     prior: float | str | None
     validation: float | None
     folds: int | None

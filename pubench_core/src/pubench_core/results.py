@@ -207,6 +207,8 @@ class DataFacts(_Compact):
     test: PartFacts | None = Field(None, description="the test part; none where nothing can be tested")
     prior: PriorFacts = Field(description="class priors")
     calibrated: bool = Field(description="whether U ∪ P was the unlabeled table under one-sample data")
+    negatives: int = Field(0, description="rows known to be negative that the method learned from")
+    checked: tuple[int, int] = Field((0, 0), description="positives and negatives among the rows that were checked")
     digest: str = Field("", description="hash of the arrays that were read; empty for a user's table")
     encoding: tuple[dict[str, Any], ...] | None = Field(None, description="what became of a user's columns")
     notes: tuple[str, ...] = Field((), description="what was read in a user's file and what looked odd")

@@ -27,7 +27,7 @@ class Told:
     def __init__(self, prior: float | None, scheme: str = "two-sample") -> None:
         self.chosen = CriterionResult(oracle=False, snapshot=STATE)
         self.spec = type("Spec", (), {"data": DataSpec(key="t", positive=(1,), negative=(0,), scheme=scheme)})
-        self.data = type("Data", (), {"prior": PriorFacts(given=prior)})
+        self.data = type("Data", (), {"prior": PriorFacts(given=prior), "negatives": 0})
 
 
 def arrays() -> dict[str, Any]:
@@ -98,6 +98,7 @@ def test_python_and_the_command_count_the_same_known_negatives(tmp_path: Path) -
     frame = pd.DataFrame(rng.normal(size=(300, 3)) + (labels == "yes")[:, None], columns=list("abc"))
     frame.assign(label=labels).to_csv(tmp_path / "my.csv", index=False)
     table = pubench.data(tmp_path / "my.csv", "label", positive_value="yes", known_negative="no")
-    more: dict[str, Any] = {"prior": 0.3, "config": {"epochs": 1}, "results": tmp_path / "results", "tracking": False}
-    found = pubench.decisions(pubench.run("nnpu", table, **more))
-    assert (found.unlabeled, found.known_negative) == (200, 40)
+    more: dict[str, Any] = {"prior": 0.3, "results": tmp_path / "results", "tracking": False}
+    for method, config, learned in (("nnpu", {"epochs": 1}, False), ("naive", {"against": "known"}, True)):
+        found = pubench.decisions(pubench.run(method, table, config=config, **more))
+        assert (found.unlabeled, found.known_negative, found.learned) == (200, 40, learned)

@@ -93,7 +93,8 @@ class PNDataset:
     None where the truth is not known. ``rows_test``/``y_test`` likewise for ``x_test``. ``labeled``: (len(x),) who is
     labeled, where that is given and not simulated. ``classes``: (len(x),) indices of the data set's own classes, where
     it has more than the two. ``groups``: (len(x),) codes; rows of one code are never parted. ``weights``: (len(x),) of
-    the rows, at least 0. Nothing is copied.
+    the rows, at least 0. ``negatives``: rows of ``x`` that a user knows to be negative; they are not among ``rows``.
+    Nothing is copied.
     """
 
     key: str
@@ -110,6 +111,7 @@ class PNDataset:
     classes: IntArray | None = None
     groups: IntArray | None = None
     weights: npt.NDArray[np.float64] | None = None
+    negatives: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -72,11 +72,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Split:
-    """Training pool, validation part and test rows. Test rows index the test array where there is one, else ``x``."""
+    """Training pool, validation part and test rows. Test rows index the test array where there is one, else ``x``.
+
+    ``negatives``: rows known to be negative, in an order that says nothing, for methods that learn from them.
+    ``checked``: how many positives and negatives were found among rows of U that were looked up.
+    """
 
     train: Part
     validation: Part
     test_rows: IntArray
+    negatives: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    checked: tuple[int, int] = (0, 0)
 
     def permuted(self, seed: int) -> Split:
         """The same split with the rows of its training and validation part in random orders."""

@@ -72,8 +72,8 @@ class LabeledData:
     ``left_out``: column -> why it is no feature. ``ids``: column that names the rows -> (n,) texts, as in the file.
 
     ``groups``: (n,) int64 codes; rows of one code are never parted. ``weights``: (n,) float64, at least 0.
-    ``known_negative``: (n,) True for rows that are known to be negative: neither labeled nor unlabeled, trained on by
-    no method. ``scheme``: what the files suggest; two-sample if positives are rows of a file of their own.
+    ``known_negative``: (n,) True for rows that are known to be negative: neither labeled nor unlabeled. ``scheme``:
+    what the files suggest; two-sample if positives are rows of a file of their own.
     """
 
     x: npt.NDArray[Any] | SparseRows
@@ -107,15 +107,15 @@ class LabeledData:
 
     def problem(self, key: str) -> PNDataset:
         """The rows as a binary problem of that name; a row of weight 0 is absent."""
-        kept = np.ones(len(self.x), bool) if self.known_negative is None else ~self.known_negative
-        if self.weights is not None:
-            kept &= self.weights > 0
+        kept = np.ones(len(self.x), bool) if self.weights is None else self.weights > 0
+        negative = np.zeros(len(self.x), bool) if self.known_negative is None else self.known_negative
         return PNDataset(
             key=key,
             modality="tabular",
             x=cast("npt.NDArray[np.float32]", self.x),  # code that does more than take rows asks which it is
             y=self.truth,
-            rows=np.flatnonzero(kept),
+            rows=np.flatnonzero(kept & ~negative),
+            negatives=np.flatnonzero(kept & negative),
             x_test=self.x_test,
             y_test=self.truth_test,
             rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,

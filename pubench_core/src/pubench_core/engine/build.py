@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, data_root
-from ..data.generator import Noise, Split, cut, generate, given_split
+from ..data.generator import Noise, Part, Split, cut, generate, given_split
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
 from ..data.sparse import SparseRows
 from ..errors import RequestError
 from ..isolation import isolated
-from ..randomness import torch_seed
+from ..randomness import stream, torch_seed
 from ..specs import RunSpec, is_one_sample
 from ..specs.run import TEST
 from ..training.views import features_of
@@ -57,7 +57,7 @@ def build_problem(
     draw, preprocessing = drawn(plan, opened, root)
     split = draw.split
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
-    pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
+    pool = data.x[np.concatenate([split.train.rows, split.negatives, split.validation.rows])]
     takes_gaps = plan.method.takes_gaps
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
     preprocessing = replace(preprocessing, fill=None) if takes_gaps else preprocessing
@@ -80,20 +80,12 @@ def build_problem(
     )
 
 
-class Calibration(NamedTuple):
-    """Whether U is U ∪ P, and whether a method of the two-sample setting gets U as it is on purpose."""
-
-    calibrated: bool
-    uncalibrated: bool
-
-
-def calibration_of(plan: Plan) -> Calibration:
-    """Calibration of a plan; neither kind under data that are not one-sample."""
+def calibration_of(plan: Plan) -> tuple[bool, bool]:
+    """Whether U is U ∪ P, and whether a method of the two-sample setting gets U as it is on purpose; neither under data
+    that are not one-sample.
+    """
     one_sample, how = is_one_sample(plan.spec.data.scheme), plan.spec.method.calibrate
-    return Calibration(
-        calibrated=one_sample and how == "on",
-        uncalibrated=one_sample and how == "off" and plan.method.info.setting == "two-sample",
-    )
+    return one_sample and how == "on", one_sample and how == "off" and plan.method.info.setting == "two-sample"
 
 
 def drawn(plan: Plan, opened: OpenedData, root: DataRoot) -> tuple[Draw, Preprocessing]:
@@ -101,16 +93,26 @@ def drawn(plan: Plan, opened: OpenedData, root: DataRoot) -> tuple[Draw, Preproc
 
     Raises RequestError for a number of labels or rows that the data cannot give.
     """
-    data, calibration = opened.data, calibration_of(plan)
+    data, (calibrated, uncalibrated) = opened.data, calibration_of(plan)
     split, preprocessing = _split(plan, data, root.cache / "posterior")
+    if plan.spec.checked.rows:
+        split = _checked(plan.spec, data, split, preprocessing)
+    negatives = np.concatenate([split.negatives, stream(plan.spec.seed, "negatives").permutation(data.negatives)])
+    if data.groups is not None:  # none of a group that is held out
+        held_out = [split.validation.rows, *([split.test_rows] if data.x_test is None else [])]
+        negatives = negatives[~np.isin(data.groups[negatives], data.groups[np.concatenate(held_out)])]
+    if len(negatives) and not plan.method.info.learns_from_negatives:
+        root.say(f"{plan.method.info.key} learns from no known negatives: {len(negatives)} are left out")
+        negatives = negatives[:0]
+    split = replace(split, negatives=negatives)
     y, y_test = data.y, data.y if data.x_test is None else data.y_test
     truth = y[split.train.rows] if y is not None else None
     draw = Draw(
         opened=opened,
         split=split,
         scheme=plan.spec.data.scheme,
-        calibrated=calibration.calibrated,
-        uncalibrated=calibration.uncalibrated,
+        calibrated=calibrated,
+        uncalibrated=uncalibrated,
         prior_true=true_prior(plan.spec, split, truth),
         truth_train=truth,
         truth_validation=y[split.validation.rows] if y is not None else None,
@@ -141,6 +143,31 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     groups = None if data.groups is None else data.groups[split.train.rows]
     split = cut(split, folds, fold, spec.seed, equal, groups)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+
+
+def _checked(spec: RunSpec, data: PNDataset, split: Split, preprocessing: Preprocessing) -> Split:
+    """The split with the true labels of rows of U of its training part: positives are labeled, negatives leave U."""
+    train, wanted = split.train, spec.checked
+    assert data.y is not None
+    order = stream(spec.seed, "checked").permutation(np.flatnonzero(~train.labeled))
+    if wanted.rows >= len(order):
+        raise RequestError(f"checked.rows must be below {len(order)}, the rows of U to train on, got {wanted.rows}")
+    if wanted.by != "random":
+        score = _against_unlabeled(preprocessing.apply(data.x[train.rows]), train.labeled)[order]
+        order = order[np.argsort(-score if wanted.by == "top" else np.abs(score), kind="stable")]
+    known, positive = np.zeros(len(train.rows), bool), data.y[train.rows] == 1
+    known[order[: wanted.rows]] = True
+    left, negatives = Part(train.rows, train.labeled | (known & positive)).parted(known & ~positive)
+    found = left.n_labeled - train.n_labeled, len(negatives.rows)
+    return replace(split, train=left, negatives=negatives.rows, checked=found)
+
+
+def _against_unlabeled(x: npt.NDArray[Any], labeled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """(n,) ridge regression of 1 for labeled rows and -1 for others on their features; both weigh the same."""
+    x = np.column_stack([x.reshape(len(x), -1), np.ones(len(x))]).astype(np.float64)
+    weight = np.where(labeled, 1 / labeled.sum(), 1 / (~labeled).sum())
+    gram = (x.T * weight) @ x + 1e-3 * np.eye(x.shape[1])
+    return np.asarray(x @ np.linalg.solve(gram, x.T @ np.where(labeled, weight, -weight)))
 
 
 def _instances(x: npt.NDArray[Any] | SparseRows) -> IntArray:
@@ -207,15 +234,7 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     return split, fitted[0]
 
 
-class Sizes(TypedDict):
-    """Fields that decide how many rows a part gets."""
-
-    validation_fraction: float
-    test_fraction: float
-    seed: int
-
-
-def sizes_of(spec: RunSpec) -> Sizes:
-    """Sizes of a split; under cross-fitting the folds are its validation parts."""
+def sizes_of(spec: RunSpec) -> dict[str, Any]:
+    """What decides how many rows a part of a split gets; under cross-fitting the folds are its validation parts."""
     fraction = 0.0 if spec.validation.folds is not None else spec.validation.fraction
-    return Sizes(validation_fraction=fraction, test_fraction=spec.data.test_fraction, seed=spec.seed)
+    return {"validation_fraction": fraction, "test_fraction": spec.data.test_fraction, "seed": spec.seed}

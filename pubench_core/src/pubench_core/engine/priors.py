@@ -48,7 +48,7 @@ def prior_of(
     spec, train, wanted, how = plan.spec, split.train, plan.spec.prior, ""
     estimate: Estimate | None = None
     share: float | None = None
-    n, n_labeled, one_sample = len(train.rows), train.n_labeled, is_one_sample(spec.data.scheme)
+    n, n_labeled, one_sample = len(train.rows) + split.checked[1], train.n_labeled, is_one_sample(spec.data.scheme)
     if wanted == UNKNOWN:
         return None, None
     if plan.estimator is not None:
@@ -113,7 +113,7 @@ def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None
     if truth is None:
         return None
     population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
-    return int(population.sum()) / len(population)
+    return int(population.sum()) / (len(population) + split.checked[1])
 
 
 def estimate_of(

@@ -57,8 +57,8 @@ class Draw:
     @property
     def unlabeled_prior(self) -> float | None:
         """Share of positives in U that the method is to believe: what π implies, or π where U stands for the pool."""
-        train, whole = self.split.train, self.calibrated or self.uncalibrated
-        return share_to_believe(self.prior, self.scheme, train.n_labeled, len(train.rows), whole=whole)
+        train, left, whole = self.split.train, self.split.checked[1], self.calibrated or self.uncalibrated
+        return share_to_believe(self.prior, self.scheme, train.n_labeled, len(train.rows), left, whole)
 
     def known(self) -> Arrays:
         """Rows and labels of the scored rows, by their names in ``scores.npz``."""
@@ -110,6 +110,8 @@ class Draw:
                 estimate=estimate,
             ),
             calibrated=self.calibrated,
+            negatives=len(self.split.negatives),
+            checked=self.split.checked,
             digest=self.opened.digest,
             encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
             notes=self.opened.notes,
@@ -120,8 +122,8 @@ class Draw:
 class Problem(Draw):
     """A draw to train on.
 
-    ``features``: rows of the training pool, then of the validation part, in the split's random order - not the order
-    of a file, which is often sorted by class; ``features_test``: the test rows in the split's order.
+    ``features``: rows of the training pool, known negatives, the validation part, each in the split's random order, not
+    that of a file, which is often sorted by class; ``features_test``: the test rows in the split's order.
     """
 
     seed: int
@@ -137,21 +139,23 @@ class Problem(Draw):
     def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
         """Features, positions in them and truth of ``train`` (each instance once), ``validation`` or ``test``."""
         n_train, n_validation = len(self.split.train.rows), len(self.split.validation.rows)
+        before = n_train + len(self.split.negatives)
         if name == "train":
             return self.features, torch.arange(n_train, device=self.device), self.truth_train
         if name == "validation":
-            rows = torch.arange(n_train, n_train + n_validation, device=self.device)
+            rows = torch.arange(before, before + n_validation, device=self.device)
             return self.features, rows, self.truth_validation
         return self.features_test, torch.arange(len(self.features_test), device=self.device), self.truth_test
 
     def view(self, granted: frozenset[str]) -> PUData:
-        """View of a method; its table is LP ‖ U. Groups are numbered in the part's random order."""
+        """View of a method; its table is LP ‖ U ‖ N. Groups are numbered in the part's random order."""
+        rows = np.concatenate([self.split.train.rows, self.split.negatives])
         instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
-        v_instance, v_labeled, _ = self._table(self.split.validation, len(self.split.train.rows), None)
+        v_instance, v_labeled, _ = self._table(self.split.validation, len(rows), None)
         weights, groups = self.data.weights, self.data.groups
-        groups = None if groups is None else first_places(groups[self.split.train.rows])
+        groups = None if groups is None else first_places(groups[rows])
         if weights is not None:
-            weights = weights[self.split.train.rows]
+            weights = weights[rows]
             weights = None if (weights == weights[0]).all() else weights
         return PUData(
             self.features,
@@ -166,16 +170,19 @@ class Problem(Draw):
             categories=tuple(_categories(self.opened.columns or ())),
             weight=None if weights is None else torch.from_numpy(weights[instance.cpu().numpy()]).to(self.device),
             group=None if groups is None else torch.from_numpy(groups[instance.cpu().numpy()]).to(self.device),
+            n_negative=len(self.split.negatives),
         )
 
     def _table(self, part: Part, start: int, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """(position in features, labeled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1).
 
-        ``start``: where the rows of the part start in ``features``.
+        ``start``: where the rows of the part start in ``features``; known negatives follow those of the training part.
         """
         p = np.flatnonzero(part.labeled)
         u = np.arange(len(part.rows)) if self.calibrated else part.unlabeled(self.scheme)
-        positions = np.concatenate([p, u])
+        n_negative = 0 if start else len(self.split.negatives)
+        positions = np.concatenate([p, u, len(part.rows) + np.arange(n_negative)])
+        truth = None if truth is None else np.pad(truth, (0, n_negative))
         labeled = torch.zeros(len(positions), dtype=torch.bool)
         labeled[: len(p)] = True
         return (
@@ -185,14 +192,16 @@ class Problem(Draw):
         )
 
 
-def share_to_believe(prior: float | None, scheme: Scheme, n_labeled: int, n: int, *, whole: bool) -> float | None:
-    """Share of positives in U that π implies, of ``n`` rows with ``n_labeled`` labels; π where U stands for the pool.
+def share_to_believe(prior: float | None, scheme: Scheme, labeled: int, n: int, left: int, whole: bool) -> float | None:
+    """Share of positives in U that π implies, of ``n`` rows with so many labels; π where U stands for the pool.
 
-    ``whole``: whether it does under one-sample data too: calibrated, or on purpose not.
+    ``whole``: whether it does under one-sample data too: calibrated, or on purpose not. ``left``: negatives of the pool
+    that were checked and are not among the ``n`` rows, which hold all of its positives.
     """
-    if prior is None or whole or not is_one_sample(scheme):
-        return prior
-    return unlabeled_prior(prior, n_labeled, n)
+    if prior is None:
+        return None
+    prior *= (n + left) / n
+    return prior if whole or not is_one_sample(scheme) else unlabeled_prior(prior, labeled, n)
 
 
 def _categories(columns: Sequence[Column]) -> Iterator[tuple[int, int]]:

@@ -125,7 +125,8 @@ class MethodInfo(Info, kind="method"):
 
     ``role``: a ``baseline`` is what methods have to beat. Tables show it as such, and never as best or ranked.
     ``out_of_sample``: while it trains, it scores unlabeled rows by members that did not see them (out of bag), so that
-    what it makes of these scores needs no folds. ``declared_failures``: conformance checks that the method fails by its
+    what it makes of these scores needs no folds. ``learns_from_negatives``: its table has known negatives, if there are
+    any; for other methods they are left out. ``declared_failures``: conformance checks that the method fails by its
     nature, with the reason.
     """
 
@@ -135,6 +136,7 @@ class MethodInfo(Info, kind="method"):
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
     out_of_sample: bool = False
+    learns_from_negatives: bool = False
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:

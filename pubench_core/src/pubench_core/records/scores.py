@@ -171,7 +171,8 @@ def share_of_u(data: DataFacts, spec: RunSpec) -> float | None:
         return None
     if told is None or data.calibrated:
         one_sample = is_one_sample(spec.data.scheme)
-        told = unlabeled_prior(prior, train.labeled or 0, train.rows) if one_sample else prior
+        whole = prior if told is None else told
+        told = unlabeled_prior(whole, train.labeled or 0, train.rows) if one_sample else whole
     return min(max(told, 0.0), 1.0)
 
 

@@ -66,7 +66,7 @@ class UserTableSpec(Strict):
     )
     known_negative: tuple[str, ...] = Field(
         (),
-        description="values of the labels that mean a known negative; such rows are measured on, not trained on",
+        description="values of the labels that mean a known negative; methods that learn from them train on such rows",
         neutral=(),
         flag="--known-negative",
     )
@@ -242,6 +242,18 @@ class MechanismSpec(Strict):
     def amount_in_words(self) -> str:
         """``c = 0.1`` or ``positive rate = 0.3``; empty where the labels are given."""
         return "" if self.amount is None else f"{self.amount[0].replace('_', ' ')} = {self.amount[1]:g}"
+
+
+class CheckedSpec(Strict):
+    """Rows of U whose true label somebody looked up: a positive becomes labeled, a negative leaves U."""
+
+    rows: int = Field(
+        0, ge=0, description="rows of U to train on whose true label is looked up before training", flag="--checked"
+    )
+    by: Literal["random", "top", "uncertain"] = Field(
+        "random",
+        description="which rows: random, or by a linear score of P against U: top, or uncertain, nearest to its middle",
+    )
 
 
 class ValidationSpec(Strict):
@@ -496,6 +508,7 @@ class RunSpec(Strict):
 
     data: DataSpec = Field(description="the binary problem")
     mechanism: MechanismSpec = Field(description="who gets a label")
+    checked: CheckedSpec = Field(CheckedSpec(), description="rows whose true label is looked up", neutral=CheckedSpec())
     prior: float | str = Field(
         "true",
         description="class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY, unknown, or test, an "
@@ -528,6 +541,13 @@ class RunSpec(Strict):
     @classmethod
     def _prior(cls, given: Any) -> float | str:
         return parse_prior(given)
+
+    @model_validator(mode="after")
+    def _can_be_checked(self) -> RunSpec:
+        own, estimated = self.mechanism.key == GIVEN, str(self.prior).startswith("estimated:")
+        if self.checked.rows and (own or estimated or self.validation.folds or self.data.scheme == "two-sample"):
+            raise ValueError("checked.rows needs simulated labels, no estimated prior, no folds, no two-sample data")
+        return self
 
     def identity(self, config: Strict | None = None) -> dict[str, Any]:
         """The part that decides the trained scores, as plain data.

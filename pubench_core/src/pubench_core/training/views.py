@@ -84,12 +84,14 @@ def features_of(x: npt.NDArray[Any] | SparseRows, device: torch.device, *, keep_
 
 
 class PUPart:
-    """A table of labeled positives followed by unlabeled rows (LP ‖ U).
+    """A table of labeled positives followed by unlabeled rows (LP ‖ U), and by ``n_negative`` known negatives.
 
     ``labeled``: (n,) bool. A row's position in this table is its identity: in case-control a labeled positive and
     its unlabeled copy are two rows (with the same ``instance``) that may carry separate state. ``instance``: (n,)
     positions in the randomly permuted pool, never rows of a file: files are sorted by class.
     """
+
+    n_negative = 0
 
     def __init__(self, features: Features, instance: Tensor, labeled: Tensor, scheme: Scheme) -> None:
         self._features = features
@@ -120,7 +122,7 @@ class PUPart:
     @property
     def n_unlabeled(self) -> int:
         """Number of unlabeled rows."""
-        return len(self) - self.n_labeled
+        return len(self) - self.n_labeled - self.n_negative
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -148,7 +150,12 @@ class PUPart:
     @cached_property
     def unlabeled_rows(self) -> Tensor:
         """Positions of the unlabeled rows."""
-        return torch.nonzero(~self.labeled).flatten()
+        return torch.nonzero(~self.labeled).flatten()[: self.n_unlabeled]
+
+    @property
+    def negative_rows(self) -> Tensor:
+        """Positions of the known negatives; none unless the method's info says ``learns_from_negatives``."""
+        return torch.arange(len(self) - self.n_negative, len(self), device=self.instance.device)
 
     @cached_property
     def distinct_rows(self) -> Tensor:
@@ -181,9 +188,11 @@ class PUData(PUPart):
         categories: tuple[tuple[int, int], ...] = (),
         weight: Tensor | None = None,
         group: Tensor | None = None,
+        n_negative: int = 0,
     ) -> None:
         """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
+        self.n_negative = n_negative
         #: (n,) codes; rows of one are not parted, in folds or in what is held out: a table's groups, else instances
         self.group = instance if group is None else group
         #: (first, stop) of each run of features that are the one-hot values of one category: above 0 is the row's.

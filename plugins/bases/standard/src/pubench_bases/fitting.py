@@ -145,12 +145,13 @@ def in_parallel(work: Callable[[Item], Found], items: Sequence[Item], threads: i
 
 
 def folds_of(data: PUData, folds: int, rng: np.random.Generator) -> Array:
-    """(n,) the fold of each row. All rows of a group are in one; groups with labels and the others are dealt evenly.
+    """(n,) the fold of each row. All rows of a group are in one; groups with labels, those with known negatives and the
+    others are dealt evenly.
 
     Raises RequestError if all labeled rows are of one group.
     """
     group, labeled = data.group.numpy(), data.labeled.numpy()
-    positive = np.unique(group[labeled])
+    positive, negative = np.unique(group[labeled]), np.unique(group[data.negative_rows.numpy()])
     if len(positive) < 2:
         raise RequestError(
             "the labeled rows to train on are of one group, and folds need two; label rows of other groups, or leave "
@@ -158,7 +159,8 @@ def folds_of(data: PUData, folds: int, rng: np.random.Generator) -> Array:
             field="data.own.groups",
         )
     fold = np.empty(group.max() + 1, np.int64)
-    for groups in (positive, np.setdiff1d(group, positive)):
+    others = np.setdiff1d(group, np.concatenate([positive, negative]))
+    for groups in (positive, others, np.setdiff1d(negative, positive)):
         fold[rng.permutation(groups)] = np.arange(len(groups)) % folds
     return np.asarray(fold[group])
 
@@ -196,7 +198,8 @@ def at_prior(scores: Array, data: PUData) -> float:
 
     ``scores``: (n,) of the table LP ‖ U; rows of U without one (NaN) are left out.
     """
-    of_unlabeled, weight = scores[data.n_labeled :], weights_of(data)[data.n_labeled :]
+    rows = slice(data.n_labeled, data.n_labeled + data.n_unlabeled)
+    of_unlabeled, weight = scores[rows], weights_of(data)[rows]
     known = np.isfinite(of_unlabeled)
     return at_share(of_unlabeled[known], data.unlabeled_prior, weight[known])
 
@@ -212,6 +215,7 @@ def at_posterior(scores: Array, labeled: Array, data: PUData) -> float:
     n_p, n_u, share = data.n_labeled, data.n_unlabeled, data.unlabeled_prior
     odds = 1 / (2 * share) if is_population(data) else n_u / (n_p + 2 * share * n_u)
     known = np.isfinite(scores)
+    known[n_p + n_u :] = False  # of known negatives
     weight = balanced(labeled[known], weights_of(data)[known])
     values = np.unique(scores[known])
     fitted = IsotonicRegression(y_min=0, y_max=1).fit(scores[known], labeled[known], weight)

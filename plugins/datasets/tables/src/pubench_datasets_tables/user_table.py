@@ -191,7 +191,7 @@ def _notes_on_labels(spec: UserTableSpec, labels: Labels, truth: Labels | None) 
     yield (
         f"{spec.path.name}: {len(labels.positive)} rows; {name}: {labels.reading}; {labels.n_positive} labeled "
         f"positives, {labels.n_other} unlabeled"
-        + (f", {counted(negative, 'known negative')}, which are not trained on" if negative else "")
+        + (f", {counted(negative, 'known negative')} for methods that learn from them" if negative else "")
     )
     if labels.others and len(labels.others) + bool(labels.blank) > 1:
         blank = f"{labels.blank} blank cells and " if labels.blank else ""

@@ -20,6 +20,7 @@ def pubench_methods() -> list[MethodInfo]:
             ),
             load="pubench_elkan_noto.method:ElkanNoto",
             devices=("cpu",),
+            learns_from_negatives=True,
             follows="the paper's sections 2 and 3, cross-fitted: its held-out part is every fold in turn; under "
             "case-control data, which the paper does not have, the posterior is that of a draw of the population",
             presets={

@@ -5,6 +5,7 @@ g(x) = p(s=1|x), and under SCAR p(y=1|x) = g(x) / c with c = p(s=1|y=1), estimat
 an estimate is out of fold, calibrated. Case-control data, which the paper does not have, are covered by the same
 odds: a row of U is positive with probability (1-c)/c g/(1-g), where c = n_P / (n_P + π n_U) if π is known. What
 exceeds 1 is clipped, and reported if a quarter of the posterior's sum is lost: SCAR or the calibration fails then.
+Known negatives are rows without a label whose posterior is 0.
 """
 
 from __future__ import annotations
@@ -158,6 +159,7 @@ class ElkanNoto(Method[Config]):
             g = calibrated(scores, c.calibrate, self.calibration)
             self.c = self._frequency(g, labeled, data)
             weight = unlabeled_posterior(g, self.c)
+            weight[data.negative_rows.numpy()] = 0
             self._report_above_1(weight[~labeled], run)
             if c.form == "weighting":
                 refit = in_part(base, x, np.minimum(np.nan_to_num(weight, nan=0.0), 1), data)
@@ -170,7 +172,7 @@ class ElkanNoto(Method[Config]):
     def _frequency(self, g: Array, labeled: Array, data: PUData) -> float:
         weight = weights_of(data)
         if self.config.frequency == "auto" and self.population and data.knows_prior:
-            p, u = float(weight[labeled].sum()), float(weight[~labeled].sum())
+            p, u = float(weight[labeled].sum()), float(weight[data.unlabeled_rows.numpy()].sum())
             return p / (p + data.unlabeled_prior * u)
         found = label_frequency(g, labeled, "e1" if self.config.frequency == "auto" else self.config.frequency, weight)
         return float(np.clip(found, 1e-9, 1))

@@ -21,12 +21,14 @@ def pubench_methods() -> list[MethodInfo]:
             ),
             load="pubench_naive.method:Naive",
             devices=("cpu",),
+            learns_from_negatives=True,
             follows="section 5 of the survey; both classes weigh the same, and a prior places the threshold",
             presets={
                 "default": Preset(note="100 extremely randomized trees"),
                 "network": Preset(
                     values={"base": "network"}, note="the backbone of the data set, trained as pn trains it"
                 ),
+                "known": Preset(values={"against": "known"}, note="P against known negatives alone: supervised"),
                 "quick": Preset(values={"base_config": {"n_estimators": 10}}, note="short, for a first try"),
             },
         )

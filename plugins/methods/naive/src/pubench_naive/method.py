@@ -1,4 +1,4 @@
-"""Unlabeled as negative: a classifier of P against U, both classes weighing the same.
+"""Unlabeled as negative: a classifier of P against U, both classes weighing the same. Known negatives are negative.
 
 No paper of its own; described by any survey (Bekker, Davis, Machine Learning 109, 2020, section 5). Under SCAR
 p(s=1|x) rises with p(y=1|x), so its ranking is what a PU method has to beat. Its threshold is wrong unless the prior
@@ -32,7 +32,7 @@ from pydantic import ValidationInfo, field_validator
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import Field, Method, MethodConfig, NetworkBuilder, PUData, Run
+from pubench.method import Field, Method, MethodConfig, NetworkBuilder, PUData, RequestError, Run
 
 Array = npt.NDArray[Any]
 
@@ -51,6 +51,12 @@ class NetworkConfig(MethodConfig):
 
 
 class Config(BaseConfig):
+    against: Literal["unlabeled", "known"] = Field(
+        "unlabeled",
+        description="which rows are the negative class: unlabeled (and known negatives), or known negatives alone, a "
+        "supervised classifier of what is known",
+        neutral="unlabeled",
+    )
     folds: int = Field(5, ge=2, description="folds of the scores that place the threshold")
     threshold: Literal["auto", "prior", "posterior", "half"] = Field(
         "auto",
@@ -105,6 +111,12 @@ class Naive(Method[Config]):
 
     def check(self, data: PUData) -> None:
         check(data, self.config.classifier)
+        if self.config.against == "known" and data.n_negative < 2:
+            raise RequestError(
+                f"against known negatives needs at least 2 of them, got {data.n_negative}",
+                field="method.config.against",
+                value="known",
+            )
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         self.threshold = 0.0 if self.config.base == NETWORK else 0.5
@@ -120,7 +132,10 @@ class Naive(Method[Config]):
     def _fit(self, base: Base, data: PUData, run: Run[Config]) -> None:
         c = self.config
         x, labeled = prepared(data, base, run)
-        fit = on_classes(base, x, labeled, data)
+        classes = labeled.copy()
+        if c.against == "known":
+            classes[data.unlabeled_rows.numpy()] = -1
+        fit = on_classes(base, x, classes, data)
         for _ in run.epochs(1, patience=None):
             seeds = run.numpy_rng.integers(2**31, size=c.folds + 1)
             fold = folds_of(data, c.folds, run.numpy_rng)
@@ -134,7 +149,10 @@ class Naive(Method[Config]):
         c = NetworkConfig.model_validate(self.config.base_config)
         self.model = run.backbone()
         optimizer = torch.optim.Adam(self.model.parameters(), c.lr, weight_decay=c.weight_decay)
-        rows, weight = torch.arange(len(data)), torch.tensor(data.n_unlabeled / data.n_labeled, device=run.device)
+        rows = torch.arange(len(data))
+        if self.config.against == "known":
+            rows = torch.cat([rows[: data.n_labeled], rows[data.n_labeled + data.n_unlabeled :]])
+        weight = torch.tensor((len(rows) - data.n_labeled) / data.n_labeled, device=run.device)
         for _ in run.epochs(c.epochs, patience=c.patience):
             for batch in run.batches(rows, c.batch_size, shuffle=True):
                 labeled = batch.labeled.float()

@@ -21,6 +21,7 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_pu_bagging.method:PUBagging",
             devices=("cpu",),
             out_of_sample=True,
+            learns_from_negatives=True,
             follows="the paper's Algorithm 1 with trees in place of its SVM; if a draw would take half of U or more, "
             "half of it is drawn without replacement, so that rows are out of bag",
             presets={

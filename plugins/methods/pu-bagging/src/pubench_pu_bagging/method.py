@@ -5,7 +5,7 @@ of U are drawn with replacement (K = |P| by default) and the base is fitted on P
 same; a row of U is scored by the mean over the t that did not draw it, any other row by the mean over all. The paper's
 base is an SVM; ``base: trees`` is what users take, and ``base: forest`` the down-sampled random forest of ecology
 (Valavi et al., Ecography 2021). Differs if K is half of U or more: then half of U is drawn without replacement, because
-otherwise a row would hardly ever be out of bag.
+otherwise a row would hardly ever be out of bag. Known negatives are in every draw.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class PUBagging(Method[Config]):
         c, base = self.config, self.config.made.member
         x, labeled = prepared(data, base, run)
         group, n_p, n_u = data.group.numpy(), data.n_labeled, data.n_unlabeled
-        of_row = weights_of(data)
+        of_row, negative = weights_of(data), data.negative_rows.numpy()
         size, half = c.sample_size or n_p, max(1, n_u // 2)
         if size >= n_u / 2:
             run.warn(
@@ -100,10 +100,10 @@ class PUBagging(Method[Config]):
             rng = np.random.default_rng(seed)
             drawn = n_p + (rng.choice(n_u, half, replace=False) if size >= n_u / 2 else rng.integers(n_u, size=size))
             positive = rng.integers(n_p, size=n_p) if c.bootstrap_positives else np.arange(n_p)
-            rows = np.concatenate([positive, drawn])
+            rows = np.concatenate([positive, drawn, negative])
             weight = balanced(labeled[rows], of_row[rows])
             model = base.fit(x[rows], labeled[rows], weight, int(rng.integers(2**31)), data.categories)
-            out = ~np.isin(group, group[rows if c.bootstrap_positives else drawn])
+            out = ~np.isin(group, group[rows if c.bootstrap_positives else np.r_[drawn, negative]])
             return model, out, model.probability(x)
 
         for _ in run.epochs(1, patience=None):

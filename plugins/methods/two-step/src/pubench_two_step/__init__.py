@@ -20,6 +20,7 @@ def pubench_methods() -> list[MethodInfo]:
             ),
             load="pubench_two_step.method:TwoStep",
             devices=("cpu",),
+            learns_from_negatives=True,
             follows="S-EM's spies, scored out of fold; Rocchio's prototypes of Li and Liu, IJCAI 2003; 1-DNF of PEBL "
             "(Yu, Han, Chang, KDD 2002); the iterations of both, with any base in place of naive Bayes or an SVM",
             presets={

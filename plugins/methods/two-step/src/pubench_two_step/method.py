@@ -5,7 +5,8 @@ Chang, KDD 2002 (``1-dnf``). No official code. Step one by spies: a share of P i
 rest of P against U with the spies, and a row of U that scores below nearly all spies is a reliable negative. Differs
 from S-EM in that every score of step one is out of fold: no spy is scored by a model that had it as negative. Step two
 is the base on P against the reliable negatives; iterated, it takes in further rows of U until nothing changes, and if
-it comes to lose positives that it was not shown, the first classifier is kept, as the papers do.
+it comes to lose positives that it was not shown, the first classifier is kept, as the papers do. Known negatives are
+reliable negatives.
 """
 
 from __future__ import annotations
@@ -149,6 +150,7 @@ class TwoStep(Method[Config]):
                 break
             self.model = fit(np.arange(len(labeled)), int(run.numpy_rng.integers(2**31)))
             scores = out_of_folds(fit)
+            scores[data.negative_rows.numpy()] = 0
             first = first or (self.model, scores)
             lost = float(np.average(scores[watched] < 0.5, weights=weights_of(data)[watched]))
             if lost > LOST and epoch.in_stage:
@@ -196,6 +198,7 @@ class TwoStep(Method[Config]):
         if not reliable.any():
             run.warn("no row of U is a reliable negative; all of U is taken as negative")
             reliable[n_p:] = True
+        reliable[data.negative_rows.numpy()] = True
         return watched, reliable
 
     def _threshold(self, scores: Array, data: PUData) -> float:

@@ -58,8 +58,8 @@ class TopRows:
 
 @dataclass(frozen=True)
 class Decisions:
-    """``unlabeled`` rows, labeled positives ``held_out`` in the validation part, and ``known_negative`` rows, which no
-    method trained on; how many of each have a score above 0: ``decided``, ``recalled`` and ``mistaken``.
+    """``unlabeled`` rows, labeled positives ``held_out`` in the validation part, and ``known_negative`` rows, which
+    the method ``learned`` from or not; how many of each have a score above 0: ``decided``, ``recalled``, ``mistaken``.
 
     ``top``: for the given prior and for one a fifth lower and higher; empty where no prior is known.
     """
@@ -71,6 +71,7 @@ class Decisions:
     top: tuple[TopRows, ...]
     known_negative: int = 0
     mistaken: int = 0
+    learned: bool = False
 
     @property
     def told(self) -> TopRows | None:
@@ -91,7 +92,8 @@ class Decisions:
                 line += f", {_of(told.reached, self.held_out)} among the {told.rows} highest scores"
             console.print(line, markup=False)
         if self.known_negative:
-            console.print(f"known negatives: {_of(self.mistaken, self.known_negative)} decided positive", markup=False)
+            name = "known negatives, which it learned from" if self.learned else "known negatives"
+            console.print(f"{name}: {_of(self.mistaken, self.known_negative)} decided positive", markup=False)
         if self.top:
             rows = [_cells(top, self.held_out) for top in self.top]
             print_table(console, _COLUMNS, rows, surplus="below")
@@ -153,7 +155,8 @@ def decisions_of(
         reached = int((held_out >= threshold).sum()) if threshold is not None else 0
         top.append(TopRows(factor, assumed, share, rows, threshold, reached))
     above = [int((some > 0).sum()) for some in (unlabeled, held_out, negatives)]
-    return Decisions(n, above[0], len(held_out), above[1], tuple(top), len(negatives), above[2])
+    learned = bool(result.data.negatives)
+    return Decisions(n, above[0], len(held_out), above[1], tuple(top), len(negatives), above[2], learned)
 
 
 def decisions(run: RunResult) -> Decisions:

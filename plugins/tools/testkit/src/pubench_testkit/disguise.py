@@ -51,5 +51,6 @@ def other_order(problem: Problem, rng: np.random.Generator) -> Problem:
             train=dataclasses.replace(split.train, rows=place[split.train.rows]),
             validation=dataclasses.replace(split.validation, rows=place[split.validation.rows]),
             test_rows=test_rows,
+            negatives=place[split.negatives],
         ),
     )

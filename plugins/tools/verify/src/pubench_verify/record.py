@@ -164,7 +164,7 @@ class RecordChecker:
         from pubench_core.engine.build import drawn
         from pubench_core.engine.open import open_data
 
-        key = plan.spec.model_dump_json(include={"seed", "data", "mechanism", "validation"})
+        key = plan.spec.model_dump_json(include={"seed", "data", "mechanism", "checked", "validation"})
         if key not in self._draws:
             data, root = f"data set {plan.data.info.key} is not here", data_root(plan.spec.execution, self._say)
             try:
@@ -182,7 +182,7 @@ class RecordChecker:
 
 
 #: Facts of the data that the draw does not decide: the method does, and the code is compared.
-_BY_RECORD = ("prior", "calibrated", "digest")
+_BY_RECORD = ("prior", "calibrated", "negatives", "digest")
 
 
 def _impossible_states(result: Result) -> Iterator[str]:
@@ -288,11 +288,12 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     from pubench_core.engine.problem import share_to_believe
 
     refit, calibration, scheme = refit_of(plan), calibration_of(plan), result.spec.data.scheme
-    prior, train, test, by_counts = result.data.prior, result.data.train, result.data.test, dict[str, Any]()
+    prior, train, test, left = result.data.prior, result.data.train, result.data.test, result.data.checked[1]
+    by_counts: dict[str, Any] = {}
     by_spec: dict[str, Any] = {
         "folds": [fold.run_id for fold in folds_of(plan)] or None,
         "refit": None if refit is None else refit.run_id,
-        "data.calibrated": calibration.calibrated,
+        "data.calibrated": calibration[0],
     }
     labeled, estimate, known = train.labeled or 0, prior.estimate, prior.true
     if result.spec.prior == TEST:
@@ -304,7 +305,7 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     if estimate is not None and train.unlabeled and train.unlabeled_positive is not None:
         by_counts["data.prior.estimate.true_share"] = train.unlabeled_positive / train.unlabeled
     if prior.given_unlabeled is not None and train.labeled is not None and labeled < train.rows:
-        share = share_to_believe(prior.given, scheme, labeled, train.rows, whole=any(calibration))
+        share = share_to_believe(prior.given, scheme, labeled, train.rows, left, any(calibration))
         by_counts["data.prior.given_unlabeled"] = share
     yield Derived("its spec gives", by_spec)
     yield Derived("its prior and counts give", by_counts)
