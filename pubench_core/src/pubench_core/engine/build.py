@@ -97,6 +97,7 @@ def drawn(plan: Plan, opened: OpenedData, root: DataRoot) -> tuple[Draw, Preproc
     split, preprocessing = _split(plan, data, root.cache / "posterior")
     if plan.spec.checked.rows:
         split = _checked(plan.spec, data, split, preprocessing)
+        root.say("{} of the rows that were checked are positive, {} negative".format(*split.checked))
     negatives = np.concatenate([split.negatives, stream(plan.spec.seed, "negatives").permutation(data.negatives)])
     if data.groups is not None:  # none of a group that is held out
         held_out = [split.validation.rows, *([split.test_rows] if data.x_test is None else [])]
