@@ -95,7 +95,7 @@ def test_no_checked_rows_are_in_no_run_id() -> None:
 
 def test_checked_rows_are_refused_if_other_counts_would_be_wrong() -> None:
     with pytest.raises(RequestError, match=r"checked\.rows needs simulated labels"):
-        Subject.of("naive").plan("checked.rows=3", "validation.folds=2")
+        Subject.of("naive").plan("checked.rows=3", scheme="two-sample")
 
 
 @pytest.mark.parametrize("key", [info.key for info in registry().infos(MethodInfo) if info.learns_from_negatives])
