@@ -10,8 +10,8 @@ from pubench_backbones.networks import cnn
 from torch import Tensor, nn
 
 from pubench_core.training import scoring
-from pubench_core.training.scoring import ROWS, remembering_outputs, score_outputs, score_rows
-from pubench_core.training.views import Features, PUPart
+from pubench_core.training.scoring import ROWS, score_outputs, score_rows
+from pubench_core.training.views import Features
 
 
 class Counting(nn.Module):
@@ -108,54 +108,3 @@ def test_batches_are_bound_by_the_bytes_of_the_largest_output(monkeypatch: pytes
     assert max(sizes) <= 40 * widest / 4  # the stage ends in a pooling that halves both sides
     assert len(sizes) >= 300 / 32  # the largest power of two below 40
     assert torch.allclose(whole, bounded, atol=1e-6)
-
-
-# ---------------------------------------------------------------- no row twice
-
-
-def test_rows_that_a_network_was_applied_to_are_not_computed_again() -> None:
-    net, table = Counting(), features()
-    part = PUPart(table, torch.arange(49, -1, -1), torch.arange(50) < 10, "single-training-set")
-    with remembering_outputs():
-        first = score_rows(net, part, torch.arange(50))
-        net.seen.clear()
-        again = score_rows(lambda x: net(x) - 1, table, torch.arange(50))
-        assert net.seen == []
-        assert torch.equal(again.flip(0), first - 1)
-    score_rows(net, table, torch.arange(50))
-    assert net.seen == [50]
-
-
-def test_rows_that_it_was_not_applied_to_are() -> None:
-    net, table = Counting(), features()
-    with remembering_outputs():
-        score_rows(net, table, torch.arange(20))
-        net.seen.clear()
-        score_rows(lambda x: net(x), table, torch.arange(10, 30))
-    assert net.seen == [20]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda net: nn.init.zeros_(net.head.weight),
-        lambda net: net.head.weight.data.add_(1),
-        lambda net: setattr(net.head.weight, "data", torch.ones(1, 3)),
-        lambda net: net.norm.running_mean.add_(1),
-    ],
-)
-def test_a_network_that_was_changed_is_applied_anew(change: Any) -> None:
-    net, table = Counting(), features()
-    with remembering_outputs():
-        score_rows(net, table, torch.arange(50))
-        change(net)
-        found = score_rows(lambda x: net(x), table, torch.arange(50))
-    assert torch.equal(found, score_rows(net, table, torch.arange(50)))
-
-
-def test_other_inputs_than_the_rows_go_through_the_network() -> None:
-    net, table = Counting(), features()
-    with remembering_outputs():
-        score_rows(net, table, torch.arange(50))
-        found = score_rows(lambda x: net(x + 1), table, torch.arange(50))
-    assert torch.equal(found, score_rows(lambda x: net(x + 1), table, torch.arange(50)))

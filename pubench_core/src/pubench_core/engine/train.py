@@ -21,7 +21,7 @@ from ..randomness import torch_seed
 from ..results import PeakMemory, Seconds
 from ..training.epochs import Epoch, EpochEnd, ending_epochs_with
 from ..training.run import Run
-from ..training.scoring import evaluation_mode, remembering_outputs
+from ..training.scoring import evaluation_mode
 from ..training.views import PUData
 from .interrupts import OutOfTime
 from .machine import PeakMemoryMeter
@@ -66,17 +66,16 @@ class Monitor(EpochEnd):
         method = self.evaluator.method
         criteria: dict[str, float | None] = {}
         known: FloatArray | None = None
-        with remembering_outputs():
-            self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
-            if selectable:
-                by_criterion, held_out, known = self._criteria(place)
-                if by_criterion or self.selection.keeps_checkpoints:
-                    self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
-                criteria = {
-                    name: self.selection.tracks[name].best_of(by_candidate)[1]
-                    for name, by_candidate in by_criterion.items()
-                }
-            traced = self._traced(place, known)
+        self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
+        if selectable:
+            by_criterion, held_out, known = self._criteria(place)
+            if by_criterion or self.selection.keeps_checkpoints:
+                self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
+            criteria = {
+                name: self.selection.tracks[name].best_of(by_candidate)[1]
+                for name, by_candidate in by_criterion.items()
+            }
+        traced = self._traced(place, known)
         metrics = self.evaluator.measurer.metrics
         oracle = {name for name in self.selection.tracks if name in metrics and metrics[name].info.oracle}
         event = EpochFinished(

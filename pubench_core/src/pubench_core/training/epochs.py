@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,15 +46,10 @@ ENGINE: ContextVar[EpochEnd] = ContextVar("engine", default=EpochEnd())  # noqa:
 
 
 @contextmanager
-def having(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """A block in which a variable has a value."""
-    token = variable.set(value)
+def ending_epochs_with(engine: EpochEnd) -> Iterator[None]:
+    """A block in which ``engine`` is called at the end of every epoch of a run."""
+    token = ENGINE.set(engine)
     try:
         yield
     finally:
-        variable.reset(token)
-
-
-def ending_epochs_with(engine: EpochEnd) -> AbstractContextManager[None]:
-    """A block in which ``engine`` is called at the end of every epoch of a run."""
-    return having(ENGINE, engine)
+        ENGINE.reset(token)

@@ -49,10 +49,6 @@ class Features:
         layout = torch.channels_last if chosen.dim() == 4 else torch.preserve_format
         return chosen.to(torch.float32, memory_format=layout).div_(255)
 
-    def located(self, rows: Tensor) -> tuple[Features, Tensor]:
-        """These features and the given rows of them."""
-        return self, rows
-
 
 class SparseFeatures(Features):
     """Sparse rows on the CPU, given dense on a device; or sparse, to a method that takes them so."""
@@ -137,10 +133,6 @@ class PUPart:
     def take(self, rows: Tensor) -> Tensor:
         """Features of the given rows of this table, (len(rows), *shape) float32."""
         return self._features.take(self.instance[rows])
-
-    def located(self, rows: Tensor) -> tuple[Features, Tensor]:
-        """The features behind this table, and where the given rows of the table are in them."""
-        return self._features, self.instance[rows]
 
     @cached_property
     def labeled_rows(self) -> Tensor:
