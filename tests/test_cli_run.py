@@ -190,10 +190,8 @@ class TestDryRun:
         assert (done.returncode, done.stderr) == (0, "")
         assert list(tmp_path.iterdir()) == []
         spec = yaml.safe_load(done.stdout)
-        sections = (
-            "data mechanism prior prior_scorer validation method backbone precision selection decision evaluation seed"
-        )
-        assert list(spec) == [*sections.split(), "execution"]
+        sections = "data mechanism checked prior prior_scorer validation method backbone precision selection decision"
+        assert list(spec) == [*sections.split(), "evaluation", "seed", "execution"]
         assert (spec["prior"], spec["seed"], spec["backbone"]["key"]) == ("scaled:1.2", 2, "mlp")
         assert spec["method"]["config"]["lr"] == 0.01
         assert spec["data"]["positive"] == [0, 2, 4, 6, 8]

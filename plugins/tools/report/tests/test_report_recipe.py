@@ -42,6 +42,7 @@ RUNS: dict[str, dict[str, Any]] = {
             "test": "drawn",
             "test_fraction": 0.3,
         },
+        "checked": {"rows": 3, "by": "top"},
         "prior": 0.4,
         "seed": 42,
     },
