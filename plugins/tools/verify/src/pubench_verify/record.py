@@ -288,8 +288,7 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     from pubench_core.engine.problem import share_to_believe
 
     refit, calibration, scheme = refit_of(plan), calibration_of(plan), result.spec.data.scheme
-    prior, train, test, left = result.data.prior, result.data.train, result.data.test, result.data.checked[1]
-    by_counts: dict[str, Any] = {}
+    prior, train, test, by_counts = result.data.prior, result.data.train, result.data.test, dict[str, Any]()
     by_spec: dict[str, Any] = {
         "folds": [fold.run_id for fold in folds_of(plan)] or None,
         "refit": None if refit is None else refit.run_id,
@@ -305,7 +304,7 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     if estimate is not None and train.unlabeled and train.unlabeled_positive is not None:
         by_counts["data.prior.estimate.true_share"] = train.unlabeled_positive / train.unlabeled
     if prior.given_unlabeled is not None and train.labeled is not None and labeled < train.rows:
-        share = share_to_believe(prior.given, scheme, labeled, train.rows, left, any(calibration))
+        share = share_to_believe(prior.given, scheme, labeled, train.rows, result.data.checked[1], any(calibration))
         by_counts["data.prior.given_unlabeled"] = share
     yield Derived("its spec gives", by_spec)
     yield Derived("its prior and counts give", by_counts)
