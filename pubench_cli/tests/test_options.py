@@ -51,6 +51,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--no-header": (True, True),
     "--positives": ("p.csv", Path("p.csv")),
     "--unlabeled": ("u.csv", Path("u.csv")),
+    "--checked": ("30", 30),
     "--precision": ("bf16", "bf16"),
     "--timeout": ("60", 60.0),
     "--select": ("pauc", "pauc"),
