@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 from pubench_report.published import (
+    MARGIN,
     STANDINGS,
     Figure,
     PublishedCell,
@@ -32,7 +33,6 @@ COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference ± SE", 
 READINGS = {"f1": "F1", "accuracy": "accuracy"}
 
 
-#: Ours, the verdict and its standing.
 _Line = tuple[Figure, Verdict | None, str]
 
 
@@ -46,13 +46,13 @@ def table_1(results: Path = RESULTS) -> str:
         if (mine := runs.get((cell.method, cell.data))) is not None:
             ours = _figure(mine, cell.measure)
             verdict = verdict_of(ours, cell.figure)
-            lines[cell] = ours, verdict, standing_of(verdict, published.reason_of(cell.method, cell.data, verdict))
+            reason = published.reason_of(cell.method, cell.data, verdict)
+            lines[cell] = ours, verdict, standing_of(ours, cell.figure, reason, MARGIN)
     counts = Counter(standing for _, _, standing in lines.values())
     said = ", ".join(f"{counts[name]} {name}" for name in STANDINGS if counts[name])
-    missing = len(published.cells) - len(lines)
     parts = [
         f"Of the {len(published.cells)} cells of {published.tables}, {len(lines)} were run: {said or 'none'}. "
-        f"{missing} are missing, since they were not run yet.",
+        f"{len(published.cells) - len(lines)} are missing, since they were not run yet.",
     ]
     names, data_sets = {info.key: info.name for info in registry().infos(DatasetInfo)}, dict[str, list[PublishedCell]]()
     for cell in published.cells:
@@ -94,7 +94,8 @@ def _section(
     mine = [runs[cell.method, cell.data] for cell in run]
     shown = (_cells(marked(f"`{cell.method}`", of), cell, lines[cell]) for cell, of in zip(run, mine, strict=True))
     yield table(COLUMNS, shown)
-    reasons = [(cell, source("pubench2026").reason_of(cell.method, cell.data, lines[cell][1])) for cell in run]
+    judged = [cell for cell in run if lines[cell][2] != "matched"]
+    reasons = [(cell, source("pubench2026").reason_of(cell.method, cell.data, lines[cell][1])) for cell in judged]
     if said := [f"- `{cell.method}`: {why.reason} (*{why.known}*: {why.evidence})." for cell, why in reasons if why]:
         yield "\n".join(said)
     if missing := [cell.method for cell in cells if cell not in lines]:
@@ -104,7 +105,7 @@ def _section(
 
 def _cells(name: str, cell: PublishedCell, line: _Line) -> tuple[Any, ...]:
     ours, verdict, standing = line
-    place = f"{verdict}, {standing}" if verdict in ("above", "below") else standing
+    place = f"{verdict}, {standing}" if verdict in ("above", "below") and standing != "matched" else standing
     error = standard_error(ours, cell.figure)
     spread = "" if ours.std is None else f" ± {ours.std:.2f}"
     here = f"{ours.mean:.2f}{spread}" + (f" !{ours.alike}" if ours.alike else "")

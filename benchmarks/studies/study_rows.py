@@ -22,14 +22,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_report.rows.columns import FILE, names, typed, types
+from pubench_report.rows.columns import FILE, file_column, typed, types
 from pubench_report.rows.files import file_rows, sources_in
 from pubench_report.rows.record import rows_of
 from pubench_study.plan import read_plan
 from pubench_study.study_file import folder_of
 
 from pubench_core.errors import RecordError
-from pubench_core.plugins.registry import registry
 
 COLUMNS = tuple(types(FILE))
 #: What decides which row stands before which.
@@ -48,7 +47,7 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
     plan = read_plan(folder)
     assert plan is not None  # folder_of names studies that have one
     errors: list[RecordError] = []
-    columns = [*names(FILE), *(f"test_{name}" for name in registry().headline())]
+    columns = [file_column(name).name for name in COLUMNS]
     mine, found = 0, list[dict[str, Any]]()
     for source in sources_in(results, errors, plans=[plan]):
         if source.study == plan.name:

@@ -37,7 +37,7 @@ def gains_in(model: Model) -> tuple[dict[tuple[str, str], Any], dict[str, Any], 
     """Gains by method and data set, mean gains by method, and the sentences, as a page has them."""
     (view,) = views_of(model)
     setting = payload([view], {}, 10**6)["settings"][0]
-    found = setting["shown"]["accuracy"]["pa"]["gains"]
+    (found,) = setting["shown"]["accuracy"]["pa"]["gains"]
     labels = [column.spec.data.key for column in view.setting.columns]
     cells = zip(setting["cells"], found["cells"], strict=True)
     means = {view.rows[r]: of for r, *of in found["rows"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pubench_report.published import Figure, names, source, standard_error, verdict_of
+from pubench_report.published import NOT_RELEASED, Figure, names, source, standard_error, standing_of, verdict_of
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
@@ -71,6 +71,7 @@ def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
     for reason in told:
         values = 100 * measured.get_group((reason.released, reason.data[0]))
         assert reason.reason.endswith(f"{values.mean():.2f} ± {values.std():.2f}"), reason
+        assert [*reason.gives] == [round(values.mean(), 2), round(values.std(), 2), len(values)]
         if "as well" in reason.reason:
             (cell,) = (c for c in source("pubench2026").cells if (c.method, c.data) == (*reason.methods, *reason.data))
             released = Figure(values.mean(), values.std(), len(values))
@@ -86,6 +87,7 @@ def test_what_scores_give_with_as_many_positive_is_the_mean_of_its_rows() -> Non
     for reason in told:
         values = measured.get_group((reason.methods[0], reason.data[0]))
         assert f"{values.mean():.2f} ± {values.std():.2f}" in reason.reason, reason
+        assert [*reason.gives] == [round(values.mean(), 2), round(values.std(), 2), len(values)]
 
 
 def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
@@ -110,6 +112,25 @@ def test_matched_is_a_difference_of_less_than_two_of_its_standard_errors() -> No
     assert verdict_of(Figure(83.59, 1.43, 10), theirs) == "matched"  # 1.93 points; two standard errors are 1.95
     assert verdict_of(Figure(83.61, 1.43, 10), theirs) == "above"
     assert verdict_of(Figure(2.0, 1.0, 2), Figure(0.0, 1.0, 2)) == "above"  # exactly two are no match
+
+
+@pytest.mark.parametrize(
+    ("method", "data", "ours", "standing"),
+    [
+        ("vpu", "20news", (82.91, 0.96, 3), "explained"),
+        ("nnpu", "spambase", (86.71, 1.99, 10), NOT_RELEASED),
+        ("pan", "spambase", (87.20, 2.04, 10), "known difference"),
+        ("pan", "20news", (87.91, 1.08, 3), "unexplained"),
+        ("pn", "20news", (92.49, 0.12, 3), "matched"),
+    ],
+)
+def test_a_figure_is_explained_by_a_run_that_gives_it(
+    method: str, data: str, ours: tuple[float, float, int], standing: str
+) -> None:
+    pubench, mine = source("pubench2026"), Figure(*ours)
+    (cell,) = (one for one in pubench.cells if (one.method, one.data) == (method, data))
+    reason = pubench.reason_of(method, data, verdict_of(mine, cell.figure))
+    assert standing_of(mine, cell.figure, reason, margin=0.5) == standing
 
 
 def test_one_run_and_no_spread_at_all_are_not_judged() -> None:

@@ -31,7 +31,6 @@ from .published import (
     Reason,
     Verdict,
     names,
-    read_as,
     source,
     standard_error,
     standing_of,
@@ -94,8 +93,8 @@ class ComparedCell:
 
     @property
     def standing(self) -> str:
-        """matched, explained (its reason was run), known difference (was read), unexplained or not judged."""
-        return standing_of(self.verdict, self.reason)
+        """One of :data:`STANDINGS`."""
+        return standing_of(self.ours, self.theirs, self.reason)
 
     def texts(self) -> list[str]:
         """The cell as it is printed, in the order of :data:`HEAD`, or of :data:`BOARD_HEAD` next to a board."""
@@ -308,7 +307,6 @@ def beside_published(
     theirs = source(name)
     criterion = _one_of(f"criterion of {theirs.name}", criterion, theirs.criteria)
     measure = _one_of(f"measure of {theirs.name}", measure, theirs.measures)
-    theirs = read_as(theirs, criterion, measure)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     chosen = results
     if theirs.draws > 1 and criterion in results.criteria:

@@ -98,7 +98,7 @@ def compare_methods(
             err().print(f"failed: {failure}", markup=False)
     if out_file is not None:
         against = shown[0][1][0].reference
-        for file in results.report(out_file, measure=measure or _MEASURE, baseline=against):
+        for file in results.report(out_file, measure=shown[0][0].measure.key, baseline=against):
             err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
@@ -115,8 +115,8 @@ def _models(results: Results, asked: str | None, notes: tuple[str, ...]) -> Iter
         on = results.where(data=data)
         for measure in measures if len(on) else []:
             part = "test" if measure in on.metrics("test") else "validation"
-            if asked is None and all(run.result.decision == "prior" for run in on):
-                measure = shown_first(measure, on.metrics(part), "prior")
+            if asked is None and (part == "test" or all(run.result.decision == "prior" for run in on)):
+                measure = shown_first(measure, on.metrics(part), "prior")  # one rule for all methods
             model = on.model(measure, None, part)
             assumed = [_assumed(measure)] if data is untrue else []
             notes_here = (*notes, *model.grid.notes, *model.gathered.notes, *assumed)

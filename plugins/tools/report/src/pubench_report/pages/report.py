@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -66,7 +65,6 @@ def page(
         ranks=ranks,
         panels=panels,
         curves=learning(views, CURVES),
-        made=_made(model),
         cells=list(_cells(model)),
         records=records or {},
         model=model,
@@ -91,19 +89,6 @@ def _cells(model: Model) -> Iterator[tuple[str, str, list[tuple[list[RunResult],
             seed = Markup("<b class=seed>{}</b>").format(group[0].result.spec.seed)
             recipes.append((group, one.first, Markup(escape(visible(one.command)).replace(SEED, seed))))
         yield name, f"{model.grid.marked(row)} on {column}", recipes
-
-
-def _made(model: Model) -> list[str]:
-    """Versions, devices and threads of the runs, the most frequent first."""
-    results = [run.result for run in model.gathered.done]
-    engines = Counter(result.code.parts.get("engine", "") for result in results)
-    versions = Counter(
-        f"{name} {version}" for result in results for name, version in getattr(result.code, "versions", {}).items()
-    )
-    devices = Counter(f"{result.device or 'unknown device'}, {result.threads} threads" for result in results)
-    counts = {"engine": engines, "on": devices, "versions": versions}
-    named = {what: [name for name, _ in of.most_common(12) if name] for what, of in counts.items()}
-    return [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
 
 
 # -------------------------------------------------------------------- curves

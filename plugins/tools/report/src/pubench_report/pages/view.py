@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Self
 
+from pubench_study.measure_names import NO_THRESHOLD, metric_and_rule
+
 from pubench_cli.few_labels import FEW_HELD_OUT, LOST
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
@@ -86,8 +88,8 @@ class View:
 
     @property
     def measures(self) -> list[ShownMeasure]:
-        """The one shown first leads."""
-        return sorted(self.model.measures, key=lambda one: one.key != self.model.measure.key)
+        """The one shown first leads, then the same by the other decision."""
+        return list(dict.fromkeys([*self.model.by_decision, *self.model.measures]))
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
@@ -116,10 +118,11 @@ class View:
         )
 
     @cached_property
-    def reference(self) -> str:
-        """The row that gains are over: the baseline with runs on most of its data sets; empty if there is none."""
-        grid = self.model.grid
-        return grid.fullest([row for row in self.rows if row in grid.baselines], [*self.columns])
+    def references(self) -> list[str]:
+        """Baselines that gains are over, those with runs on most of its data sets first."""
+        grid, baselines = self.model.grid, [row for row in self.rows if row in self.model.grid.baselines]
+        first = grid.fullest(baselines, [*self.columns])
+        return sorted(baselines, key=lambda row: row != first)
 
     @cached_property
     def one_answer(self) -> list[float | None]:
@@ -178,26 +181,26 @@ def views_of(model: Model) -> list[View]:
 # -------------------------------------------------------------------- the page's JSON
 
 
-def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
+def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: str = "") -> dict[str, Any]:
     """All settings as plain data: what is shown for each measure and criterion, computed here.
 
     What settings share (``rows``, ``criteria``, ``measures``) is there once, and a setting has numbers of it. Every
     setting has what is shown first, then measures of the largest ones follow until the budget is spent.
-    ``pages``: method -> its page.
+    ``pages``: method -> its page; ``show``: ``gain`` if gains are shown first.
     """
     settings = [_setting(view, pages) for view in views]
     shared: dict[str, list[Any]] = {"rows": [], "criteria": [], "measures": []}
     for (name, known), setting in product(shared.items(), settings):
         known += [one for one in setting[name] if one not in known]
         setting[name] = [known.index(one) for one in setting[name]]
-    found = {**shared, "settings": settings}
+    found = {**shared, "settings": settings, "show": show}
     spent = len(json.dumps(found, separators=(",", ":")))
 
     asked = [
-        (rank > 0 or criterion not in (view.model.criterion, "" if k else view.oracle), rank, k, measure, criterion)
+        (rank > (not k) or key not in (view.model.criterion, "" if k else view.oracle), rank, k, measure, key)
         for k, view in enumerate(views)
         for rank, measure in enumerate(view.measures)
-        for criterion in view.criteria
+        for key in view.criteria
     ]
     for later, _, k, measure, criterion in sorted(asked, key=lambda one: one[:3]):
         if later and spent >= budget:
@@ -236,31 +239,30 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         ],
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "ranked": not ranking.why,
-        "alone": view.one_answer if measure.key == "accuracy" else [],
-        "gains": _gains(view, measure, criterion, setting),
+        "alone": view.one_answer if metric_and_rule(measure.key)[0] == "accuracy" else [],
+        "gains": [_gains(view, row, measure, criterion, setting) for row in view.references if not measure.unranked],
+        "why": NO_THRESHOLD if metric_and_rule(measure.key)[1] == "prior" else "run, but without a value",
         **sentences(view, measure, criterion),
     }
 
 
-def _gains(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Gains over the reference by cell and by row, and what is said of them; None without a reference."""
-    if not view.reference or measure.unranked:
-        return None
+def _gains(view: View, over: str, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any]:
+    """Gains over a row by cell and by row, and what is said of them."""
     sources = {column.label: column.spec.data.key for column in view.setting.columns}
     of, labels, rows = view.model.cells(measure, criterion), [*sources], view.rows
     values = {
         c: {row: {s: _points(measure, value) for s, value in of[row, c].values.items()} for row in rows} for c in labels
     }
-    gains = gains_over(values, view.reference)
+    gains = gains_over(values, over)
     by_row = {row: [gain for (method, _), gain in gains.items() if method == row] for row in rows}
     means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
     cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
     said = {view.names[row]: mean for row, mean in means.items() if row not in view.kinds}
     return {
-        "over": rows.index(view.reference),
+        "over": rows.index(over),
         "cells": [0 if one is None else [round(one.difference, 2), one.n, int(is_sure(one))] for one in cells],
         "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
-        "said": gain_sentences(said, view.names[view.reference]),
+        "said": gain_sentences(said, view.names[over]),
     }
 
 
@@ -343,10 +345,10 @@ def _points(measure: ShownMeasure, value: float) -> float:
 # -------------------------------------------------------------------- for the templates
 
 
-def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
+def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int, show: str = "") -> dict[str, Any]:
     """Arguments of templates for views: the first one's sentences and table, and the JSON of all of them.
 
-    ``pages``: method -> its page; ``budget``: bytes of values.
+    ``pages``: method -> its page; ``budget``: bytes of values; ``show``: as in :func:`payload`.
     """
     view = views[0]
     called = {row: f"{name} ({kind})" if (kind := view.kinds.get(row)) else name for row, name in view.names.items()}
@@ -354,7 +356,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) ->
     return {
         "view": view,
         "standing_of": standing_table(view.model, view.setting, called, columns, view.page),
-        "values": payload(views, pages, budget),
+        "values": payload(views, pages, budget, show),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,
         **sentences(view, view.model.measure, view.model.criterion),

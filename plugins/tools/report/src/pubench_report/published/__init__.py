@@ -9,7 +9,7 @@ import csv
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -20,8 +20,11 @@ from pubench_core.errors import unknown
 Verdict = Literal["matched", "above", "below"]
 #: Standard errors of the difference below which two means match.
 WITHIN = 2.0
+#: Points below which a difference to a published figure is none, however small its standard error.
+MARGIN = 0.5
 #: What a comparison can find for a cell, in the order of counts.
-STANDINGS = ("matched", "explained", "known difference", "unexplained", "not judged")
+NOT_RELEASED = "not from the released code"
+STANDINGS = ("matched", "explained", NOT_RELEASED, "known difference", "unexplained", "not judged")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,9 @@ class Reason:
     data: Sequence[str] = ()
     side: str = ""
     released: str = ""
+    """the recipe of the released code, if that was executed"""
+    gives: Sequence[float] = ()
+    """mean, sample standard deviation and number of what was executed"""
 
     def fits(self, method: str, data: str, verdict: Verdict) -> bool:
         """Whether it is about this cell, on the side where ours lies."""
@@ -167,42 +173,27 @@ def verdict_of(ours: Figure, theirs: Figure) -> Verdict | None:
     return "above" if difference > 0 else "below"
 
 
-def standing_of(verdict: Verdict | None, reason: Reason | None) -> str:
-    """Standing of a cell: one of :data:`STANDINGS`.
+def standing_of(ours: Figure, theirs: Figure, reason: Reason | None, margin: float = 0.0) -> str:
+    """Standing of a cell: one of :data:`STANDINGS`. ``margin``: points below which a difference is none.
 
-    ``explained``: something was executed that shows the reason. ``known difference``: it was read in code or text, and
-    nobody has measured its effect. ``not judged``: the difference has no standard error.
+    ``explained``: what the reason names was executed and gives theirs, to two standard errors. ``not from the released
+    code``: the released recipe gives ours and not theirs. ``known difference``: no run gives theirs.
     """
+    verdict = verdict_of(ours, theirs)
     if verdict is None:
         return "not judged"
-    if verdict == "matched":
+    if verdict == "matched" or abs(ours.mean - theirs.mean) < margin:
         return "matched"
-    if reason is None:
-        return "unexplained"
-    return "explained" if reason.known == "run" else "known difference"
+    if reason is None or not reason.gives:
+        return "unexplained" if reason is None else "known difference"
+    mean, std, n = reason.gives
+    like_theirs, like_ours = (verdict_of(Figure(mean, std, int(n)), side) == "matched" for side in (theirs, ours))
+    return "explained" if like_theirs else NOT_RELEASED if reason.released and like_ours else "known difference"
 
 
 def names() -> tuple[str, ...]:
     """The publications of which there are tables."""
     return tuple(_toml("sources.toml"))
-
-
-def read_as(theirs: Publication, criterion: str, measure: str) -> Publication:
-    """The publication with its figures taken for this measure by this criterion.
-
-    A publication that has figures of them is returned as it is. Otherwise text and figures disagree on what its one
-    table shows: the cells get both names, and reasons, which are about the main reading, are left out.
-
-    >>> tables = read_as(source("pubench2026"), "macro-f1", "accuracy")
-    >>> tables.cells[0].measure, tables.cells[0].mean, tables.reasons
-    ('accuracy', 77.37, ())
-    """
-    if any((cell.criterion, cell.measure) == (criterion, measure) for cell in theirs.cells):
-        return theirs
-    main = theirs.cells[0]
-    note = f"here they are read as {measure} by {criterion}; known reasons are about {main.measure} by {main.criterion}"
-    cells = tuple(replace(cell, criterion=criterion, measure=measure) for cell in theirs.cells)
-    return replace(theirs, cells=cells, reasons=(), note=f"{theirs.note}; {note}, and are left out")
 
 
 @cache

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pubench_study.measure_names import metric_and_rule
+
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.results import at_prior_name
@@ -67,11 +69,10 @@ class Model:
 
     @property
     def by_decision(self) -> tuple[ShownMeasure, ...]:
-        """The measure by each decision that it was measured by, the one that the runs show first leading."""
-        other = at_prior_name(self.measure.key)
-        found = [self.measure, *(one for one in self.measures if one.key == other)]
-        first = {run.result.decision for run in self.gathered.done}
-        return tuple(found if first != {"prior"} else reversed(found))
+        """The measure by each decision that it was measured by, the tested one leading."""
+        metric = metric_and_rule(self.measure.key)[0]
+        other = {metric, at_prior_name(metric)} - {self.measure.key}
+        return self.measure, *(one for one in self.measures if one.key in other)
 
     @property
     def grid(self) -> Grid:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import counted
+from pubench_core.results import AT_PRIOR
 
 from ..cells import MeasuredCell, ShownMeasure
 from ..ranking import percent, points
@@ -119,8 +120,8 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
     ]
     notes = uncompared(model, setting, measure)
     key, title = f"results-{setting.key}", setting.words
-    if measure != model.measure:
-        key += "-at-prior"
+    if measure.key.endswith(AT_PRIOR):
+        key += AT_PRIOR
         title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}"
     return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
 

@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.plugins.registry import registry
+from pubench_core.results import at_prior_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -87,6 +88,7 @@ COLUMNS: tuple[RowColumn, ...] = (
     RowColumn("criterion_value", "chosen.value", "FLRB", "its value on the validation part", since=True, may_lack=True),
     _count("epoch", "chosen.epoch", "FLRB", "epoch that it chose, from 1", type="Int64", may_lack=True),
     RowColumn("threshold", "chosen.threshold", "L", "threshold of the decision at the prior"),
+    _text("threshold_from", "threshold_from", "R", "scores it is a quantile of: U; test for older records", since=True),
     _count("epochs", "result.epochs", "FLRB", "epochs that were trained"),
     _text("part", "", "L", "rows that were measured: test, validation"),
     _text("measure", "", "L", "metric; METRIC-at-prior by the decision at the prior"),
@@ -137,7 +139,8 @@ def types(form: str) -> dict[str, str]:
         if form in column.forms:
             found[column.in_file] = column.type if column.unit == 1 else "float64"
         if column.name == BEFORE_MEASURES:
-            found |= dict.fromkeys(registry().headline(), "float64")
+            at_prior = map(at_prior_name, ("accuracy", "f1")) if form == FILE else ()
+            found |= dict.fromkeys([*registry().headline(), *at_prior], "float64")
     return found
 
 

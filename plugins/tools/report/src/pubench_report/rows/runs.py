@@ -15,6 +15,7 @@ from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (
+    AT_PRIOR,
     Code,
     CriterionResult,
     DataFacts,
@@ -24,6 +25,7 @@ from pubench_core.results import (
     Result,
     Seconds,
     Stored,
+    at_prior_name,
     said_alike,
 )
 from pubench_core.specs import RunSpec
@@ -51,6 +53,8 @@ _ALIKE = 5e-5
 #: What is to be known of a row's seconds.
 WHOLE_RUNS = "seconds of rows are of whole runs, scoring included"
 _NO_VALUE = "the rows have no value"
+#: Values of a hyper-parameter ``threshold`` with which a method itself decides at the prior, if it is given one.
+_OWN = frozenset({"auto", "prior", "unlabeled-quantile"})
 
 
 def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row]]]:
@@ -81,6 +85,8 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
         result = _result(str(run_id), mine, spec, oracle=oracle)
         yield RunResult(result, path, reused=True), mine
     notes.append(WHOLE_RUNS)
+    if n := len({row["run_id"] for row in rows if row.get("threshold_from") == "test"}):
+        notes.append(f"{path.name}: {n} runs are decided at the prior by the quantile of their test scores, not of U")
     if older:
         notes.append(
             f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
@@ -153,7 +159,8 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, *, oracle: bool) ->
     """What rows say of a run. Facts that they do not have are not there: counts, warnings, the digest of the data."""
     first = rows[0]
     selected = next((row["criterion"] for row in rows if row["criterion_selected"]), first["criterion"])
-    criteria = {row["criterion"]: _criterion(row) for row in rows}
+    own = first["prior"] is not None and spec.method.config.get("threshold") in _OWN
+    criteria = {row["criterion"]: _criterion(row, own=own) for row in rows}
     seconds, revision = first["seconds"], first.get("revision")  # older files name none
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     fields: dict[str, Any] = {
@@ -192,9 +199,13 @@ def _measure(value: float | None) -> Measure:
     return Measure(undefined=_NO_VALUE) if value is None else Measure(value=value)
 
 
-def _criterion(row: Row) -> CriterionResult:
+def _criterion(row: Row, *, own: bool) -> CriterionResult:
+    """``own``: whether the method's own decision is at the prior."""
     oracle = row["criterion_oracle"]
     values = {name.removeprefix("test_"): value for name, value in row.items() if name.startswith("test_")}
+    values = {name: value for name, value in values.items() if value is not None or not name.endswith(AT_PRIOR)}
+    if own:
+        values = {at_prior_name(name): values[name] for name in ("accuracy", "f1") if name in values} | values
     if row["epoch"] is None and all(value is None for value in values.values()):
         return CriterionResult(oracle=oracle, undefined=_NO_VALUE)
     found: CriterionResult = _partial(  # validation would copy the measures

@@ -28,7 +28,7 @@ class SiteRequest:
     sources: Sequence[Path]
     out: Path
     study: str | None = None
-    measure: str = "accuracy"
+    measure: str | None = None
     criterion: str | None = None
     baseline: str | None = None
     with_scores: bool = False

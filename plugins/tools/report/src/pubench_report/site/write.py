@@ -43,7 +43,7 @@ def site(
     out: str | Path = "site",
     *,
     study: str | None = None,
-    measure: str = "accuracy",
+    measure: str | None = None,
     criterion: str | None = None,
     baseline: str | None = None,
     with_scores: bool = False,
@@ -56,7 +56,8 @@ def site(
 
     ``sources``: folders of records, files of rows (the format of ``benchmarks/results/study-*.csv``), dated boards.
     ``study``: only the runs of one. A table is of runs under the same labeling, scheme and validation.
-    ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or
+    ``measure``: the one that is shown first; None means accuracy, as decided at the prior where most runs of a table
+    have that. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or
     another that reads no true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies
     scores, from which :func:`pubench.verify` derives measures. ``home``: an address that every page links to as
     documentation; ``docs``: that of a plugin's page in it, with ``{kind}`` (methods, data-sets) and ``{key}``.

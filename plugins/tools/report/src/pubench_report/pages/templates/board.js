@@ -7,7 +7,7 @@ const EQUAL = 1e-9, state = {};
 
 function begin(k) {
   const s = DATA.settings[k];
-  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", show: "", sort: null });
+  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", show: DATA.show, over: "", sort: null });
 }
 const here = () => DATA.settings[state.setting];
 const offered = (s, measure, criterion) => Boolean(s.shown[measure] && s.shown[measure][criterion]);
@@ -20,14 +20,15 @@ const visibleRow = (row) => (!state.family || row.family === state.family) && (!
 // What is shown by a criterion: cells by row and column, places by row, and the sentences
 function shownBy(s, criterion) {
   const found = s.shown[state.measure][criterion], cells = s.rows.map(() => s.columns.map(() => null));
+  const against = found.gains.find((one) => s.rows[one.over].key === state.over) || found.gains[0];
   s.cells.forEach(([r, c, id, runs, seconds, shared], k) => {
     const [mean, n, full, alike, spread] = found.cells[k] || [null, 0, 0, 0];
-    const gain = found.gains && r !== found.gains.over ? found.gains.cells[k] : null;
+    const gain = against && r !== against.over ? against.cells[k] : null;
     cells[r][c] = { mean, n, full, alike, spread, runs, seconds, shared, gain, link: id ? `${s.page}#${id}` : "", departs: s.departs[k] || "" };
   });
   const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
-  const gains = state.show && found.gains ? new Map(found.gains.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
-  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: found.gains };
+  const gains = state.show && against ? new Map(against.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
+  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: against, references: found.gains };
 }
 
 // -------- table
@@ -41,7 +42,7 @@ function gainHtml(cell, link, over) {
 function cellHtml(s, row, c, cell, best, now) {
   if (!cell) return `<td class="c">–</td>`;
   const link = (text) => (cell.link ? `<a href="${plain(cell.link)}" data-cell="${s.rows.indexOf(row)},${c}">${text}</a>` : text);
-  if (cell.mean === null) return `<td class="c" title="${cell.runs ? "run, but without a value" : "no finished run"}">${link(cell.runs ? "n/a" : "–")}</td>`;
+  if (cell.mean === null) return `<td class="c" title="${cell.runs ? plain(now.why) : "no finished run"}">${link(cell.runs ? "n/a" : "–")}</td>`;
   if (now.gains && cell.gain !== null) return gainHtml(cell, link, s.rows[now.offered.over].name);
   const alone = now.alone.length && now.alone[c] !== null && cell.mean <= now.alone[c]; // no better than one answer for all rows
   const value = cell.mean, n = cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
@@ -124,11 +125,15 @@ function controls(s, now) {
   const button = (kind, value, text, on, extra = "", tip = "") => `<button type="button" class="${extra}" data-${kind}="${plain(value)}" aria-pressed="${on}" title="${plain(tip)}">${plain(text)}</button>`;
   const families = [...new Set(s.rows.map((row) => row.family).filter(Boolean))].sort();
   const select = (kind, options) => `<select aria-label="${kind}" data-select="${kind}">${options.map(([value, text]) => `<option value="${plain(value)}"${String(state[kind]) === String(value) ? " selected" : ""}>${plain(text)}</option>`).join("")}</select>`;
+  const metric = state.measure.replace(/-at-prior$/, ""), known = s.measures.filter(([key]) => offered(s, key, state.criterion));
+  const decisions = known.filter(([key]) => key.replace(/-at-prior$/, "") === metric), metrics = known.filter(([key]) => key === state.measure || key.replace(/-at-prior$/, "") !== metric);
   by("controls").innerHTML =
     chips("setting", select("setting", DATA.settings.map((one, k) => [k, `${one.title} (${many(one.runs, "run")})`]))) +
     chips("epoch chosen by", s.criteria.filter(([key]) => offered(s, state.measure, key)).map(([key, name, about, oracle]) => button("criterion", key, oracle ? `${name} (oracle)` : name, key === state.criterion, oracle ? "oracle" : "", about)).join("")) +
-    chips("measure", s.measures.filter(([key]) => offered(s, key, state.criterion)).map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
-    (now.offered ? chips("show", [["", measureName(s)], ["gain", `gain over ${s.rows[now.offered.over].name}`]].map(([key, text]) => button("show", key, text, key === state.show)).join("")) : "") +
+    chips("decision", decisions.length < 2 ? "" : decisions.map(([key]) => button("measure", key, key === metric ? "at 0, as networks do" : "at the prior", key === state.measure)).join("")) +
+    chips("measure", metrics.length < 2 ? "" : metrics.map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
+    (now.offered ? chips("show", [["gain", "gain"], ["value", measureName(s)]].map(([key, text]) => button("show", key === "gain" ? key : "", text, (key === "gain") === Boolean(state.show))).join("")) : "") +
+    (now.gains ? chips("against", select("over", now.references.map((one) => [s.rows[one.over].key, s.rows[one.over].name]))) : "") +
     chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]));
   const [, name, about, oracle] = criterionOf(s, state.criterion);
   by("about").textContent = `${name}${oracle ? " (oracle: it reads true labels, which nobody has in practice)" : ""}: ${about}.`;
@@ -152,8 +157,9 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: "", by: s.criterion, measure: s.measure, show: "", family: "", prior: "", rows: "" };
+  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, over: state.over, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: "", by: s.criterion, measure: s.measure, show: DATA.show, over: "", family: "", prior: "", rows: "" };
+  if (DATA.show && !parts.show) parts.show = "value";
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
 function arrive() {
@@ -162,7 +168,8 @@ function arrive() {
   const s = here();
   if (offered(s, hash.get("measure"), s.criterion)) state.measure = hash.get("measure");
   if (offered(s, state.measure, hash.get("by"))) state.criterion = hash.get("by");
-  state.show = hash.get("show") === "gain" ? "gain" : "";
+  state.show = hash.has("show") ? (hash.get("show") === "gain" ? "gain" : "") : DATA.show;
+  state.over = hash.get("over") || "";
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
   const [column, way] = (hash.get("rows") || "").split(".");
