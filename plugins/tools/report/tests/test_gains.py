@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import browser, needs_browser
-from made_studies import made_run, stored
+from made_studies import made_run, stored, varied
 from pubench_report.pages.report import page
 from pubench_report.pages.view import payload, views_of
 from pubench_report.ranking import MeanGain, gain_sentences, gains_over, is_sure, mean_gain
@@ -16,20 +17,27 @@ from pubench_report.report.model import Model, comparisons_of, model_of
 from pubench_report.rows.runs import share_of_positives
 from pubench_report.significance import Pair
 
+from pubench_core.specs import MethodSpec
+
 DATA = ("digits", "imdb", "spambase", "letter", "usps")
 SEEDS = (2, 25, 42)
 LEVELS = {"naive": 0.8, "nnpu": 0.82, "vpu": 0.7}
 
 
-def made(folder: Path, left_out: tuple[str, str, int] | None = None) -> Model:
-    """Three methods on five data sets; nnpu gains 2 points everywhere, except for a spread of its seeds."""
+def made(folder: Path, left_out: Sequence[str | int] = (), variant: Sequence[str] = ()) -> Model:
+    """Three methods on five data sets; nnpu gains 2 points everywhere, except for a spread of its seeds.
+
+    ``left_out``: method, data set, seed of runs that are missing; ``variant``: data sets with another vpu.
+    """
     runs = [
         made_run(m, d, s, dict.fromkeys(("pa", "f1"), level + 0.01 * k + (0.001 * k if m == "nnpu" else 0.0)))
         for m, level in LEVELS.items()
         for d in DATA
         for k, s in enumerate(SEEDS)
-        if (m, d, s) != left_out
+        if not left_out or (m, d, s)[: len(left_out)] != tuple(left_out)
     ]
+    other = MethodSpec(key="vpu", config={"lr": 0.1, "epochs": 40})
+    runs += [varied(made_run("vpu", d, s, {"pa": 0.99, "f1": 0.99}), method=other) for d in variant for s in SEEDS]
     return model_of(gather(None, stored(folder, runs), None), "accuracy", "pa")
 
 
@@ -73,20 +81,28 @@ def test_the_sentence_names_who_is_ahead_of_five_data_sets_or_more() -> None:
         "On average 1 of 2 methods is ahead of naive: A.",
         "The highest mean gain is that of B: +2.4 points on 5 data sets.",
     ]
-    assert gain_sentences({"B": not_sure}, "naive")[0] == "On average no method is ahead of naive."
+    assert gain_sentences({"B": not_sure}, "naive")[0].startswith("On average no method of 1 with 5 data sets or")
     assert gain_sentences({"C": few}, "naive") == ["No method shares 5 data sets with naive."]
 
 
-@pytest.mark.parametrize("left_out", [("vpu", "imdb", 25), ("vpu", "digits", 2)])
-def test_a_missing_run_of_one_method_changes_no_gain_of_another(tmp_path: Path, left_out: tuple[str, str, int]) -> None:
+@pytest.mark.parametrize("left_out", [("vpu", "imdb", 25), ("vpu", "digits", 2), ("vpu", "imdb"), ("vpu",)])
+def test_missing_runs_of_one_method_change_no_gain_of_another(tmp_path: Path, left_out: tuple[str, ...]) -> None:
     cells, means, _ = gains_in(made(tmp_path / "all"))
     fewer, means_of_fewer, _ = gains_in(made(tmp_path / "fewer", left_out))
     assert {place: of for place, of in cells.items() if place[0] == "nnpu"} == {
         place: of for place, of in fewer.items() if place[0] == "nnpu"
     }
     assert means["nnpu"] == means_of_fewer["nnpu"] == [2.1, 5, 0, 5]
-    assert fewer["vpu", left_out[1]] == [-10.0, 2, 0]
+    if len(left_out) == 3:
+        assert fewer["vpu", left_out[1]] == [-10.0, 2, 0]
     assert cells["naive", "imdb"] == 0
+
+
+def test_a_variant_of_a_method_changes_no_headline(tmp_path: Path) -> None:
+    *_, means, said = gains_in(made(tmp_path / "all"))
+    *_, more, with_variant = gains_in(made(tmp_path / "more", variant=DATA[:4]))
+    assert with_variant == said
+    assert len(more) == len(means) + 1
 
 
 def test_measures_imply_the_share_of_positives() -> None:

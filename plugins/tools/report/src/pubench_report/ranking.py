@@ -425,7 +425,7 @@ def gain_sentences(means: Mapping[str, MeanGain], reference: str) -> list[str]:
     who = (
         f"{len(ahead)} of {counted(len(several), 'method')} {'is' if len(ahead) == 1 else 'are'}"
         if ahead
-        else "no method is"
+        else f"no method of {len(several)} with {FEW_DATA_SETS} data sets or more is"
     )
     return [
         f"On average {who} ahead of {reference}{names}.",

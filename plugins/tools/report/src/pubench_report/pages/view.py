@@ -23,6 +23,7 @@ from pubench_core.plugins.info import MethodInfo
 
 from ..cells import MeasuredCell, ShownMeasure, few_in_all
 from ..ranking import (
+    FEW_DATA_SETS,
     LEAST_SEEDS,
     LEVEL,
     RESAMPLES,
@@ -122,7 +123,13 @@ class View:
         """Baselines that gains are over, those with runs on most of its data sets first."""
         grid, baselines = self.model.grid, [row for row in self.rows if row in self.model.grid.baselines]
         first = grid.fullest(baselines, [*self.columns])
-        return sorted(baselines, key=lambda row: row != first)
+        return sorted(baselines, key=lambda row: row != first)[: None if len(self.columns) >= FEW_DATA_SETS else 1]
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """Rows of a method besides the one with runs on most data sets: variants, which no sentence on gains counts."""
+        of = [self.rows_of_method(key) for key in dict.fromkeys(self.model.method_of[row] for row in self.rows)]
+        return frozenset(self.rows) - {self.model.grid.fullest(mine, [*self.columns]) for mine in of}
 
     @cached_property
     def one_answer(self) -> list[float | None]:
@@ -197,8 +204,9 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
     spent = len(json.dumps(found, separators=(",", ":")))
 
     asked = [
-        (rank > (not k) or key not in (view.model.criterion, "" if k else view.oracle), rank, k, measure, key)
+        (rank > (not k and key == first) or key not in (first, "" if k else view.oracle), rank, k, measure, key)
         for k, view in enumerate(views)
+        for first in [view.model.criterion]
         for rank, measure in enumerate(view.measures)
         for key in view.criteria
     ]
@@ -217,6 +225,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
+    over = view.references[: None if (measure, criterion) == (view.model.measure, view.model.criterion) else 1]
     cells: list[list[Any] | int] = []
     best: dict[int, float] = {}
     for r, c, *_ in setting["cells"]:
@@ -240,7 +249,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "ranked": not ranking.why,
         "alone": view.one_answer if metric_and_rule(measure.key)[0] == "accuracy" else [],
-        "gains": [_gains(view, row, measure, criterion, setting) for row in view.references if not measure.unranked],
+        "gains": [_gains(view, row, measure, criterion, setting) for row in over if not measure.unranked],
         "why": NO_THRESHOLD if metric_and_rule(measure.key)[1] == "prior" else "run, but without a value",
         **sentences(view, measure, criterion),
     }
@@ -257,7 +266,7 @@ def _gains(view: View, over: str, measure: ShownMeasure, criterion: str, setting
     by_row = {row: [gain for (method, _), gain in gains.items() if method == row] for row in rows}
     means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
     cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
-    said = {view.names[row]: mean for row, mean in means.items() if row not in view.kinds}
+    said = {view.names[row]: mean for row, mean in means.items() if row not in {*view.kinds, *view.folded}}
     return {
         "over": rows.index(over),
         "cells": [0 if one is None else [round(one.difference, 2), one.n, int(is_sure(one))] for one in cells],
@@ -326,6 +335,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             {"name": view.columns[c.label], "tip": c.label, "counts": c.label in view.counts.columns} for c in columns
         ],
         "rows": [described(row) for row in rows],
+        "folded": [k for k, row in enumerate(rows) if row in view.folded],
         "cells": cells,
         "departs": departs,
         "typical": [typical(row) for row in rows],

@@ -71,8 +71,8 @@ class Model:
     def by_decision(self) -> tuple[ShownMeasure, ...]:
         """The measure by each decision that it was measured by, the tested one leading."""
         metric = metric_and_rule(self.measure.key)[0]
-        other = {metric, at_prior_name(metric)} - {self.measure.key}
-        return self.measure, *(one for one in self.measures if one.key in other)
+        found = (one for one in self.measures if metric_and_rule(one.key)[0] == metric)
+        return tuple(dict.fromkeys([self.measure, *found]))
 
     @property
     def grid(self) -> Grid:

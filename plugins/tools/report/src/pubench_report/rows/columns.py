@@ -88,7 +88,7 @@ COLUMNS: tuple[RowColumn, ...] = (
     RowColumn("criterion_value", "chosen.value", "FLRB", "its value on the validation part", since=True, may_lack=True),
     _count("epoch", "chosen.epoch", "FLRB", "epoch that it chose, from 1", type="Int64", may_lack=True),
     RowColumn("threshold", "chosen.threshold", "L", "threshold of the decision at the prior"),
-    _text("threshold_from", "threshold_from", "R", "scores it is a quantile of: U; test for older records", since=True),
+    _text("threshold_from", "quantile_of", "R", "scores it is a quantile of: U; test for older records", since=True),
     _count("epochs", "result.epochs", "FLRB", "epochs that were trained"),
     _text("part", "", "L", "rows that were measured: test, validation"),
     _text("measure", "", "L", "metric; METRIC-at-prior by the decision at the prior"),

@@ -75,7 +75,7 @@ _MADE: Mapping[str, Callable[[Any], Any]] = {
     "versions": lambda at: json.dumps(at.result.code.versions, sort_keys=True),
     "warnings": lambda at: "; ".join((*at.result.warnings, *at.chosen.warnings)),
     "problem": lambda at: problem_of(at.spec),
-    "threshold_from": lambda at: "" if at.chosen.threshold is None else "U",
+    "quantile_of": lambda at: "" if at.chosen.threshold is None else "U",
     "settings": lambda at: "" if at.spec.data.own is not None else settings_of(at.spec),
     "revision": lambda at: "" if at.environment.git_dirty else revision_of(at.result),
     "commit": lambda at: commit_of(at.environment),

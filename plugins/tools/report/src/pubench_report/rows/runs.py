@@ -200,12 +200,10 @@ def _measure(value: float | None) -> Measure:
 
 
 def _criterion(row: Row, *, own: bool) -> CriterionResult:
-    """``own``: whether the method's own decision is at the prior."""
     oracle = row["criterion_oracle"]
     values = {name.removeprefix("test_"): value for name, value in row.items() if name.startswith("test_")}
     values = {name: value for name, value in values.items() if value is not None or not name.endswith(AT_PRIOR)}
-    if own:
-        values = {at_prior_name(name): values[name] for name in ("accuracy", "f1") if name in values} | values
+    values = {at_prior_name(name): values[name] for name in ("accuracy", "f1") if own and name in values} | values
     if row["epoch"] is None and all(value is None for value in values.values()):
         return CriterionResult(oracle=oracle, undefined=_NO_VALUE)
     found: CriterionResult = _partial(  # validation would copy the measures

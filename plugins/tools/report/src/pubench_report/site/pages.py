@@ -23,7 +23,7 @@ from ..pages.names import criterion_text, in_order, info_of, setting_names
 from ..pages.report import page
 from ..pages.template import rendered
 from ..pages.view import View, shown_first
-from ..ranking import MethodPlace, Ranking, sources_of
+from ..ranking import sources_of
 from ..report.gather import Gathered, place_of
 from ..report.model import Model, ProblemColumn, Significance, check_baseline, comparisons_of, model_of, setting_of
 from ..report.write import title_lines
@@ -35,7 +35,7 @@ INDEX = "index.html"
 BUDGET, DATA_SET = 60_000, 290
 #: Most data sets of a setting on the front page; one of hundreds of species is on the page of its table.
 MOST_DATA_SETS = 50
-#: The measure that is shown first where most runs have it.
+#: Shown first where most runs have it: one rule for all methods.
 AT_PRIOR = at_prior_name("accuracy")
 #: Folder of the tables for programs.
 TABLES = "tables"
@@ -106,8 +106,7 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
             gathered = replace(gathered, notes=gathered.grid.notes)
             criterion = request.criterion or default_criterion(gathered)
             of = [one.measured("test") for run in gathered.done if (one := run.result.criteria.get(criterion))]
-            have = sum(AT_PRIOR in measures for measures in of)  # one rule for all methods, where most have it
-            measure = request.measure or (AT_PRIOR if 2 * have > len(of) else "accuracy")
+            measure = request.measure or (AT_PRIOR if 2 * sum(AT_PRIOR in one for one in of) > len(of) else "accuracy")
             models.append((keys[short[title]], model_of(gathered, measure, criterion)))
         except RequestError as error:
             refused.append(error)
@@ -243,17 +242,10 @@ def _method(site: Site, key: str) -> str:
         **described,
         name=described["title"].removesuffix(f" ({key})").removesuffix(" (oracle)"),
         oracle=any(run.result.oracle for run in site.runs_of["method", key]),
-        rank=rank_text,
         standings=[(one, of, p) for one, of in rankings for p in of.places if p.row in one.rows_of_method(key)],
         criteria={c: f"by {criterion_text(c)[0]}{' (oracle)' if c in oracles else ''}" for c in criteria},
         places=[(one, row, c) for one, row, c in places if one.model.gathered.grid.cell(row, c.label).seeds],
     )
-
-
-def rank_text(ranking: Ranking, place: MethodPlace) -> str:
-    """``2 of 9``; ``shared 2 of 9`` if another method has the same rank."""
-    tied = sum(other.rank == place.rank for other in ranking.places) > 1
-    return f"{'shared ' if tied else ''}{place.rank} of {len(ranking.places)}"
 
 
 def best_of(one: SiteTable, column: ProblemColumn) -> str:

@@ -7,7 +7,7 @@ const EQUAL = 1e-9, state = {};
 
 function begin(k) {
   const s = DATA.settings[k];
-  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", show: DATA.show, over: "", sort: null });
+  Object.assign(state, { setting: k, criterion: s.criterion, measure: s.measure, prior: "", family: "", show: DATA.show, over: "", setups: "", sort: null });
 }
 const here = () => DATA.settings[state.setting];
 const offered = (s, measure, criterion) => Boolean(s.shown[measure] && s.shown[measure][criterion]);
@@ -59,7 +59,7 @@ function facts(s, now) {
     const there = now.cells[r].filter(Boolean), [seconds, shared] = s.typical[r];
     const runs = there.reduce((sum, cell) => sum + cell.runs, 0), alike = there.reduce((sum, cell) => sum + cell.alike, 0);
     return { r, row, place: place.get(r), runs, alike, seconds, shared };
-  }).filter((one) => visibleRow(one.row)).sort((a, b) => now.gains ? byGain(a.r) - byGain(b.r) : kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
+  }).filter((one) => visibleRow(one.row) && (!now.gains || state.setups || one.r === now.offered.over || !s.folded.includes(one.r))).sort((a, b) => now.gains ? byGain(a.r) - byGain(b.r) : kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
     (a.place ? a.place.k : 1e9) - (b.place ? b.place.k : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
 function table(s, now, lines) {
@@ -134,7 +134,7 @@ function controls(s, now) {
     chips("measure", metrics.length < 2 ? "" : metrics.map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
     (now.offered ? chips("show", [["gain", "gain"], ["value", measureName(s)]].map(([key, text]) => button("show", key === "gain" ? key : "", text, (key === "gain") === Boolean(state.show))).join("")) : "") +
     (now.gains ? chips("against", select("over", now.references.map((one) => [s.rows[one.over].key, s.rows[one.over].name]))) : "") +
-    chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]));
+    chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]) + (now.gains && s.folded.length ? select("setups", [["", "one row per method"], ["all", "every setup"]]) : ""));
   const [, name, about, oracle] = criterionOf(s, state.criterion);
   by("about").textContent = `${name}${oracle ? " (oracle: it reads true labels, which nobody has in practice)" : ""}: ${about}.`;
 }
@@ -157,8 +157,8 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, over: state.over, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: "", by: s.criterion, measure: s.measure, show: DATA.show, over: "", family: "", prior: "", rows: "" };
+  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, over: state.over, setups: state.setups, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: "", by: s.criterion, measure: s.measure, show: DATA.show, over: "", setups: "", family: "", prior: "", rows: "" };
   if (DATA.show && !parts.show) parts.show = "value";
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
@@ -170,6 +170,7 @@ function arrive() {
   if (offered(s, state.measure, hash.get("by"))) state.criterion = hash.get("by");
   state.show = hash.has("show") ? (hash.get("show") === "gain" ? "gain" : "") : DATA.show;
   state.over = hash.get("over") || "";
+  state.setups = hash.get("setups") === "all" ? "all" : "";
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
   const [column, way] = (hash.get("rows") || "").split(".");
