@@ -31,7 +31,7 @@ def site(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
-    measure: TestMeasure = "accuracy",
+    measure: Annotated[str | None, typer.Option(help="First measure. (default: accuracy)")] = None,
     criterion: NamingCriterion = None,
     baseline: Baseline = None,
     scores: Annotated[
