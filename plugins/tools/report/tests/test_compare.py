@@ -265,7 +265,7 @@ def test_the_lower_value_is_chosen_where_a_criterion_is_better_when_lower(monkey
 
 
 def test_a_criterion_without_figures_and_no_runs_are_refused() -> None:
-    with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1, macro-f1"):
+    with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1"):
         beside_published(Results([run(0.9)]), "pubench2026", criterion="pa")
     with pytest.raises(RequestError, match="no finished runs"):
         beside_published(Results([]), "pubench2026")
@@ -319,7 +319,7 @@ def test_results_are_compared_from_python() -> None:
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
     with pytest.raises(InvalidRequest, match=r"other must be a publication .*, got pubench2025; did you mean"):
         compare_with(mine, "pubench2025")
-    with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'; known: accuracy, f1"):
+    with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'; known: f1"):
         compare_with(mine, "pubench2026", measure="auc")
 
 
@@ -353,16 +353,19 @@ def test_every_format_has_the_figures_and_says_what_is_left_out(said: Command) -
     table, _ = said("table")
     line = next(line for line in table.splitlines() if line.startswith("lbe-pu"))
     assert line.split()[:2] == ["lbe-pu", "spambase"]
-    assert "90.00 ± 2.00 (3)  68.53 ± 3.71 (10)    +21.47 ± 1.65  no, above    explained: the released recipe" in line
-    assert "1 explained, 1 left out, 151 missing" in table
+    assert (
+        "90.00 ± 2.00 (3)  68.53 ± 3.71 (10)    +21.47 ± 1.65  no, above    known difference: the released recipe"
+        in line
+    )
+    assert "1 known difference, 1 left out, 151 missing" in table
     assert "left out (1), other protocol: prior 0.4, theirs true: nnpu [prior=0.4] on spambase" in table
-    row = "| lbe-pu | spambase | 90.00 ± 2.00 (3) | 68.53 ± 3.71 (10) | +21.47 ± 1.65 | no, above | explained: "
+    row = "| lbe-pu | spambase | 90.00 ± 2.00 (3) | 68.53 ± 3.71 (10) | +21.47 ± 1.65 | no, above | known difference: "
     assert row in said("md")[0]
     text, rest = said("csv")
     (fields,) = csv.DictReader(io.StringIO(text))
     assert (fields["ours_mean"], fields["theirs_mean"], fields["difference"]) == ("90.0", "68.53", "21.47")
     assert float(fields["standard_error"]) == pytest.approx(1.6461, abs=1e-4)
-    assert (fields["verdict"], fields["standing"]) == ("above", "explained")
+    assert (fields["verdict"], fields["standing"]) == ("above", "known difference")
     assert fields["evidence"] == "benchmarks/results/released.csv"
     assert "left out (1)" in rest
     found = json.loads(said("json")[0])
