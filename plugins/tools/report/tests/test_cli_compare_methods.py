@@ -43,7 +43,7 @@ def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedPro
     lines = done.stdout.strip().splitlines()
     assert lines[:2] == [
         "Results",
-        "Accuracy, %, on test rows, mean ± sample standard deviation over seeds; epochs selected by pa.",
+        "Accuracy at the prior, %, on test rows, mean ± sample standard deviation over seeds; epochs selected by pa.",
     ]
     table = lines.index("method  digits (2 seeds)  breast-cancer (2 seeds)")
     assert [line.split()[0] for line in lines[table + 1 : table + 3]] == ["vpu", "nnpu"]
@@ -164,7 +164,7 @@ def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_an
     done = command("compare-methods", "vpu", "nnpu", *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
-    assert lines[1].startswith("Accuracy, %, on test rows, mean ±")
+    assert lines[1].startswith("Accuracy at the prior, %, on test rows, mean ±")
     heads = dict.fromkeys(line.split()[1] for line in lines if line.startswith("method ") and "seeds" in line)
     assert [*heads] == ["true.csv", "digits"]  # each has a table by both decisions
     assert "written: report.tex" in done.stderr
