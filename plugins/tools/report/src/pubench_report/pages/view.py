@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Self
 
-from pubench_study.measure_names import NO_THRESHOLD, metric_and_rule
+from pubench_study.measure_names import metric_and_rule
 
 from pubench_cli.few_labels import FEW_HELD_OUT, LOST
 from pubench_core.errors import counted
@@ -250,7 +250,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         "ranked": not ranking.why,
         "alone": view.one_answer if metric_and_rule(measure.key)[0] == "accuracy" else [],
         "gains": [_gains(view, row, measure, criterion, setting) for row in over if not measure.unranked],
-        "why": NO_THRESHOLD if metric_and_rule(measure.key)[1] == "prior" else "run, but without a value",
+        "why": f"run, but without {'this decision' if metric_and_rule(measure.key)[1] == 'prior' else 'a value'}",
         **sentences(view, measure, criterion),
     }
 
