@@ -83,7 +83,7 @@ def test_a_study_is_17_methods_of_which_six_are_calibrated_as_well(case: str) ->
 def test_every_run_has_their_sample_labels_and_selection(case: str) -> None:
     shared = find_study(f"wang-{case}").spec.settings
     for one in cells(f"wang-{case}"):
-        key, settings = one.facts["data"], {**shared, **one.settings}
+        key, settings = one.facts["data"], {**shared, **one.values}
         data = one.values["data"]
         assert (data["binarization"], data["total"], one.facts["scheme"]) == (case, ROWS[key], "one-sample")
         assert (one.facts["mechanism"], one.facts["positive_rate"], one.facts["prior"]) == ("scar", 0.3, 0.5)
@@ -95,7 +95,7 @@ def test_every_run_has_their_sample_labels_and_selection(case: str) -> None:
             "stop",
             {"fraction": 0.1},
         )
-        assert settings.get("backbone") == ("resnet32" if key in IMAGES_IN_COLOR else None)
+        assert settings.get("backbone") == ({"key": "resnet32"} if key in IMAGES_IN_COLOR else None)
         if key == "letter":
             assert (data["preprocess"], data["test"], data["test_fraction"]) == ("none", "drawn", 0.1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic.fields import FieldInfo
@@ -46,8 +46,6 @@ class GridCell:
     """The request, as a run file would have it."""
     draw: int | None = None
     """Number of the hyper-parameter draw, from 0."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of its block, which ``values`` win over."""
 
     def __str__(self) -> str:
         left_out = ("method", "data")
@@ -147,8 +145,9 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
                         "prior": prior if entry.prior is None else entry.prior,
                         "preset": values["method"].get("preset"),
                     }
-                    own = {} if block is study else block.settings
-                    yield GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw, own)
+                    if block is not study:
+                        values = Layer.joined([Layer(dict(block.settings)), Layer(values)]).values
+                    yield GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
 
 
 def _settings(block: Axes, study: StudySpec) -> dict[str, Any]:

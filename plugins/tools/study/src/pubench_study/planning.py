@@ -100,7 +100,7 @@ def freeze(
 
 def resolved(cell: GridCell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
     """The plan of a cell. ``of_all``: the settings of its study, with where each was written."""
-    return resolve([of_all, Layer(dict(cell.settings)), Layer(dict(cell.values))], registry, warn)
+    return resolve([of_all, Layer(dict(cell.values))], registry, warn)
 
 
 def _resolved(cell: GridCell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say) -> Plan:

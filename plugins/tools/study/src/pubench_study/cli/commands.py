@@ -100,7 +100,6 @@ def run(
     lock: Annotated[
         Lock, typer.Option(help="soft: claim runs by leases, as on a network file system whose locks exclude nobody.")
     ] = Lock.auto,
-    track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
     encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help())] = None,
@@ -129,7 +128,6 @@ def run(
         retry_failed=retry_failed,
         max_seconds=None if max_time is None else seconds_of(max_time, "--max-time"),
         soft=lock is Lock.soft,
-        track=track,
         replan=replan,
     )
     raise Over(
@@ -180,7 +178,6 @@ def remove(
     failed: Annotated[bool, typer.Option("--failed", help="Records of failures.")] = False,
     study: Annotated[str | None, typer.Option(help="Only runs of this study.")] = None,
     stale: Annotated[bool, typer.Option("--stale", help="Of --study: only records that other code made.")] = False,
-    method: Annotated[str | None, typer.Option(help="Only records of this method.")] = None,
     older: Annotated[str | None, typer.Option(metavar="TIME", help="Only what is older than: 90m, 24h, 720h.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete, instead of showing what would go.")] = False,
     format: PrintFormat = Format.table,
@@ -194,5 +191,5 @@ def remove(
 
     age = None if older is None else seconds_of(older, "--older")
     kinds = [name for name, asked in (("superseded", superseded), ("failed", failed)) if asked]
-    folders = unneeded(results, tuple(runs or ()), kinds, study, method, age, stale=stale)
+    folders = unneeded(results, tuple(runs or ()), kinds, study, age, stale=stale)
     remove(results, folders, yes=yes, as_json=format is Format.json)

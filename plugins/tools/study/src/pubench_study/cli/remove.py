@@ -10,7 +10,6 @@ from pubench_cli.console import out
 from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError, counted
 from pubench_core.records.files import RESULT
-from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
 from .study import StudyRequest, looked, megabytes, planned
@@ -39,18 +38,17 @@ def unneeded(
     runs: tuple[str, ...],
     kinds: list[str],
     study: str | None,
-    method: str | None,
     older: float | None,
     *,
     stale: bool,
 ) -> Iterator[Path]:
     """Folders of runs, by run ids or their beginnings, and all of some ``kinds`` (superseded, failed).
 
-    Of those and of records: of a study, of a method, ``older`` than so many seconds, ``stale``: records of a study that
+    Of those and of records: of a study, ``older`` than so many seconds, ``stale``: records of a study that
     other code made than is installed. Raises RequestError if nothing is named.
     """
-    if not (runs or kinds or study or method) and older is None:
-        raise RequestError("nothing is named; give RUN, --superseded, --failed, --study, --method or --older")
+    if not (runs or kinds or study) and older is None:
+        raise RequestError("nothing is named; give RUN, --superseded, --failed, --study or --older")
     if stale and not study:
         raise RequestError("--stale compares with the code of a study; name it with --study")
     ids: set[str] | None = None
@@ -65,12 +63,6 @@ def unneeded(
         if not any(path.name.startswith(given) for path in found):
             raise RequestError(f"no run of {results} begins with {given}")
     for path in found:
-        of_method = method is None or (not kinds and read_record(path).result.spec.method.key == method)
         old = older is None or time.time() - path.stat().st_mtime >= older
-        if (
-            of_method
-            and old
-            and path.name.startswith(runs or "")
-            and (ids is None or path.name.partition("-")[0] in ids)
-        ):
+        if old and path.name.startswith(runs or "") and (ids is None or path.name.partition("-")[0] in ids):
             yield path

@@ -47,7 +47,6 @@ class RunOptions:
     retry_failed: bool
     max_seconds: float | None
     soft: bool
-    track: bool
     replan: bool
 
 
@@ -122,11 +121,6 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
         say("the same command again goes on with what is left")
     for line in write_frame(frame):
         say(said(line))
-    if how.track:
-        from pubench_cli.track import send_everywhere
-
-        for where, sent in send_everywhere(request.results):
-            say(f"{sent}: {where}")
     if stop.starting and left:
         return 128 + (stop.signal or signal.SIGINT)
     return 1 if failures or goes_on else 0
