@@ -17,7 +17,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from email import message_from_string
 from email.message import Message
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from inspect import isroutine
 from pathlib import Path
@@ -53,7 +53,7 @@ class Entry:
     reason: str = ""
     traceback: str = ""
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """Key and aliases of its record; empty if there is none."""
         return frozenset() if self.info is None else frozenset((self.key, *self.info.aliases))
@@ -154,14 +154,13 @@ class Registry:
         if issubclass(kind, DatasetInfo) and (separator := re.search("[/:]", key)):
             return _task(self.find(kind, key[: separator.start()]), key[separator.end() :])
         name = kind.kind
-        mine = [e for e in self.entries(name) if e.info is None or isinstance(e.info, kind)]
-        for entry in mine:  # those that work come first
+        for entry in self.entries(name):  # those that work come first
             if entry.status == "ok" and isinstance(entry.info, kind) and key in entry.names:
                 return entry.info
-            if key in {entry.key, *entry.names}:
+            if (entry.info is None or isinstance(entry.info, kind)) and key in {entry.key, *entry.names}:
                 reason = f"{name} '{key}' of {entry.distribution} {entry.version} is broken: {entry.reason}"
                 raise PluginError(reason, hint=Hint("diagnose", key))
-        raise unknown(name, key, [e.key for e in mine if e.status == "ok"], hint=Hint("list", name))
+        raise unknown(name, key, [info.key for info in self.infos(kind)], hint=Hint("list", name))
 
     def source(self, address: str) -> DatasetInfo:
         """The record of a data source, with the task of an address as it is written, whether it is here or not.
