@@ -352,19 +352,19 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 # -------------------------------------------------------------------- a method on it
 
 
-def three_steps(subject: Subject) -> tuple[str, ...]:
-    """Settings that give a subject epochs of three steps on the sample problems."""
+def two_steps(subject: Subject) -> tuple[str, ...]:
+    """Settings that give a subject epochs of two steps on the sample problems."""
     known = method_class(subject.info).Config.model_fields
-    return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known)
+    return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 2)) if name in known)
 
 
 def train_on(device: torch.device, subject: Subject, *sets: str, **problem: Any) -> Trained:
-    """Trains and scores a subject in epochs of three steps. ``sets``, ``problem``: as of :meth:`Subject.plan`.
+    """Trains and scores a subject in epochs of two steps. ``sets``, ``problem``: as of :meth:`Subject.plan`.
 
     Raises what the engine raises if devices are mixed: RunFailed, whose text names the operation and the place.
     """
     there = subject.on(device)
-    return there.train(there.plan(*three_steps(subject), *sets, **problem))
+    return there.train(there.plan(*two_steps(subject), *sets, **problem))
 
 
 # -------------------------------------------------------------------- where it happens
