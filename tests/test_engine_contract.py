@@ -13,7 +13,7 @@ from safetensors import safe_open
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.machine import choose_device
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -21,6 +21,7 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import read_scores
+from pubench_core.results import RunResult
 
 CPU = torch.device("cpu")
 
@@ -74,14 +75,14 @@ def test_a_stage_that_is_not_selectable_is_trained_but_never_selected(students: 
 
 
 @pytest.fixture(scope="module")
-def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """The record of a method with a stored threshold and a criterion of its own."""
     results = tmp_path_factory.mktemp("results")
     sets = (f"execution.results={results}", "execution.save_model=true", "selection.criterion=native")
     return execute(plan_of(plugins, "threshold", *sets))
 
 
-def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: Outcome) -> None:
+def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: RunResult) -> None:
     assert threshold.result.selected == "native"
     assert not threshold.result.chosen.oracle
     assert threshold.result.chosen.code == ""  # it is the method's
@@ -94,14 +95,14 @@ def test_native_is_refused_where_the_method_has_none(plugins: Registry) -> None:
         plan_of(plugins, "no-network", "selection.criterion=native")
 
 
-def test_a_refreshed_number_travels_with_the_saved_model(threshold: Outcome) -> None:
+def test_a_refreshed_number_travels_with_the_saved_model(threshold: RunResult) -> None:
     with safe_open(threshold.folder / "model.safetensors", "pt") as saved:
         numbers = json.loads(saved.metadata()["pubench"])["numbers"]
         assert "net.head.weight" in set(saved.keys())
     assert numbers["threshold"] != 0
 
 
-def test_further_outputs_are_stored_beside_the_scores(threshold: Outcome) -> None:
+def test_further_outputs_are_stored_beside_the_scores(threshold: RunResult) -> None:
     arrays = read_scores(threshold.folder)
     snapshots = {criterion.snapshot for criterion in threshold.result.criteria.values()}
     names = {name for name in arrays if name.startswith("test_auxiliary_")}

@@ -13,13 +13,13 @@ from torch import nn
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.backbone import Backbone, NetworkBuilder
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
-from pubench_core.results import Environment
+from pubench_core.results import Environment, RunResult
 
 
 def plan_of(*sets: str) -> Plan:
@@ -27,11 +27,11 @@ def plan_of(*sets: str) -> Plan:
     return resolve([assigned(*common, "execution.device=cpu", *sets)], registry())
 
 
-def carried_out(folder: Path, *sets: str) -> Outcome:
+def carried_out(folder: Path, *sets: str) -> RunResult:
     return execute(plan_of(f"execution.results={folder}", *sets))
 
 
-def last_scores(done: Outcome) -> npt.NDArray[np.float64]:
+def last_scores(done: RunResult) -> npt.NDArray[np.float64]:
     return read_scores(done.folder)[f"test_scores_{done.result.criteria['last'].snapshot}"]
 
 

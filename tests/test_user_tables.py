@@ -23,10 +23,10 @@ from sklearn.datasets import load_breast_cancer
 
 from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.results import DataFacts, Failure, PartFacts, Result
+from pubench_core.results import DataFacts, Failure, PartFacts, Result, RunResult
 
 Run = Callable[..., Done]
 
@@ -249,18 +249,18 @@ def test_a_dry_run_is_a_run_file_until_the_table_is_edited(
     assert "c = " not in error_line(pubench("run", "--config", "run.yaml", "--c", "0.5"))
 
 
-def ran(home: Path, name: str, *sets: str) -> Outcome:
+def ran(home: Path, name: str, *sets: str) -> RunResult:
     own = (f"data.own.path={home / name}", "data.own.label_col=labeled", f"execution.results={home / 'in-process'}")
     request = ("method.key=nnpu", "prior=0.5", "execution.threads=1", "epochs=2", "lr=0.01")
     return execute(resolve([assigned(*own, *request, *sets)], registry()))
 
 
-def predictions(outcome: Outcome) -> bytes:
+def predictions(outcome: RunResult) -> bytes:
     return (outcome.folder / "predictions.csv").read_bytes()
 
 
 @pytest.fixture(scope="module")
-def outcomes(home: Path) -> dict[str, Outcome]:
+def outcomes(home: Path) -> dict[str, RunResult]:
     tested = (f"data.own.test={home / 'test.csv'}", "data.own.truth_col=y")
     return {name: ran(home, f"{name}.csv", *tested) for name in ("my", "truth", "permuted")}
 
@@ -268,16 +268,16 @@ def outcomes(home: Path) -> dict[str, Outcome]:
 class TestTruth:
     """With a test file the training rows are the same whatever the truth column says."""
 
-    def test_knowing_it_changes_no_score(self, outcomes: dict[str, Outcome], folder: Path) -> None:
+    def test_knowing_it_changes_no_score(self, outcomes: dict[str, RunResult], folder: Path) -> None:
         plain = (folder / "predictions.csv").read_bytes()
         assert predictions(outcomes["truth"]) == predictions(outcomes["my"]) == plain
 
-    def test_permuting_what_is_hidden_changes_no_score(self, outcomes: dict[str, Outcome]) -> None:
+    def test_permuting_what_is_hidden_changes_no_score(self, outcomes: dict[str, RunResult]) -> None:
         assert predictions(outcomes["permuted"]) == predictions(outcomes["truth"])
         hidden = [o.result.criteria["f1"].value for o in (outcomes["permuted"], outcomes["truth"])]
         assert hidden[0] != hidden[1]
 
-    def test_a_test_file_alone_gives_measures_and_no_oracle_criterion(self, outcomes: dict[str, Outcome]) -> None:
+    def test_a_test_file_alone_gives_measures_and_no_oracle_criterion(self, outcomes: dict[str, RunResult]) -> None:
         alone, both = outcomes["my"].result, outcomes["truth"].result
         assert set(alone.criteria) == {"pa", "pauc", "last"}
         assert set(both.criteria) == {"pa", "pauc", "f1", "macro-f1", "oa", "last"}

@@ -26,7 +26,7 @@ from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine import interrupts, machine
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
@@ -36,7 +36,7 @@ from pubench_core.records import files
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, result_text
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Failure
+from pubench_core.results import Failure, RunResult
 
 Ask = Callable[..., Plan]
 Run = Callable[..., Done]
@@ -234,7 +234,7 @@ class TestInterrupt:
     def test_an_interrupt_after_training_waits_for_the_record(
         self, ask: Ask, results: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        shown: list[Outcome] = []
+        shown: list[RunResult] = []
         with pytest.raises(KeyboardInterrupt):
             execute(ask("interrupted"), stored=shown.append)
         assert records(results) == [shown[0].folder]

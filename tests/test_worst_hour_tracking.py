@@ -24,7 +24,7 @@ from pubench_mlflow.sink import MlflowSink
 
 from pubench_cli.track import Sent, send_missing
 from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RunFailed, without_password
@@ -32,7 +32,7 @@ from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, RESULT, result_text
 from pubench_core.records.record import read_record
-from pubench_core.results import Environment
+from pubench_core.results import Environment, RunResult
 from pubench_core.sinks import SinkUnavailable
 
 pytestmark = pytest.mark.filterwarnings(
@@ -236,7 +236,7 @@ def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> N
         def pubench_run_finished(self, event: RunFinished) -> None:
             order.append("tracker")
 
-    def shown(outcome: Outcome) -> None:
+    def shown(outcome: RunResult) -> None:
         assert (outcome.folder / RESULT).exists()
         order.append("shown")
 

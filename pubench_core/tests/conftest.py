@@ -13,10 +13,11 @@ import torch
 from registries import registry_with
 
 from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import Registry
+from pubench_core.results import RunResult
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +39,10 @@ def ask(plugins: Registry, tmp_path: Path) -> Callable[..., Plan]:
 
 
 @pytest.fixture
-def do(ask: Callable[..., Plan]) -> Callable[..., Outcome]:
+def do(ask: Callable[..., Plan]) -> Callable[..., RunResult]:
     """``do("seed=3", display=None)``: what came of such a plan."""
 
-    def do(*sets: str, display: Any = None, **of: tuple[str, ...]) -> Outcome:
+    def do(*sets: str, display: Any = None, **of: tuple[str, ...]) -> RunResult:
         return execute(ask(*sets, **of), display=display)
 
     return do

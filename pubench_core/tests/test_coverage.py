@@ -15,7 +15,7 @@ import pytest
 from pubench_core.engine import coverage as covering
 from pubench_core.engine import execute as execution
 from pubench_core.engine.coverage import answer, coverage, stored_record
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
 from pubench_core.metric import MetricPlugin, MetricValue, MetricView
@@ -24,7 +24,7 @@ from pubench_core.records.files import MEASURES, MODEL, RESULT, SCORES, TRACE, p
 from pubench_core.records.record import Record, read_record, read_result
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Code
+from pubench_core.results import Code, RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -35,7 +35,7 @@ NNPU = ("data.key=digits", "method.key=nnpu", "epochs=3", "batch_size=64")
 Ask = Callable[..., Plan]
 
 
-def carried_out(plan: Plan, **options: Any) -> tuple[Outcome, list[str]]:
+def carried_out(plan: Plan, **options: Any) -> tuple[RunResult, list[str]]:
     """What came of a plan, and the lines that were said."""
     lines: list[str] = []
     return execute(plan, say=lines.append, **options), lines
@@ -51,7 +51,7 @@ def superseded(plan: Plan) -> list[Path]:
     return sorted((plan.spec.execution.results / "superseded").glob(f"{plan.run_id}-*"))
 
 
-def values(outcome: Outcome) -> dict[str, dict[str, dict[str, float | None]]]:
+def values(outcome: RunResult) -> dict[str, dict[str, dict[str, float | None]]]:
     """criterion -> part -> metric -> value."""
     return {
         name: {part: {m: found.value for m, found in measures.items()} for part, measures in c.measures.items()}

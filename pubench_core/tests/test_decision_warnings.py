@@ -17,7 +17,7 @@ from torch import Tensor
 from pubench.method import Field, Method, MethodConfig, PUData, Run
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.engine.decision_warnings import FAR, STANDARD_ERRORS, _far_from_prior
-from pubench_core.engine.execute import Outcome
+from pubench_core.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -55,7 +55,7 @@ Warned = Callable[..., tuple[str, ...]]
 
 
 @pytest.fixture
-def warned(do: Callable[..., Outcome]) -> Warned:
+def warned(do: Callable[..., RunResult]) -> Warned:
     """``warned("share=0.9")``: what the selected criterion of such a run says of its decisions."""
     return lambda *sets: do(*sets, of=("method.key=share",)).result.chosen.warnings
 

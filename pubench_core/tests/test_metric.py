@@ -16,7 +16,6 @@ import pytest
 
 from pubench_core import MetricInfo, hookimpl
 from pubench_core.engine.criteria import Installed
-from pubench_core.engine.execute import Outcome
 from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished
@@ -24,7 +23,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import RESULT, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import knowledge_in, scores_name
-from pubench_core.results import Estimate, Measure
+from pubench_core.results import Estimate, Measure, RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -102,7 +101,7 @@ def pubench_metrics() -> list[MetricInfo]:
     ]
 
 
-Do = Callable[..., Outcome]
+Do = Callable[..., RunResult]
 
 
 # ---------------------------------------------------------------- one metric on one part
@@ -308,7 +307,7 @@ def test_what_the_info_record_decides_is_part_of_the_metric_s_code(
 # ---------------------------------------------------------------- in the record of a run
 
 
-def on_disk(outcome: Outcome) -> Any:
+def on_disk(outcome: RunResult) -> Any:
     return json.loads((outcome.folder / RESULT).read_text())
 
 

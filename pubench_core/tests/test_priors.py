@@ -19,14 +19,13 @@ from pubench_priors_standard import bagged_nets
 from pubench_priors_standard.held_out import ReadsScores
 
 from pubench_core import PriorInfo, hookimpl
-from pubench_core.engine.execute import Outcome
 from pubench_core.engine.identity import code_of
 from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
-from pubench_core.results import Failure
+from pubench_core.results import Failure, RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -97,7 +96,7 @@ def pubench_priors() -> list[PriorInfo]:
     ]
 
 
-Do = Callable[..., Outcome]
+Do = Callable[..., RunResult]
 
 
 def test_share_interval_diagnostics_and_seconds_are_in_the_record(do: Do) -> None:

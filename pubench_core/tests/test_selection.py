@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from made_problems import labels_only, split_of
 
 from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
 from pubench_core.errors import RequestError
@@ -308,61 +306,16 @@ def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:
 # ---------------------------------------------------------------- refusing an undefined one
 
 
-def refusal(positive: int, negative: int, c: float) -> str:
-    with pytest.raises(RequestError) as refused:
-        refuse_undefined(
-            "pa",
-            {"pa": "no labeled validation positive", "pauc": "no labeled validation positive"},
-            counts=(negative, positive),
-            c=c,
-            known=("pa", "pauc", "f1", "last"),
-        )
-    return str(refused.value)
-
-
 def test_a_criterion_that_is_defined_is_not_refused() -> None:
-    refuse_undefined("f1", {"pa": "no labeled validation positive"}, counts=(10, 10), c=0.1, known=("pa", "f1"))
+    refuse_undefined("f1", {"pa": "no labeled validation positive"}, known=("pa", "f1"))
 
 
 def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
-    message = refusal(1000, 1000, 0.05)
-    assert "'pa'" in message
-    assert "no labeled validation positive" in message
-    assert "selection.criterion can be f1, last here" in message
-    assert "pauc" not in message
-
-
-def test_the_refusal_carries_the_field_and_the_criterion() -> None:
+    undefined = dict.fromkeys(("pa", "pauc"), "no labeled validation positive")
     with pytest.raises(RequestError) as refused:
-        refuse_undefined("pa", {"pa": "no labeled validation positive"}, counts=None, c=None, known=("pa", "last"))
+        refuse_undefined("pa", undefined, known=("pa", "pauc", "f1", "last"))
     assert (refused.value.field, refused.value.value) == ("selection.criterion", "pa")
-
-
-def test_no_fraction_is_suggested_that_leaves_no_labeled_row_to_train_on() -> None:
-    assert "validation.fraction" not in refusal(15, 100, 0.1)  # ten of them validate, five are left
-
-
-@settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])
-@given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
-@example(positive=50, negative=10, percent=2)  # fifty of fifty positives would validate
-def test_a_suggested_fraction_labels_a_validation_row_and_leaves_one(
-    positive: int, negative: int, percent: int
-) -> None:
-    named = re.findall(r"validation\.fraction=([\d.e-]+)", refusal(positive, negative, percent / 100))
-    assume(named)
-    data = labels_only(positive, negative, test=(1, 1))
-    split = split_of(data, c=percent / 100, validation_fraction=float(named[0]))
-    assert split.validation.n_labeled >= 1
-    assert split.train.n_labeled >= 1
-
-
-def test_a_suggested_fraction_is_the_smallest_to_four_decimals() -> None:
-    (named,) = re.findall(r"validation\.fraction=([\d.]+)", refusal(1000, 1000, 0.05))
-    assert float(named) == 0.0196  # 40 rows, 20 of them positive; 0.0195 is 39 rows, of which 19 are
-    data = labels_only(1000, 1000, test=(1, 1))
-    assert split_of(data, c=0.05, validation_fraction=float(named)).validation.n_labeled == 1
-    assert split_of(data, c=0.05, validation_fraction=float(named) - 0.0001).validation.n_labeled == 0
-
-
-def test_no_fraction_is_named_where_none_would_do() -> None:
-    assert "validation.fraction" not in refusal(9, 1000, 0.1)  # floor(0.1 x 9) = 0, whatever the fraction
+    assert str(refused.value) == (
+        "selection criterion 'pa' is undefined on this split: no labeled validation positive; "
+        "raise validation.fraction, or selection.criterion can be f1, last here"
+    )

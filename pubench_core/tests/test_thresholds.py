@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from pubench_study.measure_names import metric_and_rule, shown_first
 
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
 from pubench_core.records.scores import arrays_of, scores_name, scores_of_u, share_of_u, threshold_in
-from pubench_core.results import Result
+from pubench_core.results import Result, RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -104,7 +104,7 @@ def test_no_prior_no_threshold(ask: Ask) -> None:
     assert all(one.threshold is None and not one.at_prior for one in done.result.criteria.values())
 
 
-def older(done: Outcome) -> None:
+def older(done: RunResult) -> None:
     """The record as it was before decisions at the prior."""
     plain = json.loads((done.folder / RESULT).read_text())
     del plain["spec"]["decision"]

@@ -14,14 +14,14 @@ from typing import Any
 import yaml
 
 from pubench_core.data.table_reader import is_table_path
-from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.execute import execute
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.machine import keep_freed_memory
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
 from pubench_core.plugins.registry import part, registry
-from pubench_core.results import Result
+from pubench_core.results import Result, RunResult
 from pubench_core.sinks import listeners_of
 
 from .console import err
@@ -99,7 +99,7 @@ def run_once(
         raise
 
 
-def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Outcome:
+def carry_out(plan: Plan, *, force: bool, show: Callable[[RunResult], None]) -> RunResult:
     """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
     keep_freed_memory()
     once, listeners, stdout = saying_once(), listeners_of(plan.spec.execution), sys.stdout
@@ -107,7 +107,7 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None]) -> Ou
     with redirect_stdout(sys.stderr), ExitStack() as live:
         terminal = live.enter_context(display())
 
-        def stored(outcome: Outcome) -> None:
+        def stored(outcome: RunResult) -> None:
             """At once: a tracker that does not answer must not hold a finished result back."""
             live.close()
             with redirect_stdout(stdout):

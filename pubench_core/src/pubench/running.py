@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError, shown, visible
-from pubench_core.results import Result
+from pubench_core.results import RunResult
 from pubench_core.specs.run_fields import run_fields
 
 from .call import given_of, shows_fields
@@ -25,44 +24,6 @@ if TYPE_CHECKING:
 
     from pubench_core.engine.layers import Layer
     from pubench_core.engine.plan import Plan
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """A finished run. ``result``: everything that is recorded. ``folder``: its record.
-
-    ``reused``: nothing was trained, because a stored result of the same run and the same code answers it.
-    """
-
-    result: Result
-    folder: Path
-    reused: bool = False
-
-    @property
-    def run_id(self) -> str:
-        """Hash of what decides the scores."""
-        return self.result.run_id
-
-    @property
-    def test(self) -> dict[str, float | None]:
-        """Metric -> value on the test part, under the selected criterion; empty without true labels.
-
-        ``METRIC-at-prior``: by the decision at the prior.
-        """
-        return self.result.test
-
-    @property
-    def validation(self) -> dict[str, float | None]:
-        """Metric -> value on the validation part, PU-only metrics included."""
-        return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
-
-    def __repr__(self) -> str:
-        spec, chosen = self.result.spec, self.result.chosen
-        measures = {**self.test} or {name: self.validation.get(name) for name in ("pa", "pauc")}
-        shown = ", ".join(f"{name} {value:.4g}" for name, value in list(measures.items())[:4] if value is not None)
-        oracle = " (oracle)" if self.result.oracle else ""
-        chosen_by = f"epoch {chosen.epoch} by {self.result.selected}"
-        return f"<{spec.method.key}{oracle} on {spec.data.key}, seed {spec.seed}: {shown}; {chosen_by}; {self.folder}>"
 
 
 @shows_fields(RunFields)
@@ -185,7 +146,7 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
         if progress is not None:
             progress(said(text))
 
-    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=say)
-    for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
+    done = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=say)
+    for text in (*done.result.warnings, *done.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
-    return RunResult(outcome.result, outcome.folder, outcome.reused)
+    return done

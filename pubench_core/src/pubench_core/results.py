@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -330,6 +332,44 @@ class Result(_Compact):
     def plain(self) -> dict[str, Any]:
         """The content of ``result.json``."""
         return self.model_dump(mode="json")
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run. ``result``: everything that is recorded. ``folder``: its record.
+
+    ``reused``: nothing was trained, because a stored result of the same run and the same code answers it.
+    """
+
+    result: Result
+    folder: Path
+    reused: bool = False
+
+    @property
+    def run_id(self) -> str:
+        """Hash of what decides the scores."""
+        return self.result.run_id
+
+    @property
+    def test(self) -> dict[str, float | None]:
+        """Metric -> value on the test part, under the selected criterion; empty without true labels.
+
+        ``METRIC-at-prior``: by the decision at the prior.
+        """
+        return self.result.test
+
+    @property
+    def validation(self) -> dict[str, float | None]:
+        """Metric -> value on the validation part, PU-only metrics included."""
+        return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
+
+    def __repr__(self) -> str:
+        spec, chosen = self.result.spec, self.result.chosen
+        measures = {**self.test} or {name: self.validation.get(name) for name in ("pa", "pauc")}
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in list(measures.items())[:4] if value is not None)
+        oracle = " (oracle)" if self.result.oracle else ""
+        chosen_by = f"epoch {chosen.epoch} by {self.result.selected}"
+        return f"<{spec.method.key}{oracle} on {spec.data.key}, seed {spec.seed}: {shown}; {chosen_by}; {self.folder}>"
 
 
 class Failure(Stored):

@@ -56,13 +56,6 @@ class SourceEntry(FileEntry):
     path: str
 
 
-class ArrayEntry(FileEntry):
-    """An array of the copy, which is next to the manifest."""
-
-    shape: list[int]
-    dtype: str
-
-
 class Manifest(TypedDict):
     """Manifest of a copy; written last: a folder without one is no copy.
 
@@ -76,7 +69,7 @@ class Manifest(TypedDict):
     made_at: str
     seconds: float
     sources: list[SourceEntry]
-    arrays: dict[str, ArrayEntry]
+    arrays: dict[str, FileEntry]
     classes: dict[str, list[int]]
     digest: str
     mean: tuple[float, ...] | None

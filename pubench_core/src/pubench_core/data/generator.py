@@ -305,16 +305,3 @@ def cut(
             )
         dealt[rng.permutation(positions)] = np.arange(len(positions)) % folds
     return Split(*part.parted(dealt[first][of_row] == fold - 1), split.test_rows)
-
-
-def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:
-    """The smallest validation fraction (to four decimals) that leaves a labeled positive on both sides, else None.
-
-    ``counts``: (negatives, positives) before the validation part is split off.
-    """
-    for step in range(1, 10_000):
-        fraction = step / 10_000
-        taken = stratified_counts(counts, fraction)[1]
-        if label_count(c, taken) > 0 and label_count(c, counts[1] - taken) > 0:
-            return fraction
-    return None

@@ -27,7 +27,7 @@ from ..specs.fields import short_hash
 from .cache import (
     INCOMING,
     MANIFEST,
-    ArrayEntry,
+    FileEntry,
     Manifest,
     Prepared,
     SourceEntry,
@@ -305,7 +305,7 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
     return manifest
 
 
-def _saved(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
+def _saved(path: Path, array: npt.NDArray[Any]) -> FileEntry:
     """Writes an array to its file, and to the disk before this returns.
 
     ``np.save`` does not say that the disk is full.
@@ -316,7 +316,7 @@ def _saved(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
         stream.write(array.data)
         stream.flush()
         os.fsync(stream.fileno())
-    return {"shape": list(array.shape), "dtype": str(array.dtype), **entry_of(path)}
+    return entry_of(path)
 
 
 def lock_of(folder: Path) -> filelock.BaseFileLock:

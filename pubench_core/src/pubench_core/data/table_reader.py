@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from ..plugins.info import DatasetInfo, TableInfo
 from ..plugins.registry import Registry, absent, load_class
 from ..specs import UserTableSpec
-from .labeled import Column, LabeledData
+from .labeled import LabeledData
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,10 +48,10 @@ class ColumnUse:
 
 
 class TableReader(ABC):
-    """Reads users' tables. ``TableInfo.load`` names a subclass; it is made with the info record.
+    """Reads users' tables, as core and the command line need it.
 
-    Paths name files or tables in memory (:data:`MEMORY`). Everything raises RequestError for what
-    is wrong with a file or a column.
+    ``TableInfo.load`` names a subclass; it is made with the info record. Paths name files or tables in memory
+    (:data:`MEMORY`). Everything raises RequestError for what is wrong with a file or a column.
     """
 
     def __init__(self, info: TableInfo) -> None:
@@ -91,35 +88,6 @@ class TableReader(ABC):
     @abstractmethod
     def read(self, own: UserTableSpec) -> LabeledData:
         """The rows of a table as its spec says: features, who is labeled, true labels if there are any."""
-
-    @abstractmethod
-    def encode(
-        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say = lambda text: None
-    ) -> npt.NDArray[Any]:
-        """(n, d) features of another table, as :meth:`read` encoded its own. ``name``: the table's, for messages."""
-
-    @abstractmethod
-    def gaps(self, frame: DataFrame, columns: Sequence[Column]) -> str:
-        """Where values are missing and what stands for them; empty if none is."""
-
-    @abstractmethod
-    def as_written(
-        self, path: Path, frame: DataFrame, names: Sequence[str], *, no_header: bool = False
-    ) -> dict[str, npt.NDArray[np.object_]]:
-        """name -> (n,) texts of columns of ``frame``, as they are in the file that it was read from."""
-
-    @abstractmethod
-    def written(self, own: UserTableSpec, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
-        """name -> (n,) texts of columns of the :meth:`rows` of a table, as they are in its files."""
-
-    @abstractmethod
-    def positives(
-        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
-    ) -> npt.NDArray[np.bool_]:
-        """(n,) True where a column of two values says labeled, or positive if it holds the ``truth``.
-
-        ``words``: the value that means so, where that is not plain. ``name``: the table's, for messages.
-        """
 
     @abstractmethod
     def uses(

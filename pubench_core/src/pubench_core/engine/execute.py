@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -17,7 +16,7 @@ from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
-from ..results import Environment, Failure, Result
+from ..results import Environment, Failure, RunResult
 from .compute import Audience, compute, left_unchanged
 from .coverage import Say, covered
 from .finish import Finished
@@ -29,15 +28,6 @@ from .publish import failure_of, publish
 from .source_location import packages_called, packages_of, raised_at
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """``result``: as recorded in ``folder``; ``reused``: nothing was trained for it."""
-
-    result: Result
-    folder: Path
-    reused: bool
-
-
 def execute(
     plan: Plan,
     *,
@@ -46,10 +36,10 @@ def execute(
     force: bool = False,
     say: Say = lambda text: None,
     progress: Progress = silent,
-    stored: Callable[[Outcome], None] = lambda outcome: None,
+    stored: Callable[[RunResult], None] = lambda outcome: None,
     wait: bool = True,
     at_once: int | None = None,
-) -> Outcome:
+) -> RunResult:
     """Carries out a plan, or returns its stored result if that answers it; ``say`` is called with which and why.
 
     ``listeners``: objects with any of the lifecycle hooks as attributes; no others are called. While the run trains,
@@ -71,7 +61,7 @@ def execute(
     root = data_root(plan.spec.execution, say, progress=progress)
     seen, found = store.stamp(plan.run_id), plan if force else covered(plan, store, root, say)
     if isinstance(found, Record):
-        stored(answered := Outcome(found.result, found.folder, reused=True))
+        stored(answered := RunResult(found.result, found.folder, reused=True))
         return answered
     store.check_writable(plan.run_id)
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
@@ -88,7 +78,7 @@ def execute(
         reused = isinstance(found, Record)
         if isinstance(found, Plan):
             found = publish(store, work.finish(found, parts, interrupts.start, at_once))
-        outcome = Outcome(found.result, found.folder, reused)
+        outcome = RunResult(found.result, found.folder, reused)
         stored(outcome)
     if not reused:
         audience.finished(RunFinished(plan.run_id, "finished", outcome.folder, outcome.result))
@@ -117,7 +107,7 @@ class Work:
     audience: Audience
     say: Say
 
-    def prepare(self, plan: Plan, carry_out: Callable[[Plan], Outcome]) -> list[Any]:
+    def prepare(self, plan: Plan, carry_out: Callable[[Plan], RunResult]) -> list[Any]:
         """Carries out the runs that this one joins, before it is claimed; :meth:`finish` takes them as ``parts``."""
         return []
 

@@ -16,7 +16,7 @@ from ..data.labeled import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
 from ..records.files import Arrays
-from ..records.scores import knowledge_of, rows_and_labels
+from ..records.scores import knowledge_of
 from ..results import DataFacts, Estimate, PartFacts, PriorFacts
 from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..training.views import Features, PUData, PUPart
@@ -61,8 +61,16 @@ class Draw:
         return share_to_believe(self.prior, self.scheme, train.n_labeled, len(train.rows), left, whole)
 
     def known(self) -> Arrays:
-        """Rows and labels of the scored rows, by their names in ``scores.npz``."""
-        return rows_and_labels(self.split, self.truth_test, self.truth_validation, self.unlabeled_rows)
+        """Rows and labels of the scored rows, in the order of their scores, by their names in ``scores.npz``."""
+        known = {
+            "test_rows": self.split.test_rows if self.truth_test is not None else None,
+            "test_labels": self.truth_test,
+            "validation_rows": self.split.validation.rows,
+            "validation_labeled": self.split.validation.labeled,
+            "validation_labels": self.truth_validation,
+            "unlabeled_rows": self.unlabeled_rows,
+        }
+        return {name: values for name, values in known.items() if values is not None}
 
     def knowledge(self) -> Knowledge:
         """Knowledge of the validation rows, for metrics."""

@@ -156,8 +156,16 @@ def scored_states(
         scored_as[name] = track  # the chosen one's state comes last
         found[track.name] = name
     states |= _checkpoints(selection, evaluator, states)
-    of_training = _training_scores(scored_as, evaluator, auxiliary=auxiliary) if training else {}
-    _score_unlabeled(states, scored_as, evaluator)
+    of_training: dict[str, FloatArray] = {}
+    for name, track in scored_as.items():  # after everything that is measured
+        assert track.snapshot is not None
+        track.snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[track.candidate]}
+        place = {"stage": "evaluation", "epoch": track.epoch}
+        if training:
+            of_training |= _training_scores(name, scorer, evaluator, place, auxiliary=auxiliary)
+        if (unlabeled := _unlabeled_scores(scorer, evaluator, place)) is not None:
+            states[name].scores["unlabeled"] = unlabeled
     if selection.checkpoints:  # of which the last was restored last
         snapshot = selection.tracks[chosen].snapshot
         assert snapshot is not None
@@ -195,45 +203,41 @@ def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evalua
     return State(name, scores, auxiliary)
 
 
-def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator, *, auxiliary: bool) -> dict[str, FloatArray]:
+def _training_scores(
+    state: str, scorer: Mapping[str, Scorer], evaluator: Evaluator, place: dict[str, Any], *, auxiliary: bool
+) -> dict[str, FloatArray]:
     """Scores of the training part, and the method's further outputs if asked for, by name in ``training-scores.npz``.
 
-    It comes after everything that is measured, and no measure reads it.
+    No measure reads it.
     """
-    found: dict[str, FloatArray] = {}
-    for name, track in scored_as.items():
-        scorer, place = _restored(track, evaluator)
-        rows = evaluator.problem.part("train")[:2]
-        scores, further = evaluator.outputs(scorer, *rows, place, auxiliary=auxiliary)
-        found[scores_name("training", name)] = scores[""]
-        found |= {f"training_auxiliary_{output}_{name}": values for output, values in further.items()}
-    return found
+    rows = evaluator.problem.part("train")[:2]
+    scores, further = evaluator.outputs(scorer, *rows, place, auxiliary=auxiliary)
+    named = {f"training_auxiliary_{output}_{state}": values for output, values in further.items()}
+    return {scores_name("training", state): scores[""], **named}
 
 
-def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:
-    """Adds every state's scores of a user's unlabeled rows, in the table's order, as of rows that it did not see.
+def _unlabeled_scores(scorer: Mapping[str, Scorer], evaluator: Evaluator, place: dict[str, Any]) -> FloatArray | None:
+    """Scores of a user's unlabeled rows, in the table's order, as of rows that the state did not see; None for others.
 
     Rows that it was trained on, with their scores out of bag if the method has them, are moved to the scale of the rows
-    that were held out: no place depends on the part of the split. It comes after everything that is measured: the
-    order of a table may tell the truth.
+    that were held out: no place depends on the part of the split. No measure reads it: the order of a table may tell
+    the truth.
     """
     problem, rows = evaluator.problem, evaluator.problem.unlabeled_rows
     if rows is None:
-        return
+        return None
     # gathered for this one use: the rows may lie in every part of the split
     unlabeled = Features(torch.from_numpy(problem.preprocessing.apply(problem.data.x[rows])).to(problem.device))
     places = torch.arange(len(rows), device=problem.device)
     seen = np.isin(rows, problem.split.train.rows)
     held_out = ~seen & np.isin(rows, problem.data.rows)  # known negatives are of no part
-    for name, track in scored_as.items():
-        scorer, place = _restored(track, evaluator)
-        scores = evaluator.outputs(scorer, unlabeled, places, place, in_order=True)[0][""]
-        out_of_bag = _out_of_bag(evaluator)[rows[seen]]
-        if np.isfinite(out_of_bag).all():
-            scores[seen] = out_of_bag
-        if seen.any() and held_out.any():
-            scores[seen] = on_scale_of(scores[held_out], scores[seen])
-        states[name].scores["unlabeled"] = scores
+    scores = evaluator.outputs(scorer, unlabeled, places, place, in_order=True)[0][""]
+    out_of_bag = _out_of_bag(evaluator)[rows[seen]]
+    if np.isfinite(out_of_bag).all():
+        scores[seen] = out_of_bag
+    if seen.any() and held_out.any():
+        scores[seen] = on_scale_of(scores[held_out], scores[seen])
+    return scores
 
 
 def _out_of_bag(evaluator: Evaluator) -> FloatArray:
@@ -245,14 +249,6 @@ def _out_of_bag(evaluator: Evaluator) -> FloatArray:
         rows = problem.split.train.rows[data.instance[data.unlabeled_rows].cpu().numpy()]
         found[rows] = scores.double().cpu().numpy()[data.unlabeled_rows.cpu().numpy()]
     return found
-
-
-def _restored(track: Track, evaluator: Evaluator) -> tuple[dict[str, Scorer], dict[str, Any]]:
-    """The scorer of a criterion's state, which is restored, and its place for errors."""
-    assert track.snapshot is not None
-    track.snapshot.restore(evaluator.method)
-    scorer = {"": evaluator.method.candidates()[track.candidate]}
-    return scorer, {"stage": "evaluation", "epoch": track.epoch}
 
 
 def _same_scores(one: State, other: State) -> bool:

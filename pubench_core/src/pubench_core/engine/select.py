@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ..data.generator import fraction_that_labels
 from ..errors import PluginError, RequestError
 from ..method import AnyMethod
 from ..metric import Scored
@@ -279,28 +278,13 @@ class Selection:
             self.checkpoints[epoch] = snapshot
 
 
-def refuse_undefined(
-    criterion: str,
-    undefined: Mapping[str, str],
-    *,
-    counts: tuple[int, int] | None,
-    c: float | None,
-    known: tuple[str, ...],
-) -> None:
-    """Raises RequestError if the criterion that names the result has no value on this split, with a way out.
-
-    ``counts``: (negatives, positives) before the validation part was split off, ``c`` the label frequency; None where
-    they are not known.
-    """
-    reason = undefined.get(criterion)
-    if not reason:
-        return
-    fraction = fraction_that_labels(counts, c) if counts is not None and c is not None else None
-    remedies = [f"validation.fraction={fraction:g} would do"] if fraction else []
-    defined = [name for name in known if name not in undefined]
-    remedies.append(f"selection.criterion can be {', '.join(defined)} here")
-    raise RequestError(
-        f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}",
-        field="selection.criterion",
-        value=criterion,
-    )
+def refuse_undefined(criterion: str, undefined: Mapping[str, str], known: tuple[str, ...]) -> None:
+    """Raises RequestError if the criterion that names the result has no value on this split, with those that have."""
+    if criterion in undefined:
+        defined = ", ".join(name for name in known if name not in undefined)
+        raise RequestError(
+            f"selection criterion '{criterion}' is undefined on this split: {undefined[criterion]}; "
+            f"raise validation.fraction, or selection.criterion can be {defined} here",
+            field="selection.criterion",
+            value=criterion,
+        )

@@ -304,13 +304,9 @@ def _samples(method: AnyMethod, run: Run[Any], problem: Problem) -> dict[str, np
 
 def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     """All criteria; RequestError if the one that names the result has no value on this split."""
-    chosen, problem = plan.spec.selection, evaluator.problem
+    chosen = plan.spec.selection
     undefined = evaluator.undefined(chosen.criteria)
-    counts = None  # (negatives, positives) of the training part with the validation part put back
-    if problem.truth_train is not None and problem.truth_validation is not None:
-        truth = np.concatenate([problem.truth_train, problem.truth_validation])
-        counts = int((truth == 0).sum()), int((truth == 1).sum())
-    refuse_undefined(chosen.criterion, undefined, counts=counts, c=plan.spec.mechanism.c, known=chosen.criteria)
+    refuse_undefined(chosen.criterion, undefined, chosen.criteria)
     infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
     lower = {name for name, info in infos.items() if not info.higher_is_better}
     oracle = {name for name, info in infos.items() if info.oracle}

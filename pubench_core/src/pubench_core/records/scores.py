@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..data.dataset import IntArray
-from ..data.generator import Part, Split
+from ..data.generator import Part
 from ..metric import FloatArray, Knowledge, Measurer, Scored
 from ..results import CriterionResult, DataFacts, Measure, Result
 from ..specs import RunSpec, Scheme, is_one_sample, unlabeled_prior
@@ -28,24 +27,6 @@ from .files import TRAINING_SCORES, Arrays, read_scores
 
 #: Parts that metrics can be measured on.
 MEASURED = ("test", "validation")
-
-
-def rows_and_labels(
-    split: Split,
-    truth_test: npt.NDArray[np.int8] | None,
-    truth_validation: npt.NDArray[np.int8] | None,
-    unlabeled_rows: IntArray | None,
-) -> Arrays:
-    """Rows and labels of the scored rows, in the order of their scores."""
-    known = {
-        "test_rows": split.test_rows if truth_test is not None else None,
-        "test_labels": truth_test,
-        "validation_rows": split.validation.rows,
-        "validation_labeled": split.validation.labeled,
-        "validation_labels": truth_validation,
-        "unlabeled_rows": unlabeled_rows,
-    }
-    return {name: values for name, values in known.items() if values is not None}
 
 
 def scores_name(part: str, state: str) -> str:

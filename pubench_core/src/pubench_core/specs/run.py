@@ -21,7 +21,7 @@ from pydantic import field_serializer, field_validator, model_validator
 
 from ..errors import shown, without_password
 from .fields import Field, Strict, identity_of, short_hash
-from .schemes import Scheme, is_one_sample
+from .schemes import Scheme
 
 Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]
@@ -561,11 +561,6 @@ class RunSpec(Strict):
         if config is not None:
             found["method"]["config"] = identity_of(config)
         return found
-
-    @property
-    def one_sample(self) -> bool:
-        """Whether P and U together are one draw from the population."""
-        return is_one_sample(self.data.scheme)
 
 
 def sinks_in(texts: Iterable[str]) -> dict[str, str | None]:

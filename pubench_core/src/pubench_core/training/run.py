@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import EllipsisType
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -194,42 +194,24 @@ class Run(Generic[ConfigT]):
                 epoch, n, seconds=seconds, values=values, selectable=selectable, patience=patience
             )
 
-    @overload
     def step(
         self,
-        objective: Tensor,
-        optimizer: Optimizer,
-        /,
-        *,
-        max_norm: float | None = None,
-        name: str = "loss",
-        report: dict[str, Tensor] | None = None,
-    ) -> None: ...
-    @overload
-    def step(
-        self,
-        *pairs: tuple[Tensor, Optimizer],
-        max_norm: float | None = None,
-        name: str = "loss",
-        report: dict[str, Tensor] | None = None,
-    ) -> None: ...
-    def step(
-        self,
-        *args: Any,
+        *pairs: Tensor | Optimizer | tuple[Tensor, Optimizer],
         max_norm: float | None = None,
         name: str = "loss",
         report: dict[str, Tensor] | None = None,
     ) -> None:
-        """One optimizer step, or one of several optimizers: all gradients are taken before any step.
+        """One optimizer step, ``step(objective, optimizer)``, or one of several: ``step((o1, opt1), (o2, opt2))``.
 
-        An optimizer moves by the gradient of its own objective only, and no other parameter gets one. ``max_norm``:
-        largest Euclidean norm of the gradient of each optimizer's parameters; a longer one is scaled down. The sum of
-        the objectives is traced as ``name``: steps of different kinds have names of their own. ``report`` gives further
-        values to trace. A non-finite value ends the run within 100 steps, as failed, and the first bad step is named.
+        All gradients are taken before any step. An optimizer moves by the gradient of its own objective only, and no
+        other parameter gets one. ``max_norm``: largest Euclidean norm of the gradient of each optimizer's parameters; a
+        longer one is scaled down. The sum of the objectives is traced as ``name``: steps of different kinds have names
+        of their own. ``report`` gives further values to trace. A non-finite value ends the run within 100 steps, as
+        failed, and the first bad step is named.
         """
-        pairs = [args] if isinstance(args[0], Tensor) else list(args)
-        take_step(pairs, max_norm)
-        objectives = [objective.detach() for objective, _ in pairs]
+        steps = cast("list[tuple[Tensor, Optimizer]]", [pairs] if isinstance(pairs[0], Tensor) else [*pairs])
+        take_step(steps, max_norm)
+        objectives = [objective.detach() for objective, _ in steps]
         caller = sys._getframe(1)
         at = (caller.f_code.co_filename, caller.f_lineno)
         self._watch.add({name: sum(objectives[1:], objectives[0]), **(report or {})}, at)

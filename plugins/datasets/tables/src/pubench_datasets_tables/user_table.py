@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from pubench_core.data.labeled import BoolArray, Column, LabeledData, texts_of
+from pubench_core.data.labeled import Column, LabeledData, texts_of
 from pubench_core.data.table_reader import TableReader
 from pubench_core.engine.explain import explain
 from pubench_core.errors import counted
@@ -219,10 +219,6 @@ class Tables(TableReader):
     frame = staticmethod(read_table)
     rows = staticmethod(rows_of)
     checksum = staticmethod(sha256_of)
-    encode = staticmethod(encode)
-    gaps = staticmethod(gaps_in)
-    as_written = staticmethod(as_written)
-    written = staticmethod(written)
     uses = staticmethod(column_uses)
 
     def spec(self, own: Mapping[str, Any], origins: Mapping[tuple[str, ...], str] | None = None) -> UserTableSpec:
@@ -271,8 +267,3 @@ class Tables(TableReader):
 
     def read(self, own: UserTableSpec) -> LabeledData:
         return read_user_table(own)
-
-    def positives(
-        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
-    ) -> BoolArray:
-        return labels_of(frame, column, words, name, truth=truth).positive

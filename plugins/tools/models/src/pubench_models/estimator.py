@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.encoding import encode
 from pubench_datasets_tables.frames import PUTable, data, frame_of, hold, refuse_other_rows
 from pubench_datasets_tables.held import held
 from scipy.sparse import csr_array, issparse
@@ -378,8 +379,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
                 x: Any = rows if isinstance(rows, SparseRows) else SparseRows.of(csr_array(check_array(rows)))
             else:  # the same way to features as in training
                 held = hold(frame_of(rows.dense(), "X") if isinstance(rows, SparseRows) else rows, "X")
-                reader = table_reader(registry())
-                x = reader.encode(reader.frame(held.path), columns, "X", _warn)
+                x = encode(table_reader(registry()).frame(held.path), columns, "X", _warn)
             return np.asarray(np.mean([model.scores(x) for model in models], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

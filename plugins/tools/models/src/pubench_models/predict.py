@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.encoding import encode, gaps_in
+from pubench_datasets_tables.files import as_written
 from pubench_datasets_tables.frames import frame_of, hold
 
 from pubench.field_names import in_words
@@ -172,13 +174,12 @@ def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[n
     columns ``names`` that the file has.
     """
     if model.columns is not None:
-        reader = table_reader(registry())
         no_header = model.spec.data.own is not None and model.spec.data.own.no_header
-        frame = reader.frame(file, texts_of(model.columns), _say, no_header=no_header)
-        x = reader.encode(frame, model.columns, file.name, _say)
-        if gaps := reader.gaps(frame, model.columns):
+        frame = table_reader(registry()).frame(file, texts_of(model.columns), _say, no_header=no_header)
+        x = encode(frame, model.columns, file.name, _say)
+        if gaps := gaps_in(frame, model.columns):
             _say(f"{file.name}: {gaps}")
-        found = reader.as_written(file, frame, [name for name in names if name in frame], no_header=no_header)
+        found = as_written(file, frame, [name for name in names if name in frame], no_header=no_header)
         return x, {name: texts.tolist() for name, texts in found.items()}
     return _rows_of_arrays(file, model), {}
 

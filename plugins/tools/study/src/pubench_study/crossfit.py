@@ -20,7 +20,7 @@ import numpy as np
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.compute import Audience, compute
-from pubench_core.engine.execute import Failed, Outcome, Work
+from pubench_core.engine.execute import Failed, Work
 from pubench_core.engine.finish import Finished, criteria_of, with_measures
 from pubench_core.engine.open import OpenedData, open_data
 from pubench_core.engine.plan import Plan
@@ -36,7 +36,7 @@ from pubench_core.records.scores import (
     scores_name,
     scores_of,
 )
-from pubench_core.results import NEVER, RECORD_VERSION, Environment, Result, SavedModelFacts, Seconds
+from pubench_core.results import NEVER, RECORD_VERSION, Environment, Result, RunResult, SavedModelFacts, Seconds
 
 from .folds import folds_of, mean_over_folds, parts_of, parts_of_folds, refit_of, value_over_folds
 
@@ -307,7 +307,7 @@ def _seconds(results: Sequence[Result], joining: float) -> Seconds:
 class JointWork(Work):
     """The folds of a plan, then the record that joins them."""
 
-    def prepare(self, plan: Plan, carry_out: Callable[[Plan], Outcome]) -> list[Fold]:
+    def prepare(self, plan: Plan, carry_out: Callable[[Plan], RunResult]) -> list[Fold]:
         """The folds of a plan, and the run on all rows if it refits.
 
         Each is carried out unless it has a record. One that another process carries out is waited for. A failure is

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables.user_table import written
 
 from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import Say, table_reader
@@ -75,8 +76,7 @@ def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditS
 
 def columns_of_table(own: UserTableSpec, names: Sequence[str], say: Say) -> Mapping[str, npt.NDArray[np.object_]]:
     """Columns of a table as its file has them: name -> (n,) texts."""
-    reader = table_reader(registry())
-    return reader.written(own, reader.rows(own, texts=names, say=say), names)
+    return written(own, table_reader(registry()).rows(own, names, say), names)
 
 
 def most_used(read: LabeledData, rows: IntArray, scores: FloatArray) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pubench_datasets_tables.held import sha256_of
+from pubench_datasets_tables.files import as_written
+from pubench_datasets_tables.labels import labels_of
 
 from pubench_cli.messages import say
 from pubench_cli.recorded_run import folder_of_run
@@ -133,8 +134,7 @@ def subject_of_table(
     """
     import pandas as pd
 
-    reader = table_reader(registry())
-    frame = reader.frame(path, say=say)
+    frame = table_reader(registry()).frame(path, say=say)
     known = list(frame.columns)
 
     def column(given: str | None, what: str) -> str:
@@ -147,7 +147,7 @@ def subject_of_table(
         return given
 
     values = frame[score := column(score or ("score" if "score" in known else None), "score")]
-    labeled = reader.positives(frame, column(label, "label"), positive_value, path.name)
+    labeled = labels_of(frame, column(label, "label"), positive_value, path.name).positive
     for name in ids:
         column(name, "ids")
     if values.dtype.kind not in "iuf":
@@ -163,9 +163,9 @@ def subject_of_table(
         labeled=labeled,
         truth=None
         if truth is None
-        else reader.positives(frame, column(truth, "truth"), positive_value, path.name, truth=True),
+        else labels_of(frame, column(truth, "truth"), positive_value, path.name, truth=True).positive,
         rows=np.arange(len(frame)),
-        ids=reader.as_written(path, frame, ids),
+        ids=as_written(path, frame, ids),
         groups=None if groups is None else frame[column(groups, "groups")].astype(str).to_numpy(),
     )
 
@@ -231,7 +231,7 @@ def columns_of_run(folder: Path, subject: ScoreTable, named: Sequence[str]) -> T
         if named:
             raise RequestError(f"--ids {named[0]}: run {result.run_id} is on {result.spec.data.key}, not on a table")
         return {}
-    if not own.path.is_file() or sha256_of(own.path) != own.sha256:
+    if not own.path.is_file() or table_reader(registry()).checksum(own.path) != own.sha256:
         state = "was changed since" if own.path.is_file() else "no longer exists"
         if named:
             raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
