@@ -363,7 +363,7 @@ BUDGETS = {
     "benchmarks": 4_413,
     "docs": 1_066,
     "pubench_cli/src": 3_000,
-    "pubench_core/src": 12_753,
+    "pubench_core/src": 12_608,
     "plugins/datasets/tables/src": 1_800,
     "plugins/datasets/tabular/src": 1_459,
     "plugins/datasets/text/src": 916,

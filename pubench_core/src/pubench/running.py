@@ -11,7 +11,7 @@ import numpy as np
 
 from pubench_core.data.table_reader import is_table_path
 from pubench_core.errors import RequestError, shown, visible
-from pubench_core.results import RunResult
+from pubench_core.results import RunResult as RunResult
 from pubench_core.specs.run_fields import run_fields
 
 from .call import given_of, shows_fields

@@ -299,14 +299,9 @@ class TestManifest:
             }
         ]
 
-    def test_it_names_the_arrays_with_type_shape_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
+    def test_it_names_the_arrays_with_size_time_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
         folder = gray.opened().folder
-        assert {n: (a["dtype"], a["shape"]) for n, a in manifest["arrays"].items()} == {
-            "x": ("uint8", [40, 4]),
-            "y": ("int64", [40]),
-            "x_test": ("uint8", [5, 4]),
-            "y_test": ("int64", [5]),
-        }
+        assert manifest["arrays"].keys() == {"x", "y", "x_test", "y_test"}
         for name, entry in manifest["arrays"].items():
             path = folder / f"{name}.npy"
             assert (entry["bytes"], entry["mtime_ns"]) == (path.stat().st_size, path.stat().st_mtime_ns)
@@ -315,10 +310,9 @@ class TestManifest:
 
     def test_it_counts_the_classes_and_says_what_it_is(self, manifest: dict[str, Any], gray: GrayData) -> None:
         assert manifest["classes"] == {"y": [12, 24, 4], "y_test": [2, 3, 0]}
-        assert (manifest["key"], manifest["preprocess"], manifest["layout"]) == ("gray", "none", store.LAYOUT)
+        assert manifest["key"] == "gray"
         assert manifest["digest"] == gray.opened().digest
         assert manifest["made_at"].endswith("Z")
-        assert manifest["seconds"] >= 0
 
     @pytest.mark.parametrize("text", ["", '{"layout": 1', "[]", "{}", '{"layout": 1, "key": "gray"}'])
     def test_a_damaged_one_is_named_with_what_to_do(self, gray: GrayData, text: str) -> None:

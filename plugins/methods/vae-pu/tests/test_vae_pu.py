@@ -298,7 +298,7 @@ def test_values_beyond_0_and_1_have_no_bernoulli_likelihood() -> None:
 )
 def test_both_codes_have_64_numbers_by_default(data: str, sets: tuple[str, ...], sizes: tuple[int, int]) -> None:
     problem = build_problem(plan := trained.plan(*sets, data=data))
-    method = plan.method.new()
+    method = plan.method.implementation(plan.method.config)
     assert isinstance(method, VAEPU)
     assert method._generator_for(problem.view(frozenset({"prior"})))().sizes == sizes
 

@@ -59,15 +59,11 @@ class SourceEntry(FileEntry):
 class Manifest(TypedDict):
     """Manifest of a copy; written last: a folder without one is no copy.
 
-    ``classes``: rows of each class by array of labels (``y``, ``y_test``), or those of tasks in all. ``seconds``: what
-    making it took.
+    ``classes``: rows of each class by array of labels (``y``, ``y_test``), or those of tasks in all.
     """
 
-    layout: int
     key: str
-    preprocess: str
     made_at: str
-    seconds: float
     sources: list[SourceEntry]
     arrays: dict[str, FileEntry]
     classes: dict[str, list[int]]

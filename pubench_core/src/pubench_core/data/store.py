@@ -272,7 +272,6 @@ def _read_row_wise(source: DataSource, files: tuple[Path, ...], root: DataRoot, 
 
 def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path) -> Manifest:
     """Makes the copy; its lock is held. Nothing of it is left if anything fails."""
-    started = time.perf_counter()
     try:
         sources: list[SourceEntry] = [{"path": str(file.resolve()), **entry_of(file)} for file in files]
     except OSError as error:
@@ -285,11 +284,8 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
     try:
         arrays = {name: _saved(array_path(aside, name), array) for name, array in data.arrays().items()}
         manifest: Manifest = {
-            "layout": LAYOUT,
             "key": source.info.key,
-            "preprocess": row_wise_part(preprocess),
             "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "seconds": round(time.perf_counter() - started, 3),
             "sources": sources,
             "arrays": arrays,
             "classes": class_counts(source.info, data),

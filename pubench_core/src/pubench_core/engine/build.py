@@ -46,7 +46,8 @@ def build_problem(
     spec, root = plan.spec, root or data_root(plan.spec.execution)
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
-    if data.weights is not None and not plan.method.implementation.takes_weights(plan.method.config):
+    method, config = plan.method.implementation, plan.method.config
+    if data.weights is not None and not method.takes_weights(config):
         weights = data.weights[data.rows]
         if (weights != weights[0]).any():
             raise RequestError(
@@ -58,11 +59,10 @@ def build_problem(
     split = draw.split
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.negatives, split.validation.rows])]
-    takes_gaps = plan.method.takes_gaps
+    takes_gaps, keep_sparse = method.takes_gaps(config), method.takes_sparse(config)
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
     preprocessing = replace(preprocessing, fill=None) if takes_gaps else preprocessing
     pool = preprocessing.apply(pool) if takes_gaps else filled
-    keep_sparse = plan.method.takes_sparse
     test = data.x if data.x_test is None else data.x_test
     if len(test) != len(split.test_rows) or not np.array_equal(split.test_rows, np.arange(len(test))):
         test = test[split.test_rows]  # a copy, which all rows in their order do not need

@@ -35,13 +35,13 @@ class OpenedData:
 
 def open_data(plan: Plan, root: DataRoot) -> OpenedData:
     """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
-    table, spec = plan.data.table, plan.spec
+    table, spec, method = plan.data.table, plan.spec, plan.method.implementation
     if table is not None:
         notes = table.notes
         if isinstance(table.x, SparseRows):
-            kept = "sparse" if plan.method.takes_sparse else "dense, a batch at a time"
+            kept = "sparse" if method.takes_sparse(plan.method.config) else "dense, a batch at a time"
             notes = (*notes, f"{plan.method.info.key} is given sparse rows {kept}")
-        elif plan.method.takes_gaps and np.isnan(table.x).any():
+        elif method.takes_gaps(plan.method.config) and np.isnan(table.x).any():
             notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
         for note in notes:
             root.say(note)

@@ -38,20 +38,6 @@ class MethodChoice:
         """Knowledge that the method is given, if it is there."""
         return self.requires | self.uses
 
-    @property
-    def takes_gaps(self) -> bool:
-        """Whether the method is given missing values as they are."""
-        return self.implementation.takes_gaps(self.config)
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether the method is given sparse rows as they are."""
-        return self.implementation.takes_sparse(self.config)
-
-    def new(self) -> AnyMethod:
-        """An untrained method."""
-        return self.implementation(self.config)
-
 
 @dataclass(frozen=True)
 class DataChoice:

@@ -260,10 +260,6 @@ class Selection:
                 ]
                 self.tracks[name].offer(choices, epoch, patience)
 
-    def chosen(self, name: str) -> bool:
-        """Whether a criterion has chosen an epoch so far."""
-        return self.tracks[name].chosen is not None
-
     def close_without_last(self, why: str) -> None:
         """Training ended before its plan, and its state is of no use: ``last`` has none, the others what they chose."""
         self.ended = f"{why}; the epochs before count"

@@ -204,7 +204,7 @@ def train(
     """
     spec, device = plan.spec, problem.device
     memory = memory or PeakMemoryMeter(device)
-    method = plan.method.new()
+    method = plan.method.implementation(plan.method.config)
     evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
     selection = _selection(plan, evaluator)
     build = plan.backbone.builder(problem.data)
@@ -268,7 +268,11 @@ def _fit(
             method.fit(data, run)
             ended()
         except RunFailed as error:
-            if error.cause != "non-finite" or spec.selection.non_finite == "fail" or not selection.chosen(chosen):
+            if (
+                error.cause != "non-finite"
+                or spec.selection.non_finite == "fail"
+                or not selection.tracks[chosen].chosen
+            ):
                 raise
             selection.close_without_last(f"training ended: {error}")
             ended()

@@ -69,10 +69,6 @@ class Incoming:
             return filelock.SoftFileLease(path, lease_duration=LEASE, heartbeat_interval=RENEWAL)
         return filelock.FileLock(path, mode=0o666)  # everybody who may write here takes it
 
-    def holds(self, run_id: str) -> bool:
-        """Whether there is anything of this run. Raises OSError if that cannot be seen."""
-        return any(path.name.startswith(f"{run_id}-") for path in self.path.iterdir())
-
     def enter(self, run_id: str) -> tuple[Path, filelock.BaseFileLock]:
         """A new folder and its lock, held. Under the lock."""
         folder = self.path / f"{run_id}-{os.getpid()}-{secrets.token_hex(4)}@{_HOST}"

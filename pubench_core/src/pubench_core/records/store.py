@@ -302,7 +302,7 @@ class RecordStore:
     def _adopt(self, run_id: str) -> None:
         """Puts in place what a dead writer of this run, or one that could not, left complete."""
         try:
-            if self._incoming.holds(run_id):
+            if any(path.name.startswith(f"{run_id}-") for path in self._incoming.path.iterdir()):
                 with self._incoming.locked():
                     self._incoming.living()
         except OSError:  # nothing is there, or nothing can be changed here: what is in place counts

@@ -287,7 +287,7 @@ def _of_plan(plan: Plan, result: Result) -> Iterator[Derived]:
     from pubench_core.engine.priors import prior_given
     from pubench_core.engine.problem import share_to_believe
 
-    refit, (calibrated, uncalibrated), scheme = refit_of(plan), calibration_of(plan), result.spec.data.scheme
+    refit, calibration, scheme = refit_of(plan), calibration_of(plan), result.spec.data.scheme
     prior, train, test, by_counts = result.data.prior, result.data.train, result.data.test, dict[str, Any]()
     by_spec: dict[str, Any] = {
         "folds": [fold.run_id for fold in folds_of(plan)] or None,
