@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -139,16 +138,12 @@ def trees_first(runs: pd.DataFrame) -> dict[str, Any]:
         accuracies.append((DATA[data], *best, *(f"{here[m]:.1f}" for m in (TREES, "naive", "nnpu")), len(papers)))
     head = ("data", "best of all", "best without classics", "`pu-bagging`", "`naive`", "`nnpu`", "PU methods")
     return {
-        "won": names(won),
-        "lost": names(judged - won),
+        "won": sorted(map(DATA.get, won)),
+        "lost": sorted(map(DATA.get, judged - won)),
         "near": NEAR,
         "scar": table(head, accuracies),
-        "few": names({data for found in biases for data, of in found.items() if len(of) < FEWEST}),
+        "few": sorted({DATA[data] for found in biases for data, of in found.items() if len(of) < FEWEST}),
     }
-
-
-def names(data: Iterable[str]) -> list[str]:
-    return sorted(DATA[one] for one in data)
 
 
 def thresholds() -> str:
