@@ -48,7 +48,7 @@ SOURCES = {"imdb": "IMDb", "spambase": "Spambase"}
 @pytest.fixture(scope="module")
 def index(made_once: Callable[..., Path]) -> Path:
     """The front page of the committed rows; that of the documentation, if its test was before this one."""
-    return made_once("leaderboard", lambda folder: pubench.site(ROWS, folder)) / "index.html"
+    return made_once("leaderboard", lambda folder: pubench.site(ROWS, folder, measure="accuracy")) / "index.html"
 
 
 def text_of(page: Path, element: str) -> str:
@@ -297,6 +297,7 @@ def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path)
     assert not re.search(r'(src|href)="(https?:|/)', text.partition("<script>")[0])
     data = json.loads(re.search(r'id="values">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
     assert len(data["settings"][0]["shown"]["accuracy"]) > 1  # criteria to choose from
+    assert data["settings"][0]["shown"]["accuracy-at-prior"]
     assert data["settings"][0]["title"] == "Case-control, SCAR, 10 % of positives labeled"
     runs = [sum(cell[3] for cell in one["cells"]) for one in data["settings"]]
     assert runs[0] == max(runs)
@@ -310,6 +311,8 @@ def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path)
 def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_nothing(index: Path, scheme: Any) -> None:
     with browser() as page:
         assert faults(page, index, width=1280, scheme=scheme) == []
+        page.goto(f"file://{index}#show=value")
+        page.reload()
         for element in ("headline", "changes", "apart", "setting"):
             assert " ".join(page.inner_text(f"#{element}").split()) == text_of(index, element)
         written = re.search(r'<table id="standing">.*?</table>', index.read_text(encoding="utf-8"), re.DOTALL)
