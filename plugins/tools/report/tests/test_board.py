@@ -368,7 +368,7 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(index: Path) -> Non
 @needs_browser
 def test_the_keyboard_reaches_a_cell_and_its_seeds(index: Path) -> None:
     with browser() as page:
-        page.goto(f"file://{index}")
+        page.goto(f"file://{index}#show=value")
         page.focus("#board tbody tr:first-child th a")
         page.keyboard.press("ArrowRight")
         assert page.evaluate("document.activeElement.dataset.cell") is not None
