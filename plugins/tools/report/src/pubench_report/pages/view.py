@@ -123,7 +123,7 @@ class View:
         """Baselines that gains are over, those with runs on most of its data sets first."""
         grid, baselines = self.model.grid, [row for row in self.rows if row in self.model.grid.baselines]
         first = grid.fullest(baselines, [*self.columns])
-        return sorted(baselines, key=lambda row: row != first)[: None if len(self.columns) >= FEW_DATA_SETS else 1]
+        return sorted(baselines, key=lambda row: row != first)[: None if len(self.columns) >= 2 * FEW_DATA_SETS else 1]
 
     @cached_property
     def folded(self) -> frozenset[str]:
