@@ -236,6 +236,6 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
 
 
 def sizes_of(spec: RunSpec) -> dict[str, Any]:
-    """What decides how many rows a part of a split gets; under cross-fitting the folds are its validation parts."""
+    """Fields deciding how many rows a part of a split gets; under cross-fitting the folds are its validation parts."""
     fraction = 0.0 if spec.validation.folds is not None else spec.validation.fraction
     return {"validation_fraction": fraction, "test_fraction": spec.data.test_fraction, "seed": spec.seed}
