@@ -47,8 +47,8 @@ SOURCES = {"imdb": "IMDb", "spambase": "Spambase"}
 
 @pytest.fixture(scope="module")
 def index(made_once: Callable[..., Path]) -> Path:
-    """The front page of the committed rows; that of the documentation, if its test was before this one."""
-    return made_once("leaderboard", lambda folder: pubench.site(ROWS, folder, measure="accuracy")) / "index.html"
+    """The front page of the committed rows, decided at 0."""
+    return made_once("leaderboard-at-0", lambda folder: pubench.site(ROWS, folder, measure="accuracy")) / "index.html"
 
 
 def text_of(page: Path, element: str) -> str:

@@ -347,7 +347,7 @@ def test_protocols_say_what_they_are() -> None:
             {"settings": {"epochs": 3}},
             "a run has no field 'epochs'; it is a hyper-parameter of nnpu, written method: {config: {epochs: 3}}",
         ),
-        ({"settings": {"sharpness": 3}}, "a run has no field 'sharpness'; known: backbone, data"),
+        ({"settings": {"sharpness": 3}}, "a run has no field 'sharpness'; known: backbone, checked, data"),
         (
             {"priors": ["unknown"]},
             "nnpu needs the class prior, and priors: [unknown] gives none; take the true one (priors: [true]), or give "

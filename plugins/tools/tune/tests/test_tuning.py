@@ -418,7 +418,7 @@ def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ..
 def test_a_refusal_names_no_criterion_that_cannot_be_tuned_by(pubench: Run) -> None:
     line = error_line(pubench(*WORDS, "--trials", "1", "--set", "validation.fraction=0"))
     assert "selection criterion 'pa' is undefined on this split: there is no validation part" in line
-    assert line.endswith("would do")
+    assert line.endswith("or --select can be last here")
 
 
 def test_the_seed_of_a_file_counts_and_what_it_sets_can_be_tuned_from_there(pubench: Run, tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
 def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:
     """The same table as of the records, and the rows for programs next to it."""
     of_board = pubench.site(place / "boards" / "2026.12", tmp_path / "b")
-    of_records = pubench.site(place / "theirs", tmp_path / "r")
+    of_records = pubench.site(place / "theirs", tmp_path / "r", measure="accuracy")
     assert len(list((tmp_path / "b" / "rows").glob("*.parquet"))) == 1
     means = re.compile(r'<a href="[^"]*#c\d+"[^>]*>([\d.]+)</a>')
     assert means.findall(of_board.read_text()) == means.findall(of_records.read_text()) != []
