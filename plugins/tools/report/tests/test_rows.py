@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -17,6 +18,7 @@ from pubench_report.rows.runs import each_run
 import pubench
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
+from pubench_core.specs.run import CheckedSpec
 
 ROOT = Path(__file__).parents[4]
 KEY = ["run_id", "criterion"]
@@ -65,11 +67,16 @@ def test_results_parquet_gives_the_same_rows(records: Path, frame: pandas.DataFr
     pandas.testing.assert_frame_equal(one, other)
 
 
-def test_settings_of_a_row_name_another_precision(records: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"precision": "bf16"}, "precision=bf16"), ({"checked": CheckedSpec(rows=30)}, "checked.rows=30")],
+)
+def test_settings_of_a_row_name_another_precision_and_checked_rows(
+    records: Path, changed: dict[str, Any], said: str
+) -> None:
     spec = load_results(records)[0].result.spec
-    given = spec.model_copy(update={"precision": "bf16"})
-    assert {*settings_of(given).split()} - {*settings_of(spec).split()} == {"precision=bf16"}
-    assert "precision" not in settings_of(spec)
+    given = spec.model_copy(update=changed)
+    assert {*settings_of(given).split()} - {*settings_of(spec).split()} == {said}
 
 
 def test_a_file_of_rows_gives_the_same_rows(frame: pandas.DataFrame, tmp_path: Path) -> None:

@@ -167,8 +167,8 @@ def by_itself(plain: str) -> Mapping[str, Any]:
 
 def assignments_of(spec: RunSpec) -> dict[str, Any]:
     """Dotted names and values of what a run computes with."""
-    sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
-    plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    names = ("data", "mechanism", "checked", "validation", "method")
+    plain = {name: getattr(spec, name).model_dump(mode="json") for name in names}
     return by_path({**plain, "backbone": spec.backbone.key, "precision": spec.precision})
 
 
