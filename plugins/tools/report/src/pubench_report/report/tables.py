@@ -123,6 +123,8 @@ def result_table(model: Model, setting: Setting, measure: ShownMeasure) -> Rende
     if measure.key.endswith(AT_PRIOR):
         key += AT_PRIOR
         title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {title}"
+    elif model.measure.key.endswith(AT_PRIOR):
+        title = f"{upper(measure.name)}, by the method's own decision; {title}"
     return RenderedTable.of(head, body, key=key, title=title, notes=tuple(notes))
 
 
