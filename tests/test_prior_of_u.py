@@ -94,8 +94,16 @@ def test_no_checked_rows_are_in_no_run_id() -> None:
 
 
 def test_checked_rows_are_refused_if_other_counts_would_be_wrong() -> None:
-    with pytest.raises(RequestError, match=r"checked\.rows needs simulated labels"):
+    with pytest.raises(RequestError, match=r"^checked\.rows needs simulated labels"):
         Subject.of("naive").plan("checked.rows=3", scheme="two-sample")
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_a_prior_that_checked_negatives_contradict_is_refused(scheme: str) -> None:
+    """It would give a method more positives than there are rows of U."""
+    subject = Subject.of("upu")
+    with pytest.raises(RequestError, match=r"prior 0\.98 contradicts the labels: \d+ of \d+ rows are known negatives"):
+        subject.problem(subject.plan("checked.rows=40", "prior=0.98", scheme=scheme))
 
 
 @pytest.mark.parametrize("key", [info.key for info in registry().infos(MethodInfo) if info.learns_from_negatives])

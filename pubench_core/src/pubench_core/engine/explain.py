@@ -51,7 +51,7 @@ def explain(
     message = " ".join(first["msg"].removeprefix("Value error, ").split())  # it may name what was given
     field = parent.model_fields.get(name) if parent else None
     if field is None or first["type"] == "value_error":
-        return RequestError(f"{where}: {message}{more}", **given)
+        return RequestError(": ".join(filter(None, (where, f"{message}{more}"))), **given)
     meaning = f" ({field.description})" if field.description else ""
     right = f"{name} must be {accepted(field)}{meaning}"
     if first["type"] == "missing":

@@ -23,12 +23,12 @@ from ..isolation import isolated
 from ..prior import Samples
 from ..randomness import stream, torch_seed
 from ..results import Estimate, plain_data
-from ..specs import RunSpec, Scheme, is_one_sample, population_prior, unlabeled_prior
+from ..specs import RunSpec, Scheme, is_one_sample, population_prior
 from ..specs.fields import short_hash
 from ..specs.run import TEST, UNKNOWN, PriorScorer
 from .machine import versions
 from .plan import EstimatorChoice, Plan
-from .problem import Truth
+from .problem import Truth, share_to_believe
 
 Rows = npt.NDArray[Any] | SparseRows
 
@@ -43,12 +43,13 @@ def prior_of(
     the run. ``cache``: where estimates are kept. ``groups``: of all rows of the data; rows of one are one instance.
 
     Raises RequestError if a scaled or estimated prior leaves the interval, if too few rows are there to estimate it, or
-    if a method that reads the prior is given one below the labels.
+    if a method that reads the prior is given one below the labels, or above what checked rows leave.
     """
     spec, train, wanted, how = plan.spec, split.train, plan.spec.prior, ""
     estimate: Estimate | None = None
     share: float | None = None
-    n, n_labeled, one_sample = len(train.rows) + split.checked[1], train.n_labeled, is_one_sample(spec.data.scheme)
+    left, n_labeled = split.checked[1], train.n_labeled
+    n = len(train.rows) + left
     if wanted == UNKNOWN:
         return None, None
     if plan.estimator is not None:
@@ -80,16 +81,15 @@ def prior_of(
             field="prior",
             value=wanted,
         )
-    if one_sample and "prior" in plan.method.granted:
-        share = unlabeled_prior(prior, n_labeled, n)
+    if "prior" in plan.method.granted:
+        share = share_to_believe(prior, spec.data.scheme, n_labeled, n - left, left, whole=False)
+        assert share is not None
+        said = f"{n_labeled} of {n} rows are labeled positives, so it must be above {n_labeled / n:.4g}"
+        if share > 1:
+            said = f"{left} of {n} rows are known negatives, so it must be at most {1 - left / n:.4g}"
         # none left is too few for a method that reads the share of positives in U
-        if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
-            raise RequestError(
-                f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
-                f"above {n_labeled / n:.4g}",
-                field="prior",
-                value=prior,
-            )
+        if share > 1 or share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
+            raise RequestError(f"prior {prior:g} contradicts the labels: {said}", field="prior", value=prior)
     return prior, estimate
 
 
