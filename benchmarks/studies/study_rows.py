@@ -3,11 +3,11 @@
     python -m benchmarks.studies.study_rows /work/study-results benchmarks/results/study-conventional-13.csv
 
 Read from the run folders (what ``results.parquet`` is made of), so that a study which is still running can be read
-too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value.
-``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
-it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
-where ``at_once`` is 1. ``revision`` is the engine revision of the record. A test refuses rows of
-a changed checkout.
+too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value, and a
+criterion that chose no epoch has no row. ``settings`` is what was set beyond preset and data set
+(``validation.fraction=0.01``), as ``pubench run --set`` takes it. ``draw`` is the number of a hyper-parameter draw.
+``seconds`` are a method's own only where ``at_once`` is 1. ``revision`` is the engine revision of the record. A test
+refuses rows of a changed checkout.
 
 With ``--add``, rows that stand in the file stay there where the folder has no record of the same run (the same
 configuration and seed, whatever code computed it): so a study may be measured on several machines.
@@ -62,7 +62,7 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
             f"{len(uncommitted)} runs are of a changed checkout: commit, then run them again",
             file=sys.stderr,
         )
-    return sorted(file_rows(typed(found, columns)), key=_place)
+    return sorted((row for row in file_rows(typed(found, columns)) if row["epoch"] != ""), key=_place)
 
 
 def added(file: Path, found: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
