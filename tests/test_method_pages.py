@@ -23,8 +23,8 @@ CONVENTIONAL = {
     "criterion": "f1", "mechanism": "scar", "c": "0.1", "scheme": "case-control", "prior": "true",
     "preset": "pubench", "settings": "validation.fraction=0.01",
 }  # fmt: skip
-#: Columns that files of rows have: of commands, of studies, of costs.
-MARKS = {"accuracy_by_last", "criterion_oracle", "training_seconds"}
+#: Columns that files of rows have: of runs, of costs.
+MARKS = {"criterion", "training_seconds"}
 
 
 @cache
@@ -86,7 +86,7 @@ def test_the_index_links_every_method(pages: ModuleType) -> None:
 
 def is_current(row: dict[str, str]) -> bool:
     """Whether a row is of the present engine revision, ."""
-    return row["revision"] == str(ENGINE_REVISION)
+    return row.get("revision") == str(ENGINE_REVISION)
 
 
 def section(page: str) -> str:
@@ -104,15 +104,9 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
     table = measured.split("\n\n")[1]  # after the protocol's words
     values: dict[str, dict[str, dict[str, float]]] = {}  # data -> measure -> seed -> value
     current: dict[str, dict[str, bool]] = {}  # data -> seed -> whether the row is of the present engine revision
-    for row in stored(entry.key, "accuracy_by_last"):
-        words = row["command"]  # the page's first table is of the conventional setting
-        if row["prior"] == "true" and "--preset pubench" in words and words.count("--set ") == 1:
-            current.setdefault(row["data"], {})[row["seed"]] = False
-            for measure in ("accuracy", "f1", "auc"):
-                values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
-    rows = stored(entry.key, "criterion_oracle")
-    of_studies = [row for row in rows if [row.get(name) for name in CONVENTIONAL] == list(CONVENTIONAL.values())]
-    for row in sorted(of_studies, key=is_current):  # they count if both have a run, these last
+    rows = stored(entry.key, "study")
+    mine = [row for row in rows if [row.get(name) for name in CONVENTIONAL] == list(CONVENTIONAL.values())]
+    for row in sorted(mine, key=is_current):  # the last row of a run counts
         current.setdefault(row["data"], {})[row["seed"]] = is_current(row)
         for measure in ("accuracy", "f1", "auc"):
             values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
@@ -134,9 +128,11 @@ def older(runs: int) -> str:
     return f"†: {runs} of {runs} runs are of an {what}."
 
 
-ACCURACY = "method,data,seed,prior,selected_by,accuracy,f1,auc,run_id,commit,machine,command\n"
+ACCURACY = (
+    "method,data,seed,prior,criterion,selected,accuracy,f1,auc,run_id,commit,machine,scheme,mechanism,c,preset,"
+    "settings,study\n"
+)
 COST = "next_to,method,round,seconds,training_seconds,threads,commit,machine\n"
-COMMAND = "pubench run --method pusb --data {} --scheme {} --mech scar --c 0.1 --preset pubench --set x=1 --no-tracking"
 
 
 def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_path: Path) -> None:
@@ -147,7 +143,8 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
         ("letter", 2, "0.4", "pa", 80, "single-training-set"),
     ]
     text = "".join(
-        f"pusb,{data},{seed},{prior},{criterion},{accuracy},50,,id{seed},abc,a machine,{COMMAND.format(data, scheme)}\n"
+        f"pusb,{data},{seed},{prior},{criterion},True,{accuracy},50,,{data}{seed},abc,a machine,{scheme},scar,0.1,"
+        "pubench,x=1,some\n"
         for data, seed, prior, criterion, accuracy, scheme in rows
     )
     (tmp_path / "some.csv").write_text(ACCURACY + text)

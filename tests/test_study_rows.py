@@ -34,11 +34,6 @@ data: [digits]
 seeds: [2, 25]
 settings: {validation: {fraction: 0.05}, selection: {criterion: f1}}
 """
-COMMAND = (
-    "pubench run --method upu --data digits --mech scar --c 0.1 --scheme case-control --preset pubench "
-    "--set validation.fraction=0.01 --select f1 --seed 2"
-)
-OLDER = "method,data,seed,prior,selected_by,accuracy,f1,accuracy_by_pa,run_id,commit,machine,command\n"
 COLUMNS = (
     "method", "data", "mechanism", "c", "scheme", "prior", "seed", "preset", "settings", "criterion", "selected",
     "epoch", "accuracy", "precision", "recall", "f1", "macro-f1", "auc", "run_id", "commit", "machine", "study",
@@ -135,31 +130,35 @@ def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(written: Calla
         written("--add")
 
 
-# -------------------------------------------------------------------- next to the older rows
+# -------------------------------------------------------------------- read again
 
 
-def study_row(seed: int, criterion: str, accuracy: str, f1: str, epoch: str = "1") -> str:
+def study_row(seed: int, criterion: str, accuracy: str, f1: str, epoch: str = "1", commit: str = "abc") -> str:
     return (
         f"upu,digits,scar,0.1,case-control,true,{seed},pubench,validation.fraction=0.01,{criterion},"
-        f"{criterion == 'f1'},{epoch},{accuracy},,,{f1},,,id{seed},abc,a machine,some\n"
+        f"{criterion == 'f1'},{epoch},{accuracy},,,{f1},,,{commit}{seed},{commit},a machine,some\n"
     )
 
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """Seeds 2 and 42 of older rows, 2 and 25 of a study."""
-    older = [f"upu,digits,{seed},true,f1,{50 + seed},60,40,old{seed},old,a machine,{COMMAND}\n" for seed in (2, 42)]
-    (tmp_path / "older.csv").write_text(OLDER + "".join(older))
+    """Seeds 2 and 42 in one file, 2 and 25 in another."""
+    older = [
+        study_row(seed, name, accuracy, f1, epoch, "old")
+        for seed in (2, 42)
+        for name, accuracy, f1, epoch in (("f1", f"{50 + seed}", "60", "3"), ("pa", "40", "", ""))
+    ]
+    (tmp_path / "a-file.csv").write_text(",".join(COLUMNS) + "\n" + "".join(older))
     text = study_row(2, "f1", "80", "70") + study_row(2, "pa", "75", "65")
     text += study_row(25, "f1", "90", "85") + study_row(25, "pa", "", "", epoch="")
     (tmp_path / "a-study.csv").write_text(",".join(COLUMNS) + "\n" + text)
     return tmp_path
 
 
-def test_the_row_of_a_study_counts_where_both_have_a_run(rows: Path) -> None:
+def test_the_row_of_the_last_file_counts_where_both_have_a_run(rows: Path) -> None:
     found = summary.conventional(*sorted(rows.glob("*.csv"))).set_index("seed")
     assert list(zip(found.index, found.accuracy, found.file, strict=True)) == [
-        ("42", 92.0, "older.csv"),
+        ("42", 92.0, "a-file.csv"),
         ("2", 80.0, "a-study.csv"),
         ("25", 90.0, "a-study.csv"),
     ]
@@ -184,7 +183,7 @@ def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(rows: Pa
         (rows / name).write_text("\n".join(text) + "\n")
     found = summary.runs(sorted(rows.glob("*.csv"))).set_index("seed")
     assert found.loc["2", ["accuracy", "older"]].tolist() == [80.0, False]
-    assert found.older["42"]  # of the files with a command per run
+    assert found.older["42"]
     page = results_page.conventional(rows)
     assert "| `upu` † | 3 |" in page
     assert "†: 1 of 3 runs are of an older engine revision" in page
@@ -203,14 +202,14 @@ def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(rows: Pat
     ]
     assert "| " + " | ".join(expected) + " |" in section
     assert (
-        "Raw rows: `a-study.csv`, `older.csv` in `benchmarks/results/`; commit `abc`, `old`; a machine. †: 3 of 3 runs"
+        "Raw rows: `a-file.csv`, `a-study.csv` in `benchmarks/results/`; commit `abc`, `old`; a machine. †: 3 of 3 runs"
         in section
     )
     assert "### MNIST\n\nMissing: no method was run." in page
 
 
 def test_a_criterion_without_a_value_in_any_run_is_undefined(rows: Path) -> None:
-    (rows / "older.csv").unlink()
+    (rows / "a-file.csv").unlink()
     text = (rows / "a-study.csv").read_text().replace(study_row(2, "pa", "75", "65"), study_row(2, "pa", "", "", ""))
     (rows / "a-study.csv").write_text(text)
     page = results_page.conventional(rows)

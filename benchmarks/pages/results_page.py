@@ -55,5 +55,5 @@ def _cell(runs: pd.DataFrame, measure: str) -> str:
     if len(values):
         return f"{spread(values)}{f' ({len(values)})' if len(values) < len(runs) else ''}"
     criterion = measure.rpartition("_by_")[2]
-    undefined = [criterion in names for names in runs.undefined.dropna()] if "undefined" in runs else []
+    undefined = [criterion in names for names in runs.undefined.dropna()]
     return "undefined" if len(runs) and sum(undefined) == len(runs) else "missing"

@@ -1,12 +1,10 @@
 """Runs of all committed rows in any protocol, and what short runs cost.
 
-Rows are of studies (``study_rows.py``) or of their predecessor, one command per run; if a study has the same run, its
-row counts. A row of the present engine revision counts before an older one; what has older ones is marked.
+A row of the present engine revision counts before an older one; what has older ones is marked.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
@@ -42,8 +40,7 @@ def runs(paths: Iterable[Path]) -> pd.DataFrame:
     """
     frames = _read(paths)
     found = pd.concat(
-        [_of_commands(f) for f in frames if {"selected_by", "accuracy"} <= {*f}]
-        + [_of_studies(f) for f in frames if {"criterion", "selected", "study"} <= {*f}]
+        [_of_studies(frame) for frame in frames if {"criterion", "selected", "study"} <= {*frame}]
         + [pd.DataFrame(columns=[*_RUN, *_ORIGIN, *MEASURES])]
     )
     found["older"] = found.revision != str(ENGINE_REVISION)
@@ -66,23 +63,6 @@ def _read(paths: Iterable[Path]) -> list[pd.DataFrame]:
     return [frame.reindex(columns=[*dict.fromkeys([*frame, *_LATER])], fill_value="") for frame in frames]
 
 
-def _of_commands(frame: pd.DataFrame) -> pd.DataFrame:
-    """A row per run, with the command that made it."""
-    said = pd.DataFrame([vars(_command(text)) for text in frame.command], frame.index)
-    found = frame[["method", "data", "seed", "prior", *_ORIGIN]].assign(
-        **said[["scheme", "c", "preset", "settings"]],
-        mechanism=said.mech,
-        criterion=frame.selected_by,
-        positive_rate="",
-    )
-    measures = [name for name in frame if name in MEASURES or name.startswith("accuracy_by_")]
-    found[measures] = frame[measures].apply(pd.to_numeric)
-    for criterion, mine in frame.groupby("selected_by"):
-        for name in {*MEASURES} & {*measures}:
-            found.loc[mine.index, f"{name}_by_{criterion}"] = found.loc[mine.index, name]
-    return found
-
-
 def _of_studies(frame: pd.DataFrame) -> pd.DataFrame:
     """A row per run, of those per run and criterion that ``study_rows.py`` writes.
 
@@ -96,7 +76,7 @@ def _of_studies(frame: pd.DataFrame) -> pd.DataFrame:
         index="run_id", columns="criterion", values=measures
     )
     wide.columns = [f"{measure}_by_{criterion}" for measure, criterion in wide.columns]
-    undefined = frame[frame.epoch == ""].groupby("run_id").criterion.agg(frozenset).rename("undefined")
+    undefined = frame[frame.accuracy.isna()].groupby("run_id").criterion.agg(frozenset).rename("undefined")
     return named[[*_RUN, *_ORIGIN, *measures, "run_id"]].set_index("run_id").join([wide, undefined])
 
 
@@ -117,17 +97,6 @@ def costs(paths: Iterable[Path]) -> pd.DataFrame:
     beside = frame[frame.method == REFERENCE].set_index(_PAIR).seconds.rename("beside")
     frame = frame.join(beside[~beside.index.duplicated(keep="last")], on=_PAIR)
     return frame.assign(ratio=(frame.seconds / frame.beside).where(frame.method != REFERENCE), older=False)
-
-
-def _command(text: str) -> argparse.Namespace:
-    """The options of a ``pubench run`` that a row needs."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for name in ("--data", "--scheme", "--mech", "--c", "--preset"):
-        parser.add_argument(name, default="")
-    parser.add_argument("--set", action="append", default=[])
-    found = parser.parse_known_args(text.split())[0]
-    found.settings = " ".join(found.set)
-    return found
 
 
 def by_protocol(found: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:

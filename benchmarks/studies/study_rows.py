@@ -3,9 +3,9 @@
     python -m benchmarks.studies.study_rows /work/study-results benchmarks/results/study-conventional-13.csv
 
 Read from the run folders (what ``results.parquet`` is made of), so that a study which is still running can be read
-too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value, and a
-criterion that chose no epoch has no row. ``settings`` is what was set beyond preset and data set
-(``validation.fraction=0.01``), as ``pubench run --set`` takes it. ``draw`` is the number of a hyper-parameter draw.
+too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value. A run
+without a validation part has no row of a criterion that needs one. ``settings`` is what was set beyond preset and data
+set (``validation.fraction=0.01``), as ``pubench run --set`` takes it; ``draw`` the number of a hyper-parameter draw.
 ``seconds`` are a method's own only where ``at_once`` is 1. ``revision`` is the engine revision of the record. A test
 refuses rows of a changed checkout.
 
@@ -37,6 +37,7 @@ ORDER = (
     "criterion",
 )  # fmt: skip
 NUMBERS = ("c", "positive_rate", "seed")
+NO_VALIDATION = "validation.fraction=0.0"
 #: What is the same of two runs that measure the same.
 RUN = (*(name for name in ORDER if name not in ("run_id", "criterion")), "draw")
 
@@ -62,7 +63,8 @@ def rows(results: Path, study: str | None) -> list[dict[str, str]]:
             f"{len(uncommitted)} runs are of a changed checkout: commit, then run them again",
             file=sys.stderr,
         )
-    return sorted((row for row in file_rows(typed(found, columns)) if row["epoch"] != ""), key=_place)
+    made = [row for row in file_rows(typed(found, columns)) if row["epoch"] or NO_VALIDATION not in row["settings"]]
+    return sorted(made, key=_place)
 
 
 def added(file: Path, found: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:

@@ -19,7 +19,6 @@ TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
     "method-cost": engine.method_cost,
     "overhead": engine.overhead,
     "published-code": published.published_code,
-    "study-overhead": tools.study_overhead,
     "verify-time": tools.verify_time,
 }
 

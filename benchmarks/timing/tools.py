@@ -1,10 +1,8 @@
-"""Timings of commands on many runs: sites, boards, verification, and a study besides its runs."""
+"""Timings of commands on many runs: sites, boards and verification."""
 
 from __future__ import annotations
 
 import itertools
-import json
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -15,7 +13,6 @@ from shutil import copytree
 from typing import Any
 
 import numpy as np
-import yaml
 
 import pubench
 from benchmarks.raw_rows import ROOT
@@ -26,7 +23,6 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT, SPEC, yaml_text
 from pubench_core.records.record import read_record
-from pubench_core.records.store import RecordStore
 from pubench_core.results import CriterionResult, Environment, Measure, Result, Seconds
 
 sys.path.insert(0, str(ROOT / "tests" / "doubles"))
@@ -134,43 +130,3 @@ def _copied(folder: Path, number: int) -> None:
     (copy / SPEC).write_text(yaml_text(plain))
     changed = result.model_copy(update={"spec": plan.spec, "run_id": plan.run_id})
     (copy / RESULT).write_text(changed.model_dump_json(exclude_none=True, indent=2))
-
-
-def study_overhead(
-    method: str = "naive", data: str = "digits", runs: int = 50, workers: int = 2, epochs: int | None = None
-) -> Iterator[Case]:
-    """A study next to the same study with one run per worker, and to itself when it is finished.
-
-    ``own_seconds`` are those of the runs. Overhead: ``seconds`` times workers without ``own_seconds``.
-    """
-    with tempfile.TemporaryDirectory() as place:
-        folder, starts = Path(place), itertools.count(0, 100_000)
-
-        def study(number: int, first: int) -> dict[str, Any]:
-            config = {} if epochs is None else {"epochs": epochs}
-            plan = {"name": f"n{number}-{first}", "methods": [{"key": method, "config": config}], "data": [data]}
-            (folder / "study.yaml").write_text(yaml.safe_dump({**plan, "seeds": [first + k for k in range(number)]}))
-            words = [
-                SCRIPT, "study", "run", "study.yaml", "--results", "results", "--format", "json", "-j", str(workers),
-            ]  # fmt: skip
-            done = subprocess.run([*words, "--device", "cpu"], cwd=folder, capture_output=True, text=True)
-            if not done.stdout:
-                raise RuntimeError(done.stderr)
-            trained = json.loads(done.stdout)["trained"]
-            found = RecordStore(folder / "results").all().readable if trained else []
-            own = sum(r.result.seconds.total for r in found if 0 <= r.result.spec.seed - first < number)
-            return {"runs": number, "trained": trained, "own_seconds": round(own, 3)}
-
-        def finished() -> dict[str, Any]:
-            return study(runs, 0)
-
-        facts = {"method": method, "data": data, "workers": workers}
-        study(runs, next(starts))
-        yield Case(
-            facts,
-            {
-                "one run per worker": lambda: study(workers, next(starts)),
-                "study": lambda: study(runs, next(starts)),
-                "finished": finished,
-            },
-        )
