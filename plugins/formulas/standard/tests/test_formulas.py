@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from pubench_formulas.averaging import Buffers
 from pubench_formulas.counts import count_log_probabilities, expected_count, posterior_given_count
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.mixing import forward_mixed, mix
+from pubench_formulas.pnu import pnu_risk
+from pubench_formulas.risks import Correction, pu_risk
 
 # -------------------------------------------------------------------- entropy
 
@@ -86,6 +89,22 @@ def two_relus() -> Backbone:
 def test_rows_are_mixed_where_the_layer_says(layer: int, expected: float) -> None:
     found = forward_mixed(two_relus(), torch.tensor([[1.0]]), torch.tensor([[-1.0]]), 0.75, layer)
     assert found.tolist() == [expected]
+
+
+# -------------------------------------------------------------------- the PNU risk
+
+
+@pytest.mark.parametrize("correction", ["none", "ascent", "clamp"])
+@pytest.mark.parametrize("eta", [-1.0, -0.25, 0.0, 0.5, 1.0])
+def test_the_pnu_risk_is_a_mean_of_that_of_p_and_n_and_that_with_u(eta: float, correction: Correction) -> None:
+    """π is .25 and the loss sigmoid, so that R_PN is (l(2) + 3 l(1)) / 4 with scores of 2 of P and -1 of N."""
+    pu = partial(pu_risk, correction=correction)
+    scores, labeled, negative = torch.tensor([2.0, -3.0]), torch.tensor([True, False]), torch.tensor([-1.0])
+    found = pnu_risk(scores, labeled, negative, 0.25, eta, "sigmoid", pu)
+    supervised = (torch.sigmoid(torch.tensor(-2.0)) + 3 * torch.sigmoid(torch.tensor(-1.0))) / 4
+    with_u = pu(scores, labeled, 0.25) if eta > 0 else pu(torch.tensor([1.0, 3.0]), labeled, 0.75)
+    for value, part in zip(found, with_u, strict=True):
+        assert float(value) == pytest.approx(float((1 - abs(eta)) * supervised + abs(eta) * part))
 
 
 # -------------------------------------------------------------------- ramps

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from pubench_pu_boost.method import Config, PUBoost, best_stump, logistic_risk
+from pubench_pu_boost.method import NONE, Config, Known, PUBoost, best_stump, exponential_weights, logistic_risk
 from pubench_testkit.testing import pu_table
 
 from pubench_core.errors import RequestError
@@ -20,10 +20,13 @@ Array = np.ndarray
 PRIOR = 0.4
 
 
-def risk(score: Array, n_p: int, *, non_negative: bool) -> float:
-    """π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]], term by term."""
-    p, u = score[:n_p], score[n_p:]
+def risk(score: Array, n_p: int, *, non_negative: bool, known: Known = NONE) -> float:
+    """π E_P[l(f)] + [η (E_U[l(-f)] - π E_P[l(-f)]) + (1 - η) (1 - π) E_N[l(-f)]], term by term."""
+    p, u, n = score[:n_p], score[n_p : len(score) - known.n], score[len(score) - known.n :]
     of_negatives = np.log1p(np.exp(u)).mean() - PRIOR * np.log1p(np.exp(p)).mean()
+    if known.n:
+        of_negatives *= known.eta
+        of_negatives += (1 - known.eta) * (1 - PRIOR) * np.log1p(np.exp(n)).mean()
     if non_negative:
         of_negatives = max(of_negatives, 0.0)
     return float(PRIOR * np.log1p(np.exp(-p)).mean() + of_negatives)
@@ -31,17 +34,18 @@ def risk(score: Array, n_p: int, *, non_negative: bool) -> float:
 
 @pytest.mark.parametrize("non_negative", [True, False])
 @pytest.mark.parametrize("shift", [0.0, -4.0])
-def test_slopes_are_those_of_the_risk_and_curvature_is_positive(non_negative: bool, shift: float) -> None:
+@pytest.mark.parametrize("known", [NONE, Known(5, 0.3)])
+def test_slopes_are_those_of_the_risk_and_curvature_is_positive(non_negative: bool, shift: float, known: Known) -> None:
     rng = np.random.default_rng(0)
     score = rng.normal(size=30)
     score[10:] += shift
     score[:10] -= shift
-    found = logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=non_negative)
+    found = logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=non_negative, known=known)
     step = 1e-6
     for i in range(30):
         moved = [score + sign * step * (np.arange(30) == i) for sign in (1, -1)]
-        up, down = (risk(s, 10, non_negative=non_negative) for s in moved)
-        assert found.slope[i] / 20 == pytest.approx((up - down) / (2 * step), abs=1e-6)
+        up, down = (risk(s, 10, non_negative=non_negative, known=known) for s in moved)
+        assert found.slope[i] / (20 - known.n) == pytest.approx((up - down) / (2 * step), abs=1e-6)
     assert (found.curvature >= 0).all()
 
 
@@ -49,6 +53,13 @@ def test_the_part_of_negatives_is_cut_off_on_the_whole_sample() -> None:
     score = np.r_[np.full(10, 5.0), np.full(20, -5.0)]
     assert (logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=True).slope[10:] == 0).all()
     assert (logistic_risk(score, 10, PRIOR, np.ones(30), non_negative=False).slope[10:] > 0).all()
+
+
+def test_known_negatives_are_a_second_estimate_of_adapus_risk_of_negatives() -> None:
+    score = np.r_[1.0, np.log(3.0), np.log(2.0), 0.0]  # e^-f of P: 1/e, 1/3; e^f of U: 2, of N: 1
+    positive, negative = exponential_weights(score, 2, PRIOR, np.ones(4), Known(1, 0.25))
+    assert positive.tolist() == pytest.approx([0.2 * np.exp(-1), 0.2 / 3, 0, 0])
+    assert negative.tolist() == pytest.approx([-0.05 * np.e, -0.15, 0.5, 0.45])
 
 
 def test_the_best_stump_is_the_best_of_all() -> None:

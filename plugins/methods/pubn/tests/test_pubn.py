@@ -8,6 +8,7 @@ from pubench_pubn import method as pubn
 from pubench_pubn.method import (
     SMALLEST_POSTERIOR,
     PUbN,
+    known_risk,
     single_stage_risk,
     squared_error,
     threshold,
@@ -122,6 +123,26 @@ def test_the_loss_of_one_stage_is_given_the_size_of_u_and_the_prior(monkeypatch:
     result = trained(*SINGLE, "negative_share=0.7")
     data = result.evaluator.problem.view(frozenset({"prior"}))
     assert set(given) == {(data.n_unlabeled, data.unlabeled_prior, 0.7)}
+
+
+def test_known_negatives_make_up_for_rows_above_the_threshold() -> None:
+    """The loss is 1/2 at a score of 0. σ of .25 is above .2 and counts 1 + 3 times, σ of .1 once."""
+    risk = known_risk(torch.zeros(2), torch.tensor([0.25, 0.1]), 0.2, 0.3, "sigmoid")
+    assert float(risk) == pytest.approx(0.3 * (4 + 1) / 2 / 2)
+
+
+def test_the_first_stage_is_of_positives_and_known_negatives_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P stands for π and known negatives for ρ = (1 - π) / 2: the labeled rows of a PU problem of prior π + ρ."""
+    given = watch(monkeypatch, pubn, "pu_risk", lambda z, labeled, prior, **more: (labeled, prior, more["weights"]))
+    data = trained.shortly("checked.rows=40").evaluator.problem.view(frozenset({"prior"}))
+    rho = (1 - data.unlabeled_prior) / 2
+    assert given
+    for labeled, prior, weights in given:
+        assert prior == data.unlabeled_prior + rho
+        assert float(weights[labeled].mean()) == pytest.approx(1)
+        p, u, n = torch.unique_consecutive(labeled, return_counts=True)[1].tolist()
+        assert float(weights[:p].sum() / weights[p + u :].sum()) == pytest.approx(data.unlabeled_prior / rho)
+        assert 1 < n <= 10
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_nnpu.method:NNPU",
             needs=frozenset({"prior"}),
             setting="two-sample",
+            learns_from_negatives=True,
             follows="kiryor/nnPUlearning: Algorithm 1 (gradient ascent) over joint batches, the prior of U; optimizer "
             "values and backbones of PU-Bench; its inflated prior, its output bias of logit(π) at the start and its "
             "margin of 1e-4 in early stopping are not kept",

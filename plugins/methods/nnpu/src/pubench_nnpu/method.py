@@ -8,15 +8,22 @@ stands. Differs from the official script in optimizer values and networks, which
 The sigmoid risk has bad local optima: with some seeds, training ends in one. With a prior far from one half, it may end
 at a network that decides the larger class for every row, as it does on Connect-4. The logistic loss, which preset
 ``table`` has for users' tables, ranks rows better there.
+
+Known negatives add the PNU risk of Sakai, du Plessis, Niu, Sugiyama, ICML 2017, which averages the risks of learning
+from P and N and from P and U (or N and U) by ``eta``; the correction stays that of the part with U. Their eta is
+chosen by cross-validation; here it is a constant. Every step has its own draw of known negatives.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.pnu import pnu_risk
 from pubench_formulas.risks import pu_risk
 
 
@@ -33,6 +40,13 @@ class Config(TrainingConfig):
     batching: Literal["joint", "paired"] = Field(
         "joint", description="LP and U shuffled together, or one batch of each"
     )
+    eta: float = Field(
+        0.5,
+        ge=-1,
+        le=1,
+        description="if there are known negatives: share of the PU risk in the PNU risk; below 0, of the NU risk",
+        neutral=0.5,
+    )
 
 
 class NNPU(Method[Config]):
@@ -44,18 +58,17 @@ class NNPU(Method[Config]):
         c = self.config
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters())
-        batches = run.joint_batches if c.batching == "joint" else run.stacked_batches
+        n, prior = data.negative_rows, data.unlabeled_prior
+        pu_rows = torch.cat([data.labeled_rows, data.unlabeled_rows]) if len(n) else None
+        pu = partial(pu_risk, surrogate=c.surrogate, correction=c.correction, beta=c.beta, gamma=c.gamma)
         for _ in run.epochs(c.epochs):
-            for batch in batches():
-                risk = pu_risk(
-                    self.net(batch.x),
-                    batch.labeled,
-                    data.unlabeled_prior,
-                    surrogate=c.surrogate,
-                    correction=c.correction,
-                    beta=c.beta,
-                    gamma=c.gamma,
-                )
+            for batch in run.joint_batches(pu_rows) if c.batching == "joint" else run.stacked_batches():
+                if len(n):
+                    drawn = n[run.permutation(len(n))[: c.batch_size]]
+                    scores, of_n = self.net(torch.cat([batch.x, data.take(drawn)])).split([len(batch.x), len(drawn)])
+                    risk = pnu_risk(scores, batch.labeled, of_n, prior, c.eta, c.surrogate, pu)
+                else:
+                    risk = pu(self.net(batch.x), batch.labeled, prior)
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
 
     def decision_function(self, x: Tensor) -> Tensor:

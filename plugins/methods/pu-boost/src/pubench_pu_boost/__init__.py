@@ -22,6 +22,7 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             devices=("cpu",),
+            learns_from_negatives=True,
             follows="form adapu: the abstract's weighted data set, whose positives also count as negatives with a "
             "negative weight, with the best stump and its weight in closed form; form risk: second-order boosting as "
             "LightGBM's, on the risk of uPU or nnPU",

@@ -7,6 +7,9 @@ of negatives off, training ends by default: cut off, later trees raise the score
 ``form: adapu`` is AdaPU (Zhao et al., arXiv:2205.09485): stumps that minimize the exponential PU loss, in
 which every labeled positive is also a negative with a negative weight; it ends where the estimated error of the best
 stump, or the risk of negatives, is below 0, because the loss has no lower bound there. A round is an epoch.
+
+Known negatives estimate the risk of negatives a second time. The mean of both, by ``eta``, takes the place of the
+first: that is the PNU risk of Sakai et al. (ICML 2017).
 """
 
 from __future__ import annotations
@@ -45,49 +48,78 @@ class Config(MethodConfig):
     )
     max_depth: int = Field(3, ge=1, description="splits above a leaf at most, for risk")
     min_samples_leaf: int = Field(20, ge=1, description="rows of a leaf at least, for risk")
+    eta: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="if there are known negatives: share of P and U in the estimated risk of negatives, next to them",
+        neutral=0.5,
+    )
     l2: float = Field(1.0, ge=0, description="penalty of a leaf's value, in rows, for risk")
     patience: int | None = Field(
         None, ge=1, description="rounds without improvement after which a criterion stops; none: never"
     )
 
 
-def risk_of_negatives(score: Array, n_p: int, prior: float, weight: Array) -> float:
-    """E_U[l(-f)] - π E_P[l(-f)], l(z) = log(1 + exp(-z)).
+class Known(NamedTuple):
+    """``n``: known negatives, the last rows of LP ‖ U ‖ N; ``eta``: share of P and U in the risk of negatives."""
 
-    ``score``, ``weight``: (n,) f on LP ‖ U and weights of the rows, whose mean is 1 in P and in U.
+    n: int = 0
+    eta: float = 1.0
+
+
+NONE = Known()
+
+
+def risk_of_negatives(score: Array, n_p: int, prior: float, weight: Array, known: Known = NONE) -> float:
+    """η (E_U[l(-f)] - π E_P[l(-f)]) + (1 - η) (1 - π) E_N[l(-f)], l(z) = log(1 + exp(-z)).
+
+    ``score``, ``weight``: (n,) f on LP ‖ U ‖ N and weights of the rows, whose mean is 1 in each.
     """
     loss = weight * np.logaddexp(0, score)
-    return float(loss[n_p:].mean() - prior * loss[:n_p].mean())
+    p, u, n = np.split(loss, [n_p, len(loss) - known.n])
+    found = float(u.mean() - prior * p.mean())
+    return known.eta * found + (1 - known.eta) * (1 - prior) * float(n.mean()) if known.n else found
 
 
 class Slopes(NamedTuple):
-    """(n,) slope and curvature of a risk by the score of each row of LP ‖ U, times the number of rows of U."""
+    """(n,) slope and curvature of a risk by the score of each row of LP ‖ U ‖ N, times the number of rows of U."""
 
     slope: Array
     curvature: Array
 
 
-def logistic_risk(score: Array, n_p: int, prior: float, of_row: Array, *, non_negative: bool) -> Slopes:
-    """Derivatives of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score; ``of_row``: (n,) weights.
+def logistic_risk(
+    score: Array, n_p: int, prior: float, of_row: Array, *, non_negative: bool, known: Known = NONE
+) -> Slopes:
+    """Derivatives of R = π E_P[l(f)] + risk of negatives by each score; ``of_row``: (n,) weights.
 
-    If ``non_negative`` and the bracket is below 0, it is cut off: R = π E_P[l(f)].
+    If ``non_negative`` and the risk of negatives is below 0, it is cut off: R = π E_P[l(f)].
     """
-    p, u = score[:n_p], score[n_p:]
+    p, u, n = np.split(score, [n_p, len(score) - known.n])
     weight = prior * len(u) / n_p  # of a row of P in rows of U
-    bend_p, bend_u = expit(p) * expit(-p), expit(u) * expit(-u)
-    if non_negative and risk_of_negatives(score, n_p, prior, of_row) < 0:
-        return Slopes(of_row * np.r_[-weight * expit(-p), 0 * u], of_row * np.r_[weight * bend_p, 0 * u])
-    return Slopes(of_row * np.r_[np.full(n_p, -weight), expit(u)], of_row * np.r_[weight * bend_p, bend_u])
+    bend_p = expit(p) * expit(-p)
+    if non_negative and risk_of_negatives(score, n_p, prior, of_row, known) < 0:
+        return Slopes(of_row * np.r_[-weight * expit(-p), 0 * u, 0 * n], of_row * np.r_[weight * bend_p, 0 * u, 0 * n])
+    weight_n = (1 - known.eta) * (1 - prior) * len(u) / max(len(n), 1)
+    slope = np.r_[-weight * (known.eta + (1 - known.eta) * expit(-p)), known.eta * expit(u), weight_n * expit(n)]
+    bend = np.r_[weight * bend_p, known.eta * expit(u) * expit(-u), weight_n * expit(n) * expit(-n)]
+    return Slopes(of_row * slope, of_row * bend)
 
 
-def exponential_weights(score: Array, n_p: int, prior: float, of_row: Array) -> tuple[Array, Array]:
-    """(n,) weights of each row of LP ‖ U as a positive and as a negative in π E_P[e^-f] + E_U[e^f] - π E_P[e^f].
+def exponential_weights(
+    score: Array, n_p: int, prior: float, of_row: Array, known: Known = NONE
+) -> tuple[Array, Array]:
+    """(n,) weights of each row of LP ‖ U ‖ N as a positive, π E_P[e^-f], and as a negative:
+    η (E_U[e^f] - π E_P[e^f]) + (1 - η) (1 - π) E_N[e^f].
 
-    The last two terms estimate a risk of negatives. Where their sum is below 0 the loss has no lower bound.
+    The latter estimates a risk of negatives. If its sum is below 0 the loss has no lower bound.
     """
-    is_p, n_u = np.arange(len(score)) < n_p, len(score) - n_p
-    positive = np.where(is_p, prior / n_p * np.exp(-score), 0)
-    return of_row * positive, of_row * (np.where(is_p, -prior / n_p, 1 / n_u) * np.exp(score))
+    n_u, eta = len(score) - n_p - known.n, known.eta
+    sizes = [n_p, n_u, known.n]
+    positive = np.where(np.arange(len(score)) < n_p, prior / n_p * np.exp(-score), 0)
+    negative = np.repeat([-eta * prior / n_p, eta / n_u, (1 - eta) * (1 - prior) / max(known.n, 1)], sizes)
+    return of_row * positive, of_row * (negative * np.exp(score))
 
 
 def best_stump(x: Array, order: Array, positive: Array, negative: Array) -> tuple[int, float, float, float]:
@@ -132,7 +164,9 @@ class PUBoost(Method[Config]):
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         n_p, of_row = data.n_labeled, weights_of(data)
-        self.of_row = np.concatenate([part / part.mean() for part in (of_row[:n_p], of_row[n_p:])])
+        self.known = Known(data.n_negative, self.config.eta) if data.n_negative else NONE
+        parts = np.split(of_row, [n_p, len(of_row) - data.n_negative])
+        self.of_row = np.concatenate([part / part.mean() for part in parts if len(part)])
         if self.config.form == "risk" and self.config.learner == "lightgbm":
             self._fit_lightgbm(data, run)
             return
@@ -142,7 +176,7 @@ class PUBoost(Method[Config]):
         order = np.argsort(x, axis=0, kind="stable") if self.config.form == "adapu" else None
         for _ in run.epochs(self.config.rounds, patience=self.config.patience):
             if order is not None:
-                positive, negative = exponential_weights(score, n_p, data.unlabeled_prior, self.of_row)
+                positive, negative = exponential_weights(score, n_p, data.unlabeled_prior, self.of_row, self.known)
                 feature, threshold, right, wrong = best_stump(x, order, positive, negative)
                 if trees and (wrong <= 0 or negative.sum() < 0):
                     break
@@ -156,15 +190,16 @@ class PUBoost(Method[Config]):
             self.model = Boosted(Trees(trees, x.shape[1]), 0.0, none)
 
     def _ends(self, score: Array, data: PUData) -> bool:
-        negative = risk_of_negatives(score, data.n_labeled, data.unlabeled_prior, self.of_row) < 0
-        return self.config.correction == "stop" and negative
+        negative = risk_of_negatives(score, data.n_labeled, data.unlabeled_prior, self.of_row, self.known)
+        return self.config.correction == "stop" and negative < 0
 
     def _tree(self, x: Array, score: Array, n_p: int, prior: float, run: Run[Config]) -> dict[str, Array]:
         """A regression tree on the Newton steps of the rows, whose leaves then take those of their sums."""
         from sklearn.tree import DecisionTreeRegressor
 
         c = self.config
-        found = logistic_risk(score, n_p, prior, self.of_row, non_negative=c.correction == "clamp")
+        cut = c.correction == "clamp"
+        found = logistic_risk(score, n_p, prior, self.of_row, non_negative=cut, known=self.known)
         weight = found.curvature + 1e-3 * self.of_row
         grower = DecisionTreeRegressor(
             max_depth=c.max_depth,
@@ -201,8 +236,8 @@ class PUBoost(Method[Config]):
 
         def objective(score: Array, rows: Any) -> Slopes:
             scores[:] = score
-            cut = c.correction == "clamp"
-            found = logistic_risk(score, data.n_labeled, data.unlabeled_prior, self.of_row, non_negative=cut)
+            cut, prior = c.correction == "clamp", data.unlabeled_prior
+            found = logistic_risk(score, data.n_labeled, prior, self.of_row, non_negative=cut, known=self.known)
             return Slopes(found.slope, found.curvature + 1e-3 * self.of_row)
 
         booster = lightgbm.Booster(options, lightgbm.Dataset(x, np.zeros(len(x)), params=options))

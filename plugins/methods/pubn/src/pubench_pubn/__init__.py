@@ -38,14 +38,15 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_pubn.method:PUbN",
             needs=frozenset({"prior"}),
             setting="two-sample",
-            follows="cyber-meow/PUbiasedN, its form without biased negatives (ρ = 0): both stages, AMSGrad, the "
-            "percentile cut to an integer, means over whole batches, logistic losses, and a first stage that ends with "
-            "the state of least squared error of the posterior; adapted: that error is of held-out rows of the "
-            "training part, where the official script has a validation set; the run's criterion chooses the epoch of "
-            "the second stage, where the official script has the smoothed PU risk of that set; an epoch is a pass "
-            "over U (the same as one over P if batches have the proportion of the sets, as theirs); σ is at least "
-            "0.001; backbones of PU-Bench, which does not run PUbN. Wang et al.'s loss, of one stage, is variant = "
-            "single-stage; it reads π, which is .5 in their code and in their protocols",
+            learns_from_negatives=True,
+            follows="cyber-meow/PUbiasedN, with biased negatives if some are known, else as without (ρ = 0): both "
+            "stages, AMSGrad, the percentile cut to an integer, means over whole batches, logistic losses, and a "
+            "first stage that ends with the state of least squared error of the posterior; adapted: that error is of "
+            "held-out rows of the training part, where the official script has a validation set; the run's criterion "
+            "chooses the epoch of the second stage, where the official script has the smoothed PU risk of that set; "
+            "an epoch is a pass over U (the same as one over P if batches have the proportion of the sets, as "
+            "theirs); σ is at least 0.001; backbones of PU-Bench, which does not run PUbN. Wang et al.'s loss, of "
+            "one stage, is variant = single-stage; it reads π, which is .5 in their code and in their protocols",
             presets={
                 "official": Preset(
                     values=OFFICIAL,

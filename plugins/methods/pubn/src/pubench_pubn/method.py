@@ -1,16 +1,20 @@
-"""PUbN without biased negatives, which its authors write PUbN\\N: a risk weighted by an estimated posterior.
+"""PUbN: a risk weighted by an estimated posterior; without biased negatives its authors write PUbN\\N.
 
 Paper: Hsieh, Niu, Sugiyama, ICML 2019. Official code: cyber-meow/PUbiasedN.
 A first network estimates σ(x) = p(y = 1 | x) by the non-negative PU risk with the logistic loss. A threshold η is a
 percentile of σ over U. A second, fresh network then takes rows of U with σ up to η as negatives, with weight 1 - σ;
 the negatives above η are made up for by P, with weight (1 - σ) / σ. No term is negative, so none has to be corrected.
 The first stage ends in the state with the least mean_U σ² - 2 π mean_P σ, the squared error of σ up to a constant.
-Follows the official code in both stages with no negatives given (ρ = 0). Differs in the rows of that error, which are
-held out of the training part (the official script has a validation set, which here may have one labeled row); in the
-epoch of the second stage, which the run's criterion chooses (there: the sigmoid PU risk of the validation set); in an
-epoch, which is a pass over U; in a floor of σ; and in networks, which are PU-Bench's.
+Follows the official code in both stages (above: with ρ = 0, no negatives given). Differs in the rows of that error,
+which are held out of the training part (the official script has a validation set, which here may have one labeled
+row); in the epoch of the second stage, which the run's criterion chooses (there: the sigmoid PU risk of the validation
+set); in an epoch, which is a pass over U; in a floor of σ; and in networks, which are PU-Bench's.
 ``variant = single-stage`` is the loss that Wang et al. run under this name, for their table: σ is the network's own,
 the term of P has a minus sign, means are over the chosen rows, and η is the largest σ of the batch unless U is small.
+
+If there are known negatives, which may be biased (bN), σ is p(s = +1 | x): of being positive or such a negative, by the
+PU risk of P and bN together, whose prior is π + ρ. They get a risk of their own, ρ R_bN, and with weight (1 - σ) / σ
+make up for rows above η next to P. ρ, which the paper takes as known, is ``known_share`` of 1 - π.
 """
 
 from __future__ import annotations
@@ -56,6 +60,13 @@ class Config(TrainingConfig):
         description="share of U, as a part of 1 - π, that is below η (tau)",
         search=Choice((0.5, 0.7, 0.9)),
     )
+    known_share: float = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="if there are known negatives: share of the negatives that is of their kind, rho / (1 - pi)",
+        neutral=0.5,
+    )
     surrogate: Surrogate = Field("logistic", description="loss of the second stage; the first has the logistic one")
     hold_out: float = Field(
         0.1,
@@ -93,6 +104,15 @@ def weighted_risk(
     return prior * (loss(z_p) + restored).mean() + negative.mean()
 
 
+def known_risk(z_n: Tensor, sigma_n: Tensor, eta: float, rho: float, surrogate: Surrogate) -> Tensor:
+    """ρ mean_bN[l(-f) + 1{σ > η} l(-f) (1 - σ) / σ], what known negatives add to the second stage: a scalar.
+
+    ``z_n``, ``sigma_n``: (n,) logits and σ of known negatives.
+    """
+    restored = ((1 - sigma_n) / sigma_n).masked_fill(sigma_n <= eta, 0)
+    return rho * (SURROGATES[surrogate](-z_n) * (1 + restored)).mean()
+
+
 def single_stage_risk(z_p: Tensor, z_u: Tensor, n_unlabeled: int, prior: float, share: float) -> Tensor:
     """Wang et al.'s loss: π mean_P l(f) - π mean_{P, σ > η} l(-f) (1 - σ) / σ + mean_{U, σ <= η} (1 - σ) l(-f).
 
@@ -116,43 +136,73 @@ class PUbN(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, prior = self.config, data.unlabeled_prior
         two_stages = c.variant == "two-stage"
+        self.rho = c.known_share * (1 - prior) if data.n_negative else 0.0
         if two_stages:
             sigma = self._posterior(data, run)
-            eta = threshold(sigma[data.unlabeled_rows], prior, c.negative_share)
+            eta = threshold(sigma[data.unlabeled_rows], prior + self.rho, c.negative_share)
+        elif data.n_negative:
+            run.warn(f"variant single-stage has no risk of known negatives: {data.n_negative} are left out")
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters(), amsgrad=True)
         schedule = MultiStepLR(optimizer, c.milestones)
         for _ in run.epochs(c.epochs):
             for p, u in self._batches(run):
-                z_p, z_u = self.net(torch.cat([p.x, u.x])).split([len(p.x), len(u.x)])
                 if two_stages:
+                    n = self._known(data.negative_rows, run)
+                    x = torch.cat([p.x, u.x, data.take(n)])
+                    z_p, z_u, z_n = self.net(x).split([len(p.x), len(u.x), len(n)])
                     risk = weighted_risk(z_p, z_u, sigma[p.row], sigma[u.row], eta, prior, c.surrogate)
+                    if len(n):
+                        risk = risk + known_risk(z_n, sigma[n], eta, self.rho, c.surrogate)
                 else:
+                    z_p, z_u = self.net(torch.cat([p.x, u.x])).split([len(p.x), len(u.x)])
                     risk = single_stage_risk(z_p, z_u, data.n_unlabeled, prior, c.negative_share)
                 run.step(risk, optimizer)
             schedule.step()
 
     def _posterior(self, data: PUData, run: Run[Config]) -> Tensor:
-        """The first stage: σ of every row of the table."""
+        """The first stage: σ of every row of the table. P and known negatives are its labeled rows."""
         c, prior = self.config, data.unlabeled_prior
+        is_unlabeled = torch.zeros_like(data.labeled).index_fill(0, data.unlabeled_rows, True)
         (p_rows, u_rows), (p_held, u_held) = (
-            (rows[data.labeled[rows]], rows[~data.labeled[rows]]) for rows in data.hold_out(c.hold_out, run.generator)
+            (rows[data.labeled[rows]], rows[is_unlabeled[rows]]) for rows in data.hold_out(c.hold_out, run.generator)
         )
+        n_rows, n_held = data.negative_rows, data.negative_rows[:0]
+        if data.n_negative > 1:
+            n_rows = n_rows[run.permutation(data.n_negative)]
+            n_held, n_rows = n_rows.split([k := max(1, int(c.hold_out * data.n_negative)), data.n_negative - k])
+        of_kind = prior + self.rho
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters(), lr=c.first_lr, amsgrad=True)
         schedule = MultiStepLR(optimizer, c.milestones)
         best = averaging.Best(self.net)
         for _ in run.epochs(c.first_epochs, stage="posterior", selectable=False, patience=None):
             for p, u in self._batches(run, p_rows, u_rows):
-                x, labeled = torch.cat([p.x, u.x]), torch.cat([p.labeled, u.labeled])
-                risk = pu_risk(self.net(x), labeled, prior, surrogate="logistic", correction="ascent")
+                n, weights = self._known(n_rows, run), None
+                x, labeled = torch.cat([p.x, u.x, data.take(n)]), torch.cat([p.labeled, u.labeled, ~is_unlabeled[n]])
+                if len(n):  # mean 1 over P and bN, which stand for π and ρ
+                    both = (len(p.x) + len(n)) / of_kind
+                    sides = [prior * both / len(p.x), 1.0, self.rho * both / len(n)]
+                    sizes = torch.tensor([len(p.x), len(u.x), len(n)], device=x.device)
+                    weights = torch.tensor(sides, device=x.device).repeat_interleave(sizes, output_size=len(x))
+                risk = pu_risk(
+                    self.net(x), labeled, of_kind, surrogate="logistic", correction="ascent", weights=weights
+                )
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
             schedule.step()
             if len(p_held):  # a single labeled positive is trained on: then the last state stays
-                best.offer(-float(squared_error(self._sigma(run, p_held), self._sigma(run, u_held), prior)))
+                error = squared_error(self._sigma(run, p_held), self._sigma(run, u_held), prior)
+                if len(n_held):
+                    error = error - 2 * self.rho * self._sigma(run, n_held).mean()
+                best.offer(-float(error))
         if len(p_held):
             best.restore()
         return self._sigma(run)
+
+    def _known(self, rows: Tensor, run: Run[Config]) -> Tensor:
+        """A draw of as many known negatives as a batch has rows of P, or all; none without drawing."""
+        size = self.config.p_batch_size or self.config.batch_size
+        return rows[run.permutation(len(rows))[:size]] if len(rows) else rows
 
     def _sigma(self, run: Run[Config], rows: Tensor | None = None) -> Tensor:
         """σ of the given rows of the table, by default of all: (n,) probabilities."""
