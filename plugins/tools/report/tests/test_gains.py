@@ -45,7 +45,7 @@ def gains_in(model: Model) -> tuple[dict[tuple[str, str], Any], dict[str, Any], 
     """Gains by method and data set, mean gains by method, and the sentences, as a page has them."""
     (view,) = views_of(model)
     setting = payload([view], {}, 10**6)["settings"][0]
-    (found,) = setting["shown"]["accuracy"]["pa"]["gains"]
+    found, *_ = setting["shown"]["accuracy"]["pa"]["gains"]
     labels = [column.spec.data.key for column in view.setting.columns]
     cells = zip(setting["cells"], found["cells"], strict=True)
     means = {view.rows[r]: of for r, *of in found["rows"]}
@@ -121,7 +121,15 @@ def test_the_page_shows_gains_with_the_reference_on_top(tmp_path: Path) -> None:
         assert window.url.endswith("#show=gain")
         assert window.inner_text("#headline").startswith("On average 1 of 2 methods is ahead of")
         rows = [text.split("\t") for text in window.locator("#board tbody tr").all_inner_texts()]
-        assert [row[1].split()[0] for row in rows] == ["Unlabeled", "nnPU", "VPU"]
-        assert rows[1][2:4] == ["+2.1", "5 : 0 / 5"]
-        assert set(rows[2][6:]) == {"−10.0"}
+        assert [row[0].split()[0] for row in rows] == ["Unlabeled", "nnPU", "VPU"]
+        assert rows[1][1:3] == ["+2.1", "5 : 0 / 5"]
+        assert set(rows[2][5:]) == {"−10.0"}
         assert "One answer for all rows" in window.inner_text("#board tfoot")
+        window.select_option("[data-select=over]", "nnpu")  # a method is compared with any other
+        assert window.url.endswith("#show=gain&over=nnpu")
+        rows = [text.split("\t") for text in window.locator("#board tbody tr").all_inner_texts()]
+        assert {row[0].split()[0]: row[1] for row in rows} == {"nnPU": "0.0", "Unlabeled": "−2.1", "VPU": "−12.1"}
+        window.click("#tools button >> text=CSV")
+        assert (
+            window.input_value("#drawer textarea").splitlines()[2].startswith("Unlabeled as negative,−2.1,0 : 5 / 5,")
+        )

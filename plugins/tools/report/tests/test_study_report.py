@@ -160,7 +160,7 @@ def test_everything_on_the_page_can_be_done_with_the_keyboard(web_page: str) -> 
         press(" ")
         assert value(names) == ["vpu", "nnpu"]
         assert value("document.activeElement.closest('th').ariaSort") == "descending"
-        assert value("location.hash") == "#filter=nnpu,vpu&rows=1.descending"
+        assert value("location.hash") == "#filter=nnpu,vpu&rows=descending%20method"
         while not value("document.activeElement.matches('#board td a')"):
             press("Tab")
         press("Enter")

@@ -252,6 +252,8 @@ def _is_silent(table: npt.NDArray[np.float64]) -> bool:
 def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) -> str:
     if len(competing) < 2:
         return f"{counted(len(competing), 'method')}: there is nothing to compare."
+    if not any(counts.seeds.values()):
+        return "No run has a value here, so no method is ranked."
     if all(len(seeds) < LEAST_SEEDS for seeds in counts.seeds.values()):
         return "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more."
     if len(ranked) < 2 or not counts.columns:
@@ -488,10 +490,8 @@ def headline(ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, s
     ]
 
 
-def changes(
-    ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, str], oracle: tuple[str, Ranking] | None
-) -> list[str]:
-    """Limits of the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and ranking)."""
+def changes(ranking: Ranking, names: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:
+    """Limits of the answer: a baseline, few data sets, one left out."""
     if not ranking.places:
         return []
     first, unbeaten, found = ranking.places[0].row, ranking.unbeaten, []
@@ -510,11 +510,6 @@ def changes(
         other = {sources[group]: names[row] for group in groups if (row := ranking.without(group)) != first}
         found += [f"Without {group} it would be {name}." for group, name in other.items()]
         found += [] if other else ["It stays first whichever data set is left out."]
-    if oracle is not None and oracle[1].places:
-        then = oracle[1].places[0].row
-        found.append(
-            f"With epochs chosen by an oracle ({oracle[0]}) it would {'still ' * (then == first)}be {names[then]}."
-        )
     return found
 
 

@@ -120,10 +120,11 @@ class View:
 
     @cached_property
     def references(self) -> list[str]:
-        """Baselines that gains are over, those with runs on most of its data sets first."""
+        """Rows that gains are over: the fullest baseline, the others, and every row on the page of a table."""
         grid, baselines = self.model.grid, [row for row in self.rows if row in self.model.grid.baselines]
         first = grid.fullest(baselines, [*self.columns])
-        return sorted(baselines, key=lambda row: row != first)[: None if len(self.columns) >= 2 * FEW_DATA_SETS else 1]
+        order = sorted(baselines if self.page else self.rows, key=lambda row: (row != first, row not in baselines))
+        return order[: 1 if self.page and len(self.columns) < 2 * FEW_DATA_SETS else None]
 
     @cached_property
     def folded(self) -> frozenset[str]:
@@ -225,7 +226,8 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
-    over = view.references[: None if (measure, criterion) == (view.model.measure, view.model.criterion) else 1]
+    first_shown = measure in view.model.by_decision and criterion == view.model.criterion
+    over = view.references[: None if first_shown else 1]
     cells: list[list[Any] | int] = []
     best: dict[int, float] = {}
     for r, c, *_ in setting["cells"]:
@@ -277,16 +279,14 @@ def _gains(view: View, over: str, measure: ShownMeasure, criterion: str, setting
 
 def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, str]:
     """Who is best by a measure and criterion, how sure that is, and of what it is said."""
-    ranking, oracle = view.ranking(criterion, measure), None
-    if view.oracle and view.oracle != criterion:
-        oracle = (criterion_text(view.oracle)[0], view.ranking(view.oracle, measure))
+    ranking = view.ranking(criterion, measure)
     sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
     compared = len(view.rows) - len(view.kinds)
     without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
     no_choice = criterion in (*view.model.oracle_criteria, "last")
     return {
         "headline": " ".join(headline(ranking, view.names, sources)).replace(" %", "\u00a0%"),
-        "changes": " ".join(changes(ranking, view.names, sources, oracle)),
+        "changes": " ".join(changes(ranking, view.names, sources)),
         "apart": " ".join(not_told_apart(ranking, view.names, view.columns)),
         "held": "" if no_choice else view.held,
         "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}; "
@@ -304,12 +304,10 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
             if text := grid.departures.get(place):
                 departs[len(cells)] = text
             cells.append([r, c, model.grid.ids.get(place, ""), len(of.runs), *view.seconds(row, column)])
-    ranking = view.ranking(view.model.criterion)
-    ranked = {place.row for place in ranking.places}
 
     def typical(row: str) -> list[float | int | None]:
         """Median over data sets of its seconds, and whether any run shared the machine."""
-        timed = [view.seconds(row, c) for c in columns if row not in ranked or c.label in ranking.columns]
+        timed = [view.seconds(row, c) for c in columns]
         seconds = [value for value, _ in timed if value is not None]
         return [statistics.median(seconds) if seconds else None, int(any(shared for _, shared in timed))]
 

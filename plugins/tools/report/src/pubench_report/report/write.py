@@ -157,7 +157,7 @@ def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
     names = {row: row for row in model.grid.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
     columns = {column.label: column.name for column in setting.columns}
-    said = [*headline(ranking, names, sources), *changes(ranking, names, sources, None)]
+    said = [*headline(ranking, names, sources), *changes(ranking, names, sources)]
     verdict = " ".join([*said, *not_told_apart(ranking, names, columns)])
     what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
     for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):

@@ -6,6 +6,7 @@ What pages say of them, and how they look, is in ``pages/templates``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -126,10 +127,11 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
 
 
 def default_criterion(gathered: Gathered) -> str:
-    """Criterion that a user can choose epochs by: ``pa``, or another that reads no true labels."""
-    tracked = {name: found.oracle for run in gathered.done for name, found in run.result.criteria.items()}
-    offered = in_order(tracked)
-    return next((name for name in offered if not tracked[name]), offered[0])
+    """The first criterion that reads no true labels and chose the epochs of most runs: ``pa``, if it has values."""
+    found = [one for run in gathered.done for one in run.result.criteria.items()]
+    chose = Counter(name for name, one in found if not one.oracle and not one.undefined)
+    offered = in_order({name for name, _ in found})
+    return next((name for name in offered if 2 * chose[name] >= len(gathered.done)), offered[0])
 
 
 # -------------------------------------------------------------------- pages

@@ -62,37 +62,61 @@ function facts(s, now) {
   }).filter((one) => visibleRow(one.row) && (!now.gains || state.setups || one.r === now.offered.over || !s.folded.includes(one.r))).sort((a, b) => now.gains ? byGain(a.r) - byGain(b.r) : kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
     (a.place ? a.place.k : 1e9) - (b.place ? b.place.k : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
+// Columns without a value are left out. class more: not on a phone
+const drawn = (s, now) => { const all = [...s.columns.keys()], some = all.filter((c) => now.cells.some((of) => of[c] && of[c].mean !== null)); return some.length ? some : all; };
+const headsOf = (s, now) => [
+  ...(now.gains ? [["method", "method", "m", ""], ["gain", "mean gain, points", "r", `over ${s.rows[now.offered.over].name}, of the data sets that both have`], ["ahead", "ahead : behind", "r more", "data sets on which a paired t-test over three seeds or more finds the gain (level .1)"]]
+    : [["rank", "#", "r", ""], ["method", "method", "m", ""], ["below", "points below the best, 90 % interval", "strip more", ""], ["first", "first in", "r more", "share of resamples in which the method comes first"]]),
+  ["collapsed", "collapsed", "r more", "share of runs that decide every row alike"], ["seconds", "s / run", "r more", "median over seeds, then over data sets"],
+  ...drawn(s, now).map((c) => [s.columns[c].tip, s.columns[c].name, "c", s.columns[c].tip]),
+];
 function table(s, now, lines) {
-  const { best, baselines, gains } = now, over = gains ? s.rows[now.offered.over].name : "";
-  const heads = [["#", "r", ""], ["method", "m", ""],
-    ...(gains ? [["mean gain, points", "r", `over ${over}, of the data sets that both have`], ["ahead : behind", "r", "data sets on which a paired t-test over three seeds or more finds the gain (level .1)"]]
-      : [["points below the best, 90 % interval", "strip", ""], ["first in", "r", "share of resamples in which the method comes first"]]), ["collapsed", "r", "share of runs that decide every row alike"],
-    ["s / run", "r", "median over seeds, then over data sets"], ...s.columns.map((one) => [one.name, "c", one.tip])];
-  by("board").tHead.innerHTML = "<tr>" + heads.map(([text, kind, tip], k) => {
-    const way = state.sort && state.sort[0] === k ? ` aria-sort="${state.sort[1]}"` : "";
-    return `<th scope="col" class="${kind}" title="${plain(tip)}"${way}><button type="button" data-sort="${k}">${plain(text)}</button></th>`;
+  const { best, baselines, gains } = now, heads = headsOf(s, now), columns = drawn(s, now), before = heads.length - columns.length;
+  by("board").tHead.innerHTML = "<tr>" + heads.map(([key, text, kind, tip]) => {
+    const way = state.sort && state.sort[0] === key ? ` aria-sort="${state.sort[1]}"` : "";
+    return `<th scope="col" class="${kind}" title="${plain(tip)}"${way}><button type="button" data-sort="${plain(key)}">${plain(text)}</button></th>`;
   }).join("") + "</tr>";
-  const ofRow = (r) => { const one = gains.get(r); return `<td class="r" data-v="${one ? one.points : r === now.offered.over ? 0 : ""}">${one ? signed(one.points) : r === now.offered.over ? "0.0" : ""}</td><td class="r" data-v="${one ? one.ahead - one.behind : ""}">${one ? `${one.ahead} : ${one.behind} / ${one.data}` : ""}</td>`; };
+  const ofRow = (r) => { const one = gains.get(r); return `<td class="r" data-v="${one ? one.points : r === now.offered.over ? 0 : ""}">${one ? signed(one.points) : r === now.offered.over ? "0.0" : ""}</td><td class="r more" data-v="${one ? one.ahead - one.behind : ""}">${one ? `${one.ahead} : ${one.behind} / ${one.data}` : ""}</td>`; };
   const rowClass = (r, place) => gains ? (gains.has(r) && gains.get(r).data >= FEW || r === now.offered.over ? "" : "out") : !place ? "out" : place.first >= 0.05 ? "lead" : "";
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: several }) =>
-    `<tr class="${rowClass(r, place)}"><td class="r" data-v="${place ? place.rank : ""}">${place && !gains ? place.rank : ""}</td>` +
+    `<tr class="${rowClass(r, place)}">${gains ? "" : `<td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>`}` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    (gains ? ofRow(r) : `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
-    `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
-    `<td class="r${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
-    `<td class="r" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
-    s.columns.map((_, c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
-  by("board").tFoot.innerHTML = now.alone.some((one) => one !== null) ? `<tr class="out"><td></td><th scope="row" class="m">One answer for all rows</th><td></td><td></td><td></td><td></td>${now.alone.map((one) => `<td class="c">${one === null ? "" : fixed(one)}</td>`).join("")}</tr>` : "";
-  if (state.sort) order(...state.sort);
+    (gains ? ofRow(r) : `<td class="strip more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
+    `<td class="r more" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
+    `<td class="r more${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
+    `<td class="r more" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
+    columns.map((c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
+  by("board").tFoot.innerHTML = now.alone.some((one) => one !== null) ? `<tr class="out">${heads.slice(0, before).map(([key, , kind]) => key === "method" ? `<th scope="row" class="m">One answer for all rows</th>` : `<td class="${kind}"></td>`).join("")}${columns.map((c) => `<td class="c">${now.alone[c] === null ? "" : fixed(now.alone[c])}</td>`).join("")}</tr>` : "";
+  if (state.sort) order(heads.findIndex(([key]) => key === state.sort[0]), state.sort[1]);
 }
 function order(column, way) {
+  if (column < 0) return;
   const body = by("board").tBodies[0], sign = way === "ascending" ? 1 : -1;
   const value = (row) => row.cells[column].dataset.v || "", number = (text) => (text === "" ? NaN : Number(text));
   body.append(...[...body.rows].sort((a, b) => {
-    if (column === 1) return sign * value(a).localeCompare(value(b));
+    if (a.cells[column].tagName === "TH") return sign * value(a).localeCompare(value(b));
     const one = number(value(a)), other = number(value(b));
     return isNaN(one) || isNaN(other) ? isNaN(one) - isNaN(other) : sign * (one - other);
   }));
+}
+
+// -------- what is shown, for a file or a text
+
+function exported(kind) {
+  const text = (cell) => (cell.matches(".c, .m") && cell.dataset.v) || cell.textContent.trim();
+  const rows = [...by("board").rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(text));
+  if (kind === "CSV") return rows.map((row) => row.map((one) => (/[",\n]/.test(one) ? `"${one.replace(/"/g, '""')}"` : one)).join(",")).join("\n");
+  if (kind === "LaTeX") {
+    const tex = (one) => one.replace(/[&%#_{}$]/g, "\\$&").replace(/−/g, "$-$").replace(/[○✕] ?/g, "").replace(/^–$/, "--");
+    return [`% ${by("setting").textContent}`, `\\begin{tabular}{${rows[0].map((one, k) => (k ? "r" : "l")).join("")}}`, "\\hline", ...rows.map((row, k) => `${row.map(tex).join(" & ")} \\\\${k ? "" : " \\hline"}`), "\\hline", "\\end{tabular}"].join("\n");
+  }
+  if (kind === "BibTeX") return `@misc{pubench,\n  title = {pubench: ${document.title}},\n  note = {${by("setting").textContent}},\n  howpublished = {${location.href}},\n  urldate = {${new Date().toISOString().slice(0, 10)}}\n}`;
+  return location.href;
+}
+function give(kind) {
+  by("drawer").innerHTML = `<h2 id="drawer-title">${plain(kind)}</h2><textarea readonly rows="9" aria-label="${plain(kind)}">${plain(exported(kind))}</textarea><form method="dialog"><button autofocus>Close</button></form>`;
+  by("drawer").showModal();
+  by("drawer").querySelector("textarea").select();
 }
 
 // -------- figures
@@ -120,6 +144,9 @@ function figures(s, now, lines, oracle, oracleName) {
 
 // -------- choices
 
+// Rows that gains can be over: those of this page, then the others, whose gains are on the page of the table
+const against = (s, now) => [...now.references.map((one) => one.over), ...(s.page ? s.rows.keys() : [])].filter((r, k, all) => all.indexOf(r) === k).map((r) => [s.rows[r].key, s.rows[r].name]);
+
 function controls(s, now) {
   const chips = (legend, items) => !items ? "" : `<fieldset><legend>${legend}</legend>${items}</fieldset>`;
   const button = (kind, value, text, on, extra = "", tip = "") => `<button type="button" class="${extra}" data-${kind}="${plain(value)}" aria-pressed="${on}" title="${plain(tip)}">${plain(text)}</button>`;
@@ -133,7 +160,7 @@ function controls(s, now) {
     chips("decision", decisions.length < 2 ? "" : decisions.map(([key]) => button("measure", key, key === metric ? "at 0, as networks do" : "at the prior", key === state.measure)).join("")) +
     chips("measure", metrics.length < 2 ? "" : metrics.map(([key, name]) => button("measure", key, name, key === state.measure)).join("")) +
     (now.offered ? chips("show", [["gain", "gain"], ["value", measureName(s)]].map(([key, text]) => button("show", key === "gain" ? key : "", text, (key === "gain") === Boolean(state.show))).join("")) : "") +
-    (now.gains ? chips("against", select("over", now.references.map((one) => [s.rows[one.over].key, s.rows[one.over].name]))) : "") +
+    (now.gains ? chips("against", select("over", against(s, now))) : "") +
     chips("methods", select("family", [["", "every family"], ...families.map((one) => [one, one])]) + select("prior", [["", "with or without a prior"], ["needs", "need the prior"], ["without", "need no prior"]]) + (now.gains && s.folded.length ? select("setups", [["", "one row per method"], ["all", "every setup"]]) : ""));
   const [, name, about, oracle] = criterionOf(s, state.criterion);
   by("about").textContent = `${name}${oracle ? " (oracle: it reads true labels, which nobody has in practice)" : ""}: ${about}.`;
@@ -146,6 +173,7 @@ function draw() {
   const said = now.gains ? { headline: now.offered.said[0], changes: now.offered.said.slice(1).join(" "), apart: "" } : {};
   for (const id of ["headline", "changes", "apart", "held", "setting"]) by(id).textContent = id in said ? said[id] : now[id];
   by("setting").title = s.tip;
+  if (now.offered && s.rows[now.offered.over].key !== state.over) state.over = "";
   controls(s, now);
   table(s, now, lines);
   figures(s, now, lines, oracle, oracleName);
@@ -157,7 +185,7 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, over: state.over, setups: state.setups, family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const s = here(), parts = { setting: state.setting ? s.tip : "", by: state.criterion, measure: state.measure, show: state.show, over: state.over, setups: state.setups, family: state.family, prior: state.prior, rows: state.sort ? `${state.sort[1]} ${state.sort[0]}` : "" };
   const usual = { setting: "", by: s.criterion, measure: s.measure, show: DATA.show, over: "", setups: "", family: "", prior: "", rows: "" };
   if (DATA.show && !parts.show) parts.show = "value";
   address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
@@ -173,10 +201,14 @@ function arrive() {
   state.setups = hash.get("setups") === "all" ? "all" : "";
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
-  const [column, way] = (hash.get("rows") || "").split(".");
-  state.sort = ["ascending", "descending"].includes(way) && Number(column) < 6 + s.columns.length ? [Number(column), way] : null;
+  const [way, column] = (hash.get("rows") || "").split(/ (.*)/s);
+  state.sort = ["ascending", "descending"].includes(way) && column ? [column, way] : null;
   draw();
+  const cell = hash.get("cell"), places = cell ? [...s.rows.keys()].flatMap((r) => [...s.columns.keys()].map((c) => [r, c])) : [];
+  const opened = places.find(([r, c]) => cellName(s, r, c) === cell && shownBy(s, state.criterion).cells[r][c]);
+  if (opened) drawer(...opened);
 }
+const cellName = (s, r, c) => `${s.rows[r].key} on ${s.columns[c].tip}`; // in the address
 function drawer(r, c) {
   const s = here(), row = s.rows[r], cell = shownBy(s, state.criterion).cells[r][c];
   const value = cell.mean === null ? "no value" : `${cell.mean.toFixed(2)}${cell.spread === undefined ? "" : ` ± ${cell.spread.toFixed(2)}`} over ${many(cell.n, "seed")}`;
@@ -185,27 +217,35 @@ function drawer(r, c) {
     `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p>` +
     `${window.curveOf ? window.curveOf(cell.link, state.criterion) : ""}<p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p><form method="dialog"><button autofocus>Close</button></form>`;
   by("drawer").showModal();
+  address.write({ cell: cellName(s, r, c) });
 }
+by("drawer").addEventListener("close", () => address.read().has("cell") && address.write({ cell: "" }));
 
 document.addEventListener("click", (event) => {
   const cell = event.target.closest("[data-cell]"), button = event.target.closest("button");
   if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); drawer(...cell.dataset.cell.split(",").map(Number)); return; }
   if (event.target === by("drawer") || event.target.closest("#drawer a")) by("drawer").close();
-  if (!button || !button.closest("#controls, #board")) return;
-  const { criterion, measure, sort, show } = button.dataset;
+  if (!button || !button.closest("#controls, #board, #tools")) return;
+  const { criterion, measure, sort, show, give: kind } = button.dataset;
+  if (kind) { give(kind); return; }
   if (show !== undefined) Object.assign(state, { show, sort: null });
   if (criterion) state.criterion = criterion;
   if (measure) state.measure = measure;
   if (sort) {
-    const ways = Number(sort) >= 6 || sort === "3" || (sort === "2" && state.show) ? ["descending", "ascending"] : ["ascending", "descending"], now = state.sort && state.sort[0] === Number(sort) ? ways.indexOf(state.sort[1]) : -1;
-    state.sort = now === 1 ? null : [Number(sort), ways[now + 1]];
+    const ways = ["rank", "method", "below", "collapsed", "seconds"].includes(sort) ? ["ascending", "descending"] : ["descending", "ascending"], now = state.sort && state.sort[0] === sort ? ways.indexOf(state.sort[1]) : -1;
+    state.sort = now === 1 ? null : [sort, ways[now + 1]];
   }
   draw(); remember();
 });
 document.addEventListener("change", (event) => {
   const kind = event.target.dataset.select;
   if (!kind) return;
-  if (kind === "setting") begin(Number(event.target.value)); else state[kind] = event.target.value;
+  const s = here(), value = event.target.value;
+  if (kind === "over" && s.page && !s.shown[state.measure][state.criterion].gains.some((one) => s.rows[one.over].key === value)) {
+    location.href = `${s.page}#${new URLSearchParams({ show: "gain", over: value, by: state.criterion, measure: state.measure })}`;
+    return;
+  }
+  if (kind === "setting") begin(Number(value)); else state[kind] = value;
   draw(); remember();
 });
 document.addEventListener("keydown", (event) => { // arrows move between the cells of the table
