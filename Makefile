@@ -21,7 +21,7 @@ COVERED   := 85
 # Python 3.12 and newer can measure at almost no cost
 CORE       = $(shell $(BIN)/python -c "import sys; print('sysmon' if sys.version_info >= (3, 12) else 'ctrace')" 2>/dev/null)
 
-# as many workers as cores, each with small tensors: a second thread would wait for the other worker's first
+# a worker more than cores (conftest.py), each with small tensors: a second thread would wait for another worker's first
 tests coverage oldest: export OMP_NUM_THREADS ?= 1
 
 # where byte code is not kept, every command compiles its imports again, for longer than it works
