@@ -63,6 +63,48 @@ def messy(x: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+@pytest.fixture(scope="module")
+def rows():
+    """(x, truth, labels 1, 0 and -1): labels are not at random, and 40 negatives are known."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(900) < 0.4
+    x = rng.normal(size=(900, 4)) + np.where(truth, 1.0, -1.0)[:, None] * [1.0, 0, 0, 0]
+    x[:, 1] += 2 * truth
+    labeled = truth & (x[:, 1] > 2) & (rng.random(900) < 0.5)
+    negative = ~truth & (np.cumsum(~truth) <= 40)
+    return x, truth, np.where(labeled, 1, np.where(negative, -1, 0))
+
+
+class TestKnownNegatives:
+    @pytest.mark.parametrize("method", ["nnpu", "pu-boost"])
+    def test_they_help_a_method_that_learns_from_them(self, rows, method):
+        x, truth, y = rows
+        given = {"prior": 0.4, "criterion": "last", "random_state": 1}
+        given |= {"epochs": 20, "preset": "table"} if method == "nnpu" else {}
+        found = [pubench.PUClassifier(method, **given).fit(x, some) for some in (y, np.maximum(y, 0))]
+        assert found[0].result_.data.negatives == 40
+        known, unknown = (roc_auc_score(truth[y == 0], one.decision_function(x[y == 0])) for one in found)
+        assert known > unknown
+
+    def test_every_form_of_the_labels_gives_the_same_model(self, rows):
+        x, _, y = rows
+        texts = pd.Series(y).map({1: "yes", -1: "no"})  # 0 becomes missing
+        named = pubench.PUClassifier("naive", pos_label="yes", neg_label="no").fit(x, texts)
+        sparse = pubench.PUClassifier("naive").fit(csr_array(x), y)
+        assert named.result_.data.negatives == sparse.result_.data.negatives == 40
+        plain = pubench.PUClassifier("naive").fit(x, y)
+        assert plain.classes_.tolist() == [0, 1]
+        assert np.array_equal(plain.decision_function(x), named.decision_function(x))
+        with pytest.raises(ValueError, match="neg_label='nein' is no value of y"):
+            clone(named).set_params(neg_label="nein").fit(x, texts)
+
+    def test_a_method_that_does_not_says_how_many_are_left_out(self, rows):
+        x, _, y = rows
+        with pytest.warns(pubench.PubenchWarning, match="upu learns from no known negatives: 40 are left out"):
+            model = pubench.PUClassifier("upu", prior=0.4, epochs=1).fit(x, y)
+        assert model.score(x, y) == pubench.PUClassifier.score(model, x[y >= 0], y[y >= 0])
+
+
 class TestScores:
     def test_scores_of_an_estimator_find_the_positives(self, table, fitted):
         x, _, positive = table

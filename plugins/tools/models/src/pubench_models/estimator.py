@@ -26,7 +26,7 @@ from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
-from .model_selection import pauc_scorer, read_labels
+from .model_selection import known_negatives, pauc_scorer, read_labels
 from .posterior import PosteriorCurve
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     ``two-sample`` (the unlabeled rows alone are a draw). ``criterion``: chooses the epoch, on the ``validation`` share
     of the rows, or on ``cv`` folds; None means ``pa``, or ``pauc`` where no prior is known. ``decision``: ``zero``
     calls rows positive whose score is above 0, ``prior`` as many as the prior says. ``pos_label``: the value of ``y``
-    that means labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell
+    that means labeled positive, where values are not 1/0, 1/-1 or True/False. ``neg_label``: the value that means known
+    negative; -1 among 1, 0 and -1 does by itself. ``features``: columns to use, as shell
     patterns; by default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that
     names none: fitting twice gives the same model.
 
@@ -177,6 +178,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         cv: int | None = None,
         refit: str = "mean",
         pos_label: Any = None,
+        neg_label: Any = None,
         features: Any = None,
         device: str = "auto",
         threads: int | None = None,
@@ -194,6 +196,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.cv = cv
         self.refit = refit
         self.pos_label = pos_label
+        self.neg_label = neg_label
         self.features = features
         self.device = device
         self.threads = threads
@@ -235,7 +238,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Trains on (n, d) rows ``X`` of which ``y``, (n,), says who is labeled.
+        """Trains on (n, d) rows ``X`` of which ``y``, (n,), says who is labeled, and who is known to be negative.
+
+        A method that learns from no known negatives warns that they are left out.
 
         ``sample_weight``: (n,) at least 0. A row of weight 0 is absent; other weights that differ are for methods that
         heed them (naive, pu-bagging). ``groups``: (n,) values such as patients; rows of one group are in one fold, or
@@ -246,19 +251,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         rows = self._rows(X, reset=True)
         with in_words(_PARAMETERS):
             refuse_other_rows(X, y, ("X", "y"), by_position=True)
+        y, negative = known_negatives(y, self.neg_label)
         labeled, self.classes_ = read_labels(y, self.pos_label)
         if len(labeled) != len(rows):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labeled)]}")
         there, weights = _weights(sample_weight, len(rows))
-        rows, labeled = (rows if there.all() else rows[there]), labeled[there]
-        if labeled.all() or not labeled.any():
+        rows, labeled, negative = (rows if there.all() else rows[there]), labeled[there], negative[there]
+        unlabeled = ~labeled & ~negative
+        if not unlabeled.any() or not labeled.any():
             raise ValueError("y has 1 class in the rows whose sample_weight is above 0; PU learning needs both")
         with in_words(_PARAMETERS):
             if groups is not None and not there.all():
                 groups = groups[there] if hasattr(groups, "iloc") else np.asarray(groups)[there]
-            table = self._table(rows, labeled, weights, groups)
+            table = self._table(rows, labeled, negative, weights, groups)
             criterion = self.criterion
-            fewest = min(int(labeled.sum()), int((~labeled).sum()))
+            fewest = min(int(labeled.sum()), int(unlabeled.sum()))
             if criterion is None and self.cv is None and fewest * self.validation < 1:
                 criterion = "last"
                 if self.validation:
@@ -266,6 +273,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             self.result_, self.notes_, self._model_bytes, scores = self._trained(
                 table, criterion, sparse=isinstance(rows, SparseRows)
             )
+        if negative.any() and not self.result_.data.negatives:
+            _warn(f"{self.method} learns from no known negatives: {negative.sum()} are left out")
         self.out_of_fold_scores_ = None
         if self.cv is not None:
             self.out_of_fold_scores_ = np.full(len(there), np.nan)
@@ -285,6 +294,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self,
         rows: DataFrame | SparseRows,
         labeled: npt.NDArray[np.bool_],
+        negative: npt.NDArray[np.bool_],
         weights: npt.NDArray[np.float64] | None,
         groups: Any,
     ) -> PUTable:
@@ -292,12 +302,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         if isinstance(rows, SparseRows):
             if self.features is not None:
                 raise InvalidRequest("features must be None: the columns of a sparse X have no names", field="features")
-            return _sparse_table(rows, labeled, weights, groups, self.scheme)
+            return _sparse_table(rows, labeled, negative, weights, groups, self.scheme)
         features = self.features
         if features is None:
             features = () if hasattr(self, "feature_names_in_") else [str(name) for name in rows.columns]
         given = {"weights": weights, "groups": groups}
-        return data(rows, labeled, name="X", features=features, scheme=self.scheme, **given)
+        labels = np.where(negative, -1, labeled) if negative.any() else labeled
+        return data(rows, labels, name="X", features=features, scheme=self.scheme, **given)
 
     def _trained(
         self, table: PUTable, criterion: str | None, *, sparse: bool
@@ -494,6 +505,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 def _sparse_table(
     x: SparseRows,
     labeled: npt.NDArray[np.bool_],
+    negative: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64] | None,
     groups: Any,
     scheme: str,
@@ -509,5 +521,7 @@ def _sparse_table(
     if codes is not None and len(codes) != len(x):
         raise RequestError(f"groups: expected {len(x)} values, one per row, got {len(codes)}", field="groups")
     notes = (f"X: {len(x)} sparse rows of {x.width} features, {len(x.values) / max(len(x), 1):.3g} values in each",)
-    table = held("X", b"", LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes))
+    known = negative if negative.any() else None
+    rows = LabeledData(x, labeled, None, None, None, (), notes, weights=weights, groups=codes, known_negative=known)
+    table = held("X", b"", rows)
     return PUTable({"path": table.path, "label_col": "labeled"}, scheme, (table,))

@@ -55,6 +55,23 @@ def read_labels(y: Any, pos_label: Any = None) -> tuple[npt.NDArray[np.bool_], n
     return np.asarray((values == positive) & ~missing), np.array([other, positive], dtype=dtype)
 
 
+def known_negatives(y: Any, neg_label: Any = None) -> tuple[Any, npt.NDArray[np.bool_]]:
+    """``y`` with known negatives as missing labels, and (n,) True for those: rows of ``neg_label``, or of -1 among 1, 0
+    and -1.
+    """
+    if y is None:  # which read_labels refuses
+        return y, np.zeros(0, bool)
+    values, missing = labels_of(y)
+    if neg_label is None and not (values.dtype.kind in "if" and set(values[~missing].ravel()) == {-1, 0, 1}):
+        return y, np.zeros(len(values), bool)
+    negative = (values == (-1 if neg_label is None else neg_label)) & ~missing
+    if not negative.any():
+        raise ValueError(f"neg_label={neg_label!r} is no value of y")
+    rest = np.array(values, dtype=object)
+    rest[negative | missing] = None
+    return rest, negative.ravel()
+
+
 @dataclass(frozen=True)
 class PUScorer:
     """A scorer of scikit-learn, ``scorer(estimator, X, y)``, from labeled positives and unlabeled rows.
@@ -70,9 +87,13 @@ class PUScorer:
     purity: float = 1.0
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The metric on rows ``X`` whose PU labels are ``y``. Raises ValueError where it has no value on them."""
+        """The metric on rows ``X`` whose PU labels are ``y``; known negatives (-1 among 1, 0 and -1) are left out.
+
+        Raises ValueError if it has no value on them.
+        """
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        return self.of_scores(scores, read_labels(y, self.pos_label)[0])
+        y, negative = known_negatives(y)
+        return self.of_scores(scores[~negative], read_labels(y, self.pos_label)[0][~negative])
 
     def of_scores(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> float:
         """The metric of (n,) scores, decided at 0, and (n,) PU labels."""
@@ -180,7 +201,7 @@ class PUKFold:
         """
         from sklearn.model_selection import StratifiedKFold
 
-        labeled = read_labels(y)[0]
+        labeled = read_labels(known_negatives(y)[0])[0]
         keys = pd.util.hash_pandas_object(frame_of(X, "X"), index=False) if groups is None else np.asarray(groups)
         unit, _ = pd.factorize(keys)
         n_units = int(unit.max()) + 1
