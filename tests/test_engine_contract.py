@@ -55,23 +55,26 @@ def test_each_criterion_keeps_the_best_of_several_candidates(students: Trained) 
                 best[name] = max(best.get(name, value), value)
     assert set(best) >= {"pa", "pauc", "f1"}
     for name, value in best.items():
-        assert students.selection.tracks[name].best == value
+        chosen = students.selection.tracks[name].chosen
+        assert chosen is not None
+        assert chosen.value == value
 
 
 def test_a_result_is_scored_by_the_chosen_network_in_its_chosen_state(students: Trained) -> None:
     for name in ("pa", "pauc", "f1"):
-        track = students.selection.tracks[name]
-        assert track.candidate in {"student-0", "student-1", "teacher-0", "teacher-1"}
+        chosen = students.selection.tracks[name].chosen
+        assert chosen is not None
+        assert chosen.candidate in {"student-0", "student-1", "teacher-0", "teacher-1"}
         evaluator = students.evaluator
         again = evaluator.value(name, evaluator.validation(students.scores[name]["validation"]))
-        assert again == track.best
+        assert again == chosen.value
 
 
 def test_a_stage_that_is_not_selectable_is_trained_but_never_selected(students: Trained) -> None:
     warm_up = [e for e in students.epochs if e.stage == "warm-up"]
     assert [e.epoch for e in warm_up] == [1, 2]
     assert all(not e.criteria for e in warm_up)
-    assert all(t.epoch is not None and t.epoch > 2 for t in students.selection.tracks.values())
+    assert all(t.chosen is not None and t.chosen.epoch > 2 for t in students.selection.tracks.values())
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +134,9 @@ def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:
     for name in ("pa", "pauc", "f1"):
         only = (f"selection.criterion={name}", f"selection.criteria=[{name}]")
         alone = trained(plan_of(plugins, "nnpu", "epochs=30", "patience=3", *only))
-        together = long.selection.tracks[name]
-        assert alone.selection.tracks[name].epoch == together.epoch
+        together, chosen = long.selection.tracks[name], alone.selection.tracks[name].chosen
+        assert together.chosen is not None
+        assert chosen is not None
+        assert chosen.epoch == together.chosen.epoch
         assert len(alone.epochs) == (together.stopped_at or 30)
         assert np.array_equal(alone.scores[name]["test"], long.scores[name]["test"])

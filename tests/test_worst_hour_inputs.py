@@ -148,8 +148,9 @@ def saved(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Saved:
         plan = resolve([assigned(f"method.key={method}", *own, *sets)], plugins)
         problem = build_problem(plan)
         trained = train(plan, problem)
-        candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
-        return model_bytes(plan, problem, trained.method, candidate)
+        chosen = trained.selection.tracks[plan.spec.selection.criterion].chosen
+        assert chosen is not None
+        return model_bytes(plan, problem, trained.method, chosen.candidate)
 
     def read(method: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
         content = made(method)

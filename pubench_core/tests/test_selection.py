@@ -45,8 +45,9 @@ def select(
 
 def outcome(selection: Selection, name: str) -> tuple[Any, ...]:
     track = selection.tracks[name]
-    kept = track.snapshot.state["epoch"] if track.snapshot is not None else None
-    return track.epoch, track.best, kept, track.stopped_at
+    if (chosen := track.chosen) is None:
+        return None, None, None, track.stopped_at
+    return chosen.epoch, chosen.value, chosen.snapshot and chosen.snapshot.state["epoch"], track.stopped_at
 
 
 def test_the_first_maximum_wins() -> None:
@@ -66,8 +67,9 @@ def test_of_several_candidates_the_lowest_counts_where_lower_is_better() -> None
     names = ("student", "teacher", "other")
     values = dict(zip(names, (0.5, 0.3, 0.3), strict=True))
     selection.update(1, {"error": values}, dict.fromkeys(names, DECIDING), None, lambda: Snapshot({}))
-    track = selection.tracks["error"]
-    assert (track.epoch, track.candidate, track.best) == (1, "teacher", 0.3)
+    chosen = selection.tracks["error"].chosen
+    assert chosen is not None
+    assert (chosen.epoch, chosen.candidate, chosen.value) == (1, "teacher", 0.3)
 
 
 @settings(deadline=None)
@@ -239,7 +241,9 @@ def test_the_best_of_several_candidates_counts_and_is_named() -> None:
     states = dict.fromkeys(("student", "teacher", "other"), DECIDING)
     selection.update(1, {"pa": {"student": 0.5, "teacher": 0.7, "other": 0.7}}, states, None, lambda: Snapshot({}))
     selection.update(2, {"pa": {"student": 0.6, "teacher": None}}, states, None, lambda: Snapshot({}))
-    assert (selection.tracks["pa"].epoch, selection.tracks["pa"].candidate) == (1, "teacher")
+    chosen = selection.tracks["pa"].chosen
+    assert chosen is not None
+    assert (chosen.epoch, chosen.candidate) == (1, "teacher")
 
 
 def test_every_epoch_takes_one_snapshot_which_reveals_no_criterion() -> None:
@@ -252,7 +256,10 @@ def test_every_epoch_takes_one_snapshot_which_reveals_no_criterion() -> None:
     for epoch, value in enumerate((0.5, 0.6, 0.6, 0.1), start=1):
         selection.update(epoch, {"pa": {"": value}, "auc": {"": value}}, {"": DECIDING}, None, take)
     assert len(taken) == 4
-    assert selection.tracks["pa"].snapshot is selection.tracks["auc"].snapshot
+    pa, auc = (selection.tracks[name].chosen for name in ("pa", "auc"))
+    assert pa is not None
+    assert auc is not None
+    assert pa.snapshot is auc.snapshot
 
 
 # ---------------------------------------------------------------- last, undefined, exhausted
@@ -294,7 +301,7 @@ def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> Non
     selection = Selection(("pa", "f1"), {"pa": "no labeled validation positive"})
     for epoch, value in enumerate((0.5, 0.4), start=1):
         selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, {"": DECIDING}, 1, lambda: Snapshot({}))
-    assert selection.tracks["pa"].snapshot is None
+    assert selection.tracks["pa"].chosen is None
     assert selection.exhausted
     assert Selection(("pa",), {"pa": "no labeled validation positive"}).exhausted
 

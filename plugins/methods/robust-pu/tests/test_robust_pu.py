@@ -124,8 +124,9 @@ def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, s
     """The episodes' rate of 100 ruins the network."""
     sets = (*trained.short, "pre_training_lr=1e-2", "lr=100", "selection.criterion=oa", "selection.criteria=[oa]")
     result = trained(*sets, f"pre_training_selectable={selectable}")
-    chosen = result.selection.tracks["oa"].epoch
-    assert chosen is not None
+    state = result.selection.tracks["oa"].chosen
+    assert state is not None
+    chosen = state.epoch
     assert result.epochs[chosen - 1].stage == stage
 
 

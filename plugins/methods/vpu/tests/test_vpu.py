@@ -42,13 +42,14 @@ def test_the_largest_normalized_posterior_of_the_training_rows_is_one(scheme: st
 
 def test_its_criterion_is_minus_the_variational_loss_on_validation_rows() -> None:
     result = trained.shortly("selection.criterion=native")
-    track = result.selection.tracks["native"]
+    chosen = result.selection.tracks["native"].chosen
+    assert chosen is not None
     problem = result.evaluator.problem
     part = problem.view(frozenset()).validation
     result.method.net.eval()
     with torch.inference_mode():
         z = result.method.net(part.take(torch.arange(len(part))))
-    assert track.best == pytest.approx(-float(variational_loss(z[part.labeled], z[~part.labeled])), abs=1e-5)
+    assert chosen.value == pytest.approx(-float(variational_loss(z[part.labeled], z[~part.labeled])), abs=1e-5)
 
 
 def test_the_learning_rate_is_halved_in_every_nth_epoch(monkeypatch: pytest.MonkeyPatch) -> None:

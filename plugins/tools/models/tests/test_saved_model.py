@@ -87,7 +87,9 @@ def make(plugins: Registry, table: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def candidate_of(plan: Plan, trained: Trained) -> str:
-    return trained.selection.tracks[plan.spec.selection.criterion].candidate
+    chosen = trained.selection.tracks[plan.spec.selection.criterion].chosen
+    assert chosen is not None
+    return chosen.candidate
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ def test_a_copy_of_the_state_tells_nothing_and_the_check_notices_if_it_does(
     ) -> None:
         tried = copy.deepcopy(self)
         update(tried, epoch, values, held_out, patience, lambda: Snapshot({}))
-        better = any(track.epoch == epoch for track in tried.tracks.values())
+        better = any(track.chosen and track.chosen.epoch == epoch for track in tried.tracks.values())
         update(self, epoch, values, held_out, patience, take if better else lambda: Snapshot({}))
 
     monkeypatch.setattr(Selection, "update", copies_what_is_better)

@@ -124,10 +124,11 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
 
 def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
     """The content of the model's file, or why there is none."""
-    candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+    chosen = trained.selection.tracks[plan.spec.selection.criterion].chosen
     assert plan.model_writer is not None
+    assert chosen is not None
     try:
-        return plan.model_writer(plan, problem, trained.method, candidate), ""
+        return plan.model_writer(plan, problem, trained.method, chosen.candidate), ""
     except PubenchError as error:
         return None, model_warning(str(error))
     # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.
@@ -148,25 +149,24 @@ def with_measures(result: Result, arrays: Arrays, measurer: Measurer) -> Result:
 
 
 def criteria_of(
-    plan: Plan, problem: Problem, tracks: Mapping[str, Track], chosen: Mapping[str, State]
+    plan: Plan, problem: Problem, tracks: Mapping[str, Track], states: Mapping[str, State]
 ) -> dict[str, CriterionResult]:
-    """Result of each criterion, without measures. ``chosen``: their states, for those that have one."""
+    """Result of each criterion, without measures. ``states``: those that were chosen."""
     found = {}
     for name, track in tracks.items():
         plugin = plan.metrics.get(name)
         oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
-        if name not in chosen:
+        if track.chosen is None:
             found[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
             continue
-        state = chosen[name]
         found[name] = CriterionResult(
             oracle=oracle,
-            epoch=track.epoch,
-            value=track.best,
-            candidate=track.candidate,
+            epoch=track.chosen.epoch,
+            value=track.chosen.value,
+            candidate=track.chosen.candidate,
             stopped_at=track.stopped_at,
-            snapshot=state.name,
+            snapshot=states[name].name,
             code=code,
-            warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
+            warnings=warnings_of(plan, states[name], prior=problem.prior, labeled=problem.data.labeled),
         )
     return found

@@ -19,7 +19,7 @@ from ..records.scores import on_scale_of, scores_name, why_undefined
 from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
-from .select import Selection, Track
+from .select import SelectableState, Selection, Snapshot
 
 #: What scores may be: the methods of another kind of tensor would be called with the order of the rows.
 KINDS: set[type] = {Tensor}
@@ -141,36 +141,35 @@ def scored_states(
     """
     states: dict[str, State] = {}
     found: dict[str, str] = {}
-    scored_as: dict[str, Track] = {}
-    kept = [track for track in selection.tracks.values() if track.snapshot is not None]
-    for track in sorted(kept, key=lambda track: track.name == chosen):
-        name = "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
-        if name not in states or track.name == chosen:
-            assert track.snapshot is not None
-            track.snapshot.restore(evaluator.method)
+    scored_as: dict[str, tuple[SelectableState, Snapshot]] = {}
+    kept = {
+        name: (one, one.snapshot) for name, track in selection.tracks.items() if (one := track.chosen) and one.snapshot
+    }
+    for criterion in sorted(kept, key=lambda name: name == chosen):
+        one, snapshot = kept[criterion]
+        name = "last" if criterion == "last" else state_name(one.epoch, one.candidate)
+        if name not in states or criterion == chosen:
+            snapshot.restore(evaluator.method)
         if name not in states:
-            state = _score_state(name, track.epoch, track.candidate, evaluator)
+            state = _score_state(name, one.epoch, one.candidate, evaluator)
             name = next((other for other, known in states.items() if _same_scores(known, state)), name)
             states.setdefault(name, state)
         scored_as.pop(name, None)
-        scored_as[name] = track  # the chosen one's state comes last
-        found[track.name] = name
+        scored_as[name] = kept[criterion]  # the chosen one's state comes last
+        found[criterion] = name
     states |= _checkpoints(selection, evaluator, states)
     of_training: dict[str, FloatArray] = {}
-    for name, track in scored_as.items():  # after everything that is measured
-        assert track.snapshot is not None
-        track.snapshot.restore(evaluator.method)
-        scorer = {"": evaluator.method.candidates()[track.candidate]}
-        place = {"stage": "evaluation", "epoch": track.epoch}
+    for name, (one, snapshot) in scored_as.items():  # after everything that is measured
+        snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[one.candidate]}
+        place = {"stage": "evaluation", "epoch": one.epoch}
         if training:
             of_training |= _training_scores(name, scorer, evaluator, place, auxiliary=auxiliary)
         if (unlabeled := _unlabeled_scores(scorer, evaluator, place)) is not None:
             states[name].scores["unlabeled"] = unlabeled
     if selection.checkpoints:  # of which the last was restored last
-        snapshot = selection.tracks[chosen].snapshot
-        assert snapshot is not None
-        snapshot.restore(evaluator.method)
-    return states, {track.name: found[track.name] for track in kept}, of_training
+        kept[chosen][1].restore(evaluator.method)
+    return states, {name: found[name] for name in kept}, of_training
 
 
 def state_name(epoch: int, candidate: str) -> str:
@@ -190,7 +189,7 @@ def _checkpoints(selection: Selection, evaluator: Evaluator, known: Collection[s
     return found
 
 
-def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evaluator) -> State:
+def _score_state(name: str, epoch: int, candidate: str, evaluator: Evaluator) -> State:
     """The restored method's outputs on every part, each part in one pass."""
     problem, place = evaluator.problem, {"stage": "evaluation", "epoch": epoch}
     scorer = {"": evaluator.method.candidates()[candidate]}

@@ -123,32 +123,12 @@ class Track:
 
     @property
     def chosen(self) -> SelectableState | None:
-        """The state that it chooses, of those it was offered."""
+        """The state that it chooses, of those it was offered; None before the first one."""
         best = self._best
         if best is None or self._oracle or not best.held_out.alike:
             return best
         others = (other for other in (self._deciding, self._ranking) if other is not None)
         return next((other for other in others if other.held_out.ranking > best.held_out.ranking), best)
-
-    @property
-    def best(self) -> float | None:
-        """Value of the criterion at the chosen state."""
-        return self.chosen.value if self.chosen else None
-
-    @property
-    def epoch(self) -> int | None:
-        """Chosen epoch, from 1 over all stages."""
-        return self.chosen.epoch if self.chosen else None
-
-    @property
-    def candidate(self) -> str:
-        """Chosen candidate."""
-        return self.chosen.candidate if self.chosen else ""
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """Chosen state."""
-        return self.chosen.snapshot if self.chosen else None
 
     def start_stage(self) -> None:
         """Forgets how long it has waited."""

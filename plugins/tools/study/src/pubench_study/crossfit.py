@@ -103,7 +103,8 @@ def joined(
     joint = _Joint(plan, problem, folds, refit)
     tracks = {name: joint.track(name) for name in spec.selection.criteria}
     arrays = joint.known
-    state_of = {name: joint.state_of(track) for name, track in tracks.items() if track.chosen is not None}
+    found = {name: track.chosen for name, track in tracks.items() if track.chosen is not None}
+    state_of = {name: "last" if name == "last" else state_name(one.epoch, one.candidate) for name, one in found.items()}
     for state in dict.fromkeys(state_of.values()):
         arrays |= joint.arrays(state)
     states = {name: State(state, scores_of(arrays, state)) for name, state in state_of.items()}
@@ -111,7 +112,7 @@ def joined(
     results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
     trained = [*results, *([] if refit is None else [refit.result])]
     unlabeled = problem.unlabeled_rows
-    models = joint.models(tracks[spec.selection.criterion]) if spec.execution.save_model else {}
+    models = joint.models(found[spec.selection.criterion]) if spec.execution.save_model else {}
     result = Result(
         record_version=RECORD_VERSION,
         run_id=plan.run_id,
@@ -231,10 +232,6 @@ class _Joint:
         found = [HeldOut.of(part.scored(scores)) for part in self._parts]
         return HeldOut(all(one.alike for one in found), statistics.fmean(one.ranking for one in found))
 
-    def state_of(self, track: Track) -> str:
-        """Name of the state that a criterion chose."""
-        return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
-
     def _out_of_fold(self, state: str) -> FloatArray:
         found = np.empty(len(self._problem.split.validation.rows))
         for fold, places in zip(self._folds, self._places, strict=True):
@@ -272,9 +269,9 @@ class _Joint:
             scores[problem.split.test_rows[test]] = on_scale_of(reference, of_test) if len(of_test) else of_test
         return np.asarray(scores[rows])
 
-    def models(self, track: Track) -> dict[str, bytes]:
-        """The models that score new rows in the state that a criterion chose, by the names of their files."""
-        name = state_model(state_name(track.epoch or 0, track.candidate))
+    def models(self, chosen: SelectableState) -> dict[str, bytes]:
+        """The models that score new rows in a state, by the names of their files."""
+        name = state_model(state_name(chosen.epoch, chosen.candidate))
         names = [MODEL] if len(self._for_new_rows) == 1 else [fold_model(n + 1) for n in range(len(self._folds))]
         found = [fold.model(name) for fold in self._for_new_rows]
         return {name: model for name, model in zip(names, found, strict=True) if model is not None}
