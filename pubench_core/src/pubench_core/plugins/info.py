@@ -7,10 +7,10 @@ is used. Listing every installed plugin therefore imports neither torch nor scik
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import shortened, shown
@@ -99,12 +99,6 @@ class Info:
         if not _IMPORT_STRING.fullmatch(self.load) and (self.load or self.kind != "command"):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
 
-    def _holds_only(self, name: str, *words: str) -> None:
-        """Raises ValueError if the set in a field has another word."""
-        if strange := sorted(getattr(self, name) - set(words)):
-            known = f"{', '.join(words[:-1])} and {words[-1]}"
-            raise ValueError(f"{self.kind} '{self.key}': {name} must be of {known}, got {', '.join(strange)}")
-
     @property
     def decisions(self) -> dict[str, Any]:
         """Fields that decide numbers besides the implementation, as plain data."""
@@ -131,17 +125,13 @@ class MethodInfo(Info, kind="method"):
     """
 
     deciding: ClassVar[tuple[str, ...]] = ("setting",)
-    needs: frozenset[str] = frozenset()
+    needs: frozenset[Literal["prior", "truth"]] = frozenset()
     role: Literal["method", "baseline"] = "method"
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
     out_of_sample: bool = False
     learns_from_negatives: bool = False
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._holds_only("needs", "prior", "truth")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,8 +211,8 @@ class MetricInfo(Info, kind="metric"):
     """
 
     deciding: ClassVar[tuple[str, ...]] = ("needs", "higher_is_better")
-    needs: frozenset[str] = frozenset()
-    assumes: frozenset[str] = frozenset()
+    needs: frozenset[Literal["truth", "labeled", "prior", "scheme"]] = frozenset()
+    assumes: frozenset[Literal["prior", "SCAR"]] = frozenset()
     higher_is_better: bool = True
     criterion: bool = False
     headline: int = 0
@@ -230,8 +220,6 @@ class MetricInfo(Info, kind="metric"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._holds_only("needs", "truth", "labeled", "prior", "scheme")
-        self._holds_only("assumes", "prior", "SCAR")
         if "prior" in self.needs and "prior" not in self.assumes:
             raise ValueError(f"metric '{self.key}' reads the prior and must say that it assumes it")
 
@@ -370,43 +358,36 @@ def check_fields(info: Info) -> None:
     Commands that list or run something else read it too; a field of another type would be an error there.
     """
     kind = next(one for one in type(info).__mro__ if one.__module__ == __name__)
-    for name, declared, default, of_type in _types_of(kind):
-        if (value := getattr(info, name)) is not default and not of_type(value):
+    for name, declared in _types_of(kind).items():
+        if (value := getattr(info, name)) is not getattr(kind, name, ...) and not _is(value, declared):
             raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
 @cache
-def _types_of(kind: type) -> list[tuple[str, Any, Any, Callable[[Any], bool]]]:
-    """Name, declared type, default and test of the type of each field of a dataclass."""
+def _types_of(kind: type) -> dict[str, Any]:
+    """Declared type of each field of a dataclass; of any other class, nothing."""
+    if not is_dataclass(kind):
+        return {}
     hints = get_type_hints(kind)
-    return [(f.name, hints[f.name], f.default, _test_of(hints[f.name])) for f in fields(kind)]
+    return {one.name: hints[one.name] for one in fields(kind)}
 
 
-@cache
-def _test_of(declared: Any) -> Callable[[Any], bool]:
+def _is(value: Any, declared: Any) -> bool:
     """Whether a value, and everything in it, is of a declared type; a truth value is no number."""
-    origin, parts = get_origin(declared), get_args(declared)
-    if declared is Any:
-        return lambda value: True
-    if origin is Literal:
-        return lambda value: isinstance(value, str) and value in parts
-    inner = [_test_of(part) for part in parts if part is not ...]
+    origin, parts = get_origin(declared) or declared, get_args(declared)
+    if origin in (Any, Literal):
+        return origin is Any or (isinstance(value, str) and value in parts)
+    if origin is UnionType:
+        return any(_is(value, part) for part in parts)
+    if not isinstance(value, origin) or isinstance(value, bool) != (origin is bool):
+        return False
     if origin is Mapping:
-        return lambda value: isinstance(value, Mapping) and all(inner[0](k) and inner[1](v) for k, v in value.items())
-    if origin is frozenset or ... in parts:
-        return lambda value: isinstance(value, origin) and all(map(inner[0], value))
-    if origin is tuple:
-        n = len(inner)
-        return lambda value: isinstance(value, tuple) and len(value) == n and all(inner[k](value[k]) for k in range(n))
-    if parts:  # one type or the other
-        return lambda value: any(test(value) for test in inner)
-    tests = _types_of(declared) if hasattr(declared, "__dataclass_fields__") else []
-
-    def test(value: Any) -> bool:
-        plain = isinstance(value, declared) and isinstance(value, bool) == (declared is bool)
-        return plain and all(of_type(getattr(value, name)) for name, *_, of_type in tests)
-
-    return test
+        return all(_is(key, parts[0]) and _is(one, parts[1]) for key, one in value.items())
+    if origin is tuple and ... not in parts:
+        return len(value) == len(parts) and all(map(_is, value, parts))
+    if parts:
+        return all(_is(one, parts[0]) for one in value)
+    return all(_is(getattr(value, name), one) for name, one in _types_of(origin).items())
 
 
 def _in_words(declared: Any) -> str:
