@@ -18,7 +18,7 @@ from pubench_core import hookimpl
 from pubench_core.data.source import DataSource
 from pubench_core.data.table_reader import table_reader
 from pubench_core.engine.layers import Layer, Request
-from pubench_core.engine.resolve_data import DataSections, choose_data
+from pubench_core.engine.resolve_data import Chosen, choose_data
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo
@@ -66,14 +66,14 @@ def pubench_mechanisms() -> list[MechanismInfo]:
 PLUGINS = Registry([EntryPoint("farm", __name__, GROUP), EntryPoint("tables", "pubench_datasets_tables", GROUP)])
 
 
-def choice(data: dict[str, Any], mechanism: dict[str, Any] | None = None, **origins: str) -> DataSections:
+def choice(data: dict[str, Any], mechanism: dict[str, Any] | None = None, **origins: str) -> Chosen:
     """What is chosen for these two sections; ``origins``: where ``section__name`` was written."""
     written = {tuple(name.split("__")): origin for name, origin in origins.items()}
     return choose_data(Request.of([Layer({"data": data, "mechanism": mechanism or {}}, written)]), PLUGINS)
 
 
 def classes(**given: Any) -> tuple[list[int], list[int]]:
-    data = choice({"key": "farm", **given}, data__positive="--positive").data
+    data = choice({"key": "farm", **given}, data__positive="--positive")[0]["data"]
     return list(data["positive"]), list(data["negative"])
 
 
@@ -152,10 +152,10 @@ def user_table(
 ) -> Any:
     """The fields, the data section and the mechanism section that such a request becomes."""
     section = {"own": {"path": str(file), "label_col": "s", **given}, **(data or {})}
-    found = choice(section, mechanism, mechanism__c="--c", data__key="--data")
-    assert found.choice.table is not None
-    assert (found.choice.source, found.mechanism_choice) == (None, None)
-    return found.data["own"], found.data, found.mechanism
+    sections, data, simulated = choice(section, mechanism, mechanism__c="--c", data__key="--data")
+    assert data.table is not None
+    assert (data.source, simulated) == (None, None)
+    return sections["data"]["own"], sections["data"], sections["mechanism"]
 
 
 def table_refusal(file: Path, *sections: Any, **given: Any) -> str:
@@ -183,7 +183,7 @@ class TestUserTable:
         fields, data, mechanism = user_table(file)
         written = {**fields.model_dump(mode="json"), "path": str(file)}
         again = {**data, "own": written, "positive": [1], "negative": [0], "binarization": None}
-        assert choice(again, mechanism).data["own"] == fields
+        assert choice(again, mechanism)[0]["data"]["own"] == fields
 
     def test_an_edited_test_file_is_another_file_too(self, file: Path) -> None:
         assert "is not the file this spec was written for" in table_refusal(file, test=str(file), test_sha256="0" * 64)
@@ -211,13 +211,13 @@ class TestUserTable:
 
 class TestNoFile:
     def test_a_data_set_brings_its_values_and_is_labeled_by_a_mechanism(self) -> None:
-        found = choice({"key": "farm"})
-        assert found.data == {"key": "farm", "preprocess": "none", "positive": [0], "negative": [1, 2, 3]}
-        assert found.mechanism == {"key": "scar", "variant": "paper"}
-        assert isinstance(found.choice.source, Rows)
-        assert found.choice.table is None
-        assert found.mechanism_choice is not None
-        assert isinstance(found.mechanism_choice.mechanism, Labeling)
+        sections, data, chosen = choice({"key": "farm"})
+        assert sections["data"] == {"key": "farm", "preprocess": "none", "positive": [0], "negative": [1, 2, 3]}
+        assert sections["mechanism"] == {"key": "scar", "variant": "paper"}
+        assert isinstance(data.source, Rows)
+        assert data.table is None
+        assert chosen is not None
+        assert isinstance(chosen.mechanism, Labeling)
 
     def test_given_labels_need_a_file(self) -> None:
         error = refused({"key": "farm"}, {"key": "given"})
@@ -236,9 +236,9 @@ class TestNoFile:
         assert str(refused({"own": "my.csv"})).startswith("data.own: only a table of your own")
 
     def test_a_mechanism_has_the_variants_that_it_declares(self) -> None:
-        found = choice({"key": "farm"}, {"key": "scar", "variant": "released"})
-        assert found.mechanism_choice is not None
-        assert found.mechanism_choice.mechanism.variant == "released"
+        chosen = choice({"key": "farm"}, {"key": "scar", "variant": "released"})[2]
+        assert chosen is not None
+        assert chosen.mechanism.variant == "released"
         error = refused({"key": "farm"}, {"key": "scar", "variant": "relased"})
         assert str(error) == "unknown variant of mechanism scar 'relased'; did you mean 'released'?"
 

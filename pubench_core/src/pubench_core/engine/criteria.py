@@ -136,8 +136,6 @@ def choose_selection(
     goal = goal_of(request)
     usual = ("pa" if prior_known else "pauc") if goal is None else goal.criterion
     criterion, given = section.get("criterion", usual), section.get("criteria", "all")
-    if not isinstance(criterion, str):
-        raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
     named, field = ((criterion,) if given == "all" else (criterion, *names(given))), "selection.criterion"
     for name in map(str, named):
         if name in installed.broken:

@@ -50,20 +50,17 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     something that was named is broken.
     """
     request = Request.of(layers)
-    data = choose_data(request, registry)
-    method, preset = choose_method(request, registry, data.choice)
+    chosen, data, mechanism = choose_data(request, registry)
+    method, preset = choose_method(request, registry, data)
     refuse_missing_truth(method, data)
-    info = request.find(
-        registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.choice.info.backbone)
-    )
+    info = request.find(registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.info.backbone))
     factory = load(info)
     prior, estimator = choose_prior(request, method, data, registry)
     installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
     prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
         **request.sections,
-        "data": data.data,
-        "mechanism": data.mechanism,
+        **chosen,
         "method": {
             **request.sections["method"],
             "key": method.info.key,
@@ -72,8 +69,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         },
         "backbone": {**request.sections["backbone"], "key": info.key},
         "decision": {**({} if goal is None else {"rule": goal.rule}), **request.sections["decision"]},
-        "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
-        "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
+        "selection": choose_selection(request, method, data, installed, prior_known=prior_known),
+        "evaluation": choose_evaluation(request, data, installed, prior_known=prior_known),
     }
     named = (("selection", "criteria"), ("evaluation", "metrics"))
     if any(request.sections[section].get(name, "all") == "all" for section, name in named):
@@ -100,20 +97,20 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
     found: list[Info] = [method.info, info]
-    if data.mechanism_choice is not None:
-        found.append(data.mechanism_choice.info)
+    if mechanism is not None:
+        found.append(mechanism.info)
     if estimator is not None:
         found.append(estimator.info)
     return Plan(
         spec=spec,
         run_id=run_id(spec, method.config),
-        data=data.choice,
-        mechanism=data.mechanism_choice,
+        data=data,
+        mechanism=mechanism,
         method=method,
         backbone=BackboneChoice(info, factory, in_bf16=spec.precision == "bf16"),
         estimator=estimator,
         metrics=installed.usable,
-        code=code_of(found, registry, data.choice.table),
+        code=code_of(found, registry, data.table),
         joined_by=part("pubench_folds", "validation.folds") if spec.validation.joint else None,
         model_writer=model_writer() if spec.execution.save_model else None,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,11 @@ from .plan import DataChoice, MechanismChoice
 _TABLE_ONLY: dict[str, Any] = {"positive": [1], "negative": [0], "binarization": None, "total": None}
 
 
-@dataclass(frozen=True)
-class DataSections:
-    """The choice of data and mechanism, and the two sections of the spec that say so."""
-
-    data: dict[str, Any]
-    mechanism: dict[str, Any]
-    choice: DataChoice
-    mechanism_choice: MechanismChoice | None
+#: The two sections of the spec, the data that they name, and the mechanism; None if the data bring their labels.
+Chosen = tuple[dict[str, dict[str, Any]], DataChoice, MechanismChoice | None]
 
 
-def choose_data(request: Request, registry: Registry) -> DataSections:
+def choose_data(request: Request, registry: Registry) -> Chosen:
     """A user's table or an installed data set. Raises RequestError for what contradicts itself or does not exist."""
     given = request.sections["data"].get("own")
     if given is not None:
@@ -61,12 +54,9 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
     if variant not in mechanism.variants:
         raise unknown(f"variant of mechanism {mechanism.key}", variant, mechanism.variants, field="mechanism.variant")
-    return DataSections(
-        section,
-        {**mechanism_section, **amount, "key": mechanism.key, "variant": variant},
-        DataChoice(info, source_of(info), None),
-        MechanismChoice(mechanism, load_class(mechanism, Mechanism)(variant)),
-    )
+    labeling = {**mechanism_section, **amount, "key": mechanism.key, "variant": variant}
+    choice = MechanismChoice(mechanism, load_class(mechanism, Mechanism)(variant))
+    return {"data": section, "mechanism": labeling}, DataChoice(info, source_of(info), None), choice
 
 
 def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +85,7 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
 # -------------------------------------------------------------------- a user's table
 
 
-def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections:
+def _user_table(request: Request, own: Any, reader: TableReader) -> Chosen:
     """The table that a request names, read; labels are its own, so the mechanism is ``given``."""
     data, mechanism = request.sections["data"], request.sections["mechanism"]
     if not isinstance(own, dict) or "path" not in own:
@@ -126,11 +116,10 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
     info = reader.describe(spec)
     section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
-    choice = DataChoice(info, None, table)
-    return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
+    return {"data": section, "mechanism": {**mechanism, "key": GIVEN, "c": None}}, DataChoice(info, None, table), None
 
 
-def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> DataSections:
+def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> Chosen:
     """A data set that brings its labels, under the scheme that its record declares; the mechanism is ``given``."""
     _refuse_simulation(request, info.address)
     scheme = section.get("scheme", info.labels)
@@ -141,7 +130,11 @@ def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> Da
             value=scheme,
         )
     mechanism = {**request.sections["mechanism"], "key": GIVEN, "c": None}
-    return DataSections({**section, "scheme": scheme}, mechanism, DataChoice(info, source_of(info), None), None)
+    return (
+        {"data": {**section, "scheme": scheme}, "mechanism": mechanism},
+        DataChoice(info, source_of(info), None),
+        None,
+    )
 
 
 def _refuse_simulation(request: Request, name: str) -> None:

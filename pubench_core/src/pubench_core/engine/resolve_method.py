@@ -17,7 +17,6 @@ from ..specs.run import TEST, UNKNOWN
 from .explain import explain
 from .layers import Request
 from .plan import DataChoice, EstimatorChoice, MethodChoice
-from .resolve_data import DataSections
 
 #: Preset for a user's own table: it must work for any prior, without a negative to choose by.
 OWN_TABLE = "table"
@@ -64,12 +63,12 @@ def method_class(info: MethodInfo) -> type[AnyMethod]:
     return found
 
 
-def refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
+def refuse_missing_truth(method: MethodChoice, data: DataChoice) -> None:
     """RequestError for a method that is granted true labels on a table that has none."""
-    if "truth" in method.requires and not data.choice.truth_in_pool:
-        key, name = method.info.key, data.choice.info.name
-        if data.choice.table is None:
-            lacks = f"{key} needs true labels of rows to train on and {data.data['key']} has none"
+    if "truth" in method.requires and not data.truth_in_pool:
+        key, name = method.info.key, data.info.name
+        if data.table is None:
+            lacks = f"{key} needs true labels of rows to train on and {data.info.address} has none"
             raise RequestError(f"{lacks}; take another method", field="method.key", value=key)
         raise RequestError(
             f"{key} needs true labels and {name} has none; data.own.truth_col=COLUMN names them",
@@ -77,43 +76,35 @@ def refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
         )
 
 
-def _ways_to_a_prior(registry: Registry) -> str:
-    ways = "give what you believe (prior=0.3)"
-    return f"{ways} or have it estimated (prior=estimated:KEY)" if registry.infos(PriorInfo) else ways
-
-
 def choose_prior(
-    request: Request, method: MethodChoice, data: DataSections, registry: Registry
+    request: Request, method: MethodChoice, data: DataChoice, registry: Registry
 ) -> tuple[Any, EstimatorChoice | None]:
     """The prior that was asked for, and the estimator that it names, if any.
 
     If none was asked for, it is the true one, or none if nobody knows it or needs it. Raises RequestError for a method
     that needs one and is to have none, and for a true prior of data whose truth is not known.
     """
-    needed, hidden = "prior" in method.requires, not data.choice.truth_in_pool
+    needed, hidden = "prior" in method.requires, not data.truth_in_pool
     wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
-    if needed and wanted == UNKNOWN and not hidden:
-        raise RequestError(
-            f"{method.info.key} needs the class prior, and prior=unknown gives none; take the true one "
-            f"(prior=true), or {_ways_to_a_prior(registry)}",
-            field="prior",
-            value=wanted,
-        )
+    ways = "give what you believe (prior=0.3)"
+    if registry.infos(PriorInfo):
+        ways += " or have it estimated (prior=estimated:KEY)"
     if needed and (wanted == UNKNOWN or (hidden and "prior" not in request.rest)):
+        why = "and prior=unknown gives none; take the true one (prior=true), or"
         raise RequestError(
-            f"{method.info.key} needs the class prior, which is not known here; {_ways_to_a_prior(registry)}",
+            f"{method.info.key} needs the class prior, {'which is not known here;' if hidden else why} {ways}",
             field="prior",
             value=wanted,
         )
     word, _, rest = ("true" if wanted is True else str(wanted)).partition(":")
-    if word == TEST and (data.choice.truth_in_pool or not data.choice.can_be_tested):
-        why = "the true prior is known (prior=true)" if data.choice.truth_in_pool else "there is no test part"
+    if word == TEST and (data.truth_in_pool or not data.can_be_tested):
+        why = "the true prior is known (prior=true)" if data.truth_in_pool else "there is no test part"
         raise RequestError(
             f"prior=test needs data with true labels in the test part only; here {why}", field="prior", value=TEST
         )
     if word in ("true", "scaled") and hidden:
         raise RequestError(
-            f"prior {wanted}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
+            f"prior {wanted}: without true labels the true class prior is not known; {ways}",
             field="prior",
             value=wanted,
         )
