@@ -49,7 +49,9 @@ def json_of(done: Done) -> dict[str, Any]:
     """The one JSON object on stdout: a result, with ``record`` and ``reused`` next to its fields."""
     found = one_json(done)
     assert isinstance(found, dict)
-    assert result_of(done).plain() == {name: value for name, value in found.items() if name not in ("record", "reused")}
+    assert result_of(done).model_dump(mode="json") == {
+        name: value for name, value in found.items() if name not in ("record", "reused")
+    }
     return found
 
 

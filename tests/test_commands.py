@@ -194,4 +194,4 @@ class TestOurs:
         assert names == pubench.tools.PACKAGES
 
     def test_none_counts_as_code_of_a_run(self) -> None:
-        assert "pubench_cli" not in registry().packages()
+        assert "pubench_cli" not in registry().packages

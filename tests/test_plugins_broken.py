@@ -374,21 +374,21 @@ class TestFunctionOfAnother:
     ) -> None:
         monkeypatch.setattr(target, one_json)
         with pytest.raises(PluginError, match=rf"{target.split('.')[-1]} was replaced by a function of printed "):
-            refuse_replaced(registry().packages())
+            refuse_replaced(registry().packages)
 
     def test_code_that_says_it_is_of_the_right_file_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = measures.accuracy.__code__
         monkeypatch.setattr(measures.accuracy, "__code__", one_json.__code__.replace(co_filename=found.co_filename))
         with pytest.raises(PluginError, match=r"oracle:accuracy was replaced by what is not in .*oracle\.py, unless "):
-            refuse_replaced(registry().packages())
+            refuse_replaced(registry().packages)
 
     def test_another_meaning_of_a_function_of_python_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(measures, "sum", one_json, raising=False)
         with pytest.raises(PluginError, match=r"oracle:sum was replaced by <function one_json"):
-            refuse_replaced(registry().packages())
+            refuse_replaced(registry().packages)
 
     def test_decorated_functions_are_their_file_s(self) -> None:
-        refuse_replaced(registry().packages())
+        refuse_replaced(registry().packages)
 
 
 def test_every_run_says_that_a_metric_of_two_plugins_is_missed(pubench: Run, with_plugin: Install) -> None:

@@ -112,7 +112,7 @@ def prepare() -> None:
     plan_of("nnpu", "digits", {}, {})
     for key in ("digits", "breast-cancer"):  # text that is parsed, and kept for the process
         open_dataset(source_of(registry().find(DatasetInfo, key)), data_root(ExecutionSpec()))
-    refuse_replaced(registry().packages())
+    refuse_replaced(registry().packages)
     capture(torch.device("cpu"))
     gc.freeze()
     at_start.update(sys.modules)

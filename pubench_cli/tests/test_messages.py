@@ -94,7 +94,7 @@ def test_several_fields_in_one_message() -> None:
 
 
 def _source_files() -> Iterator[Path]:
-    for package in sorted({"pubench_core", *registry().packages()}):
+    for package in sorted({"pubench_core", *registry().packages}):
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None and package.startswith("pubench"):
             yield from sorted(Path(spec.origin).parent.rglob("*.py"))

@@ -278,7 +278,7 @@ def test_a_record_of_another_format_is_said_to_be_one_and_is_kept(store: RecordS
 def test_a_field_that_this_version_does_not_know_is_damage_with_its_name(store: RecordStore) -> None:
     finish(store)
     path = store.folder(RUN) / RESULT
-    path.write_text(json.dumps({**result().plain(), "verdict": "good"}))
+    path.write_text(json.dumps({**result().model_dump(mode="json"), "verdict": "good"}))
     with pytest.raises(RecordError, match=r"is damaged \(verdict: Extra inputs are not permitted\)"):
         store.find(RUN)
 

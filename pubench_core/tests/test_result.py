@@ -44,7 +44,7 @@ def test_a_result_that_is_written_and_read_is_the_same() -> None:
     result = made_result()
     assert through_json(result) == result
     assert result_text(through_json(result)) == result_text(result)
-    assert json.loads(result_text(result)) == result.plain()
+    assert json.loads(result_text(result)) == result.model_dump(mode="json")
 
 
 def test_a_result_with_every_optional_part_is_too() -> None:
@@ -75,12 +75,12 @@ def test_a_failure_that_is_written_and_read_is_the_same() -> None:
 
 
 def test_what_is_at_its_default_is_not_written_and_comes_back() -> None:
-    plain = made_result().plain()
+    plain = made_result().model_dump(mode="json")
     assert plain["criteria"]["last"]["measures"]["test"]["f1"] == {"undefined": "no positive row"}
     assert set(plain["criteria"]["last"]) == {"oracle", "epoch", "snapshot", "measures"}
     assert "model" not in plain
     assert "estimate" not in plain["data"]["prior"]
-    assert made_result(warnings=()).plain().keys() == plain.keys() - {"warnings"}
+    assert made_result(warnings=()).model_dump(mode="json").keys() == plain.keys() - {"warnings"}
 
 
 def test_what_is_0_or_false_and_no_default_is_written() -> None:
@@ -90,7 +90,7 @@ def test_what_is_0_or_false_and_no_default_is_written() -> None:
 
 
 def test_a_required_field_is_written_whatever_its_value() -> None:
-    assert set(made_result(criteria={"pa": made_result().chosen}, metrics={}, epochs=0).plain()) >= {
+    assert set(made_result(criteria={"pa": made_result().chosen}, metrics={}, epochs=0).model_dump(mode="json")) >= {
         "metrics",
         "epochs",
         "oracle",

@@ -397,23 +397,17 @@ def test_a_package_that_is_imported_if_it_is_installed_counts_if_it_is(pack: Pat
     assert code() != before
 
 
-def test_a_linked_folder_counts_if_it_lies_next_to_the_package(pack: Path, write: Write) -> None:
-    data = write("toy_parts/weights.txt", "1\n")
+def test_a_linked_folder_counts_wherever_it_lies(pack: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    data = tmp_path_factory.mktemp("elsewhere") / "weights.txt"
+    data.write_text("1\n")
     (pack / "parts").symlink_to(data.parent)
     (pack / "loop").symlink_to(pack)
     before = code()
-    write("toy_parts/weights.txt", "2\n")
+    data.write_text("2\n")
     assert code() != before
 
 
-def test_what_cannot_be_hashed_is_an_error_that_names_it(
-    pack: Path, write: Write, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (pack / "linked").symlink_to(elsewhere)
-    with pytest.raises(PluginError, match=rf"linked is a link to {elsewhere}, outside of {pack.parent}, "):
-        code()
-    (pack / "linked").unlink()
+def test_what_cannot_be_hashed_is_an_error_that_names_it(pack: Path) -> None:
     os.mkfifo(pack / "pipe")
     with pytest.raises(PluginError, match="pipe is no file and cannot be hashed"):
         code()

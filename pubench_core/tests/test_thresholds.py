@@ -169,4 +169,4 @@ def test_results_without_the_new_fields_are_read(ask: Ask) -> None:
     older(done)
     result = Result.model_validate_json((done.folder / RESULT).read_bytes())
     assert result.spec.decision.rule == "zero"
-    assert "threshold" not in result.plain()["criteria"]["pa"]
+    assert "threshold" not in result.model_dump(mode="json")["criteria"]["pa"]

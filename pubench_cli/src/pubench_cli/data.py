@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pubench_core.data.dataset import DataRoot, data_root
-from pubench_core.data.source import blamed, source_of
+from pubench_core.data.source import source_of
 from pubench_core.data.store import located, open_dataset
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import blamed, registry
 from pubench_core.specs import ExecutionSpec
 
 from .columns import PrintedColumn, print_table

@@ -161,6 +161,6 @@ def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_j
     decisions = decisions_in(plan, result, folder)
     if as_json:
         more = {"decisions": asdict(decisions)} if decisions is not None else {}
-        print_json({**result.plain(), **more, "record": folder and str(folder), "reused": reused})
+        print_json({**result.model_dump(mode="json"), **more, "record": folder and str(folder), "reused": reused})
         return
     print_result(result, folder, registry(), lambda: decisions.show(plan) if decisions else None)

@@ -329,10 +329,6 @@ class Result(_Compact):
         """
         return {name: measure.value for name, measure in self.chosen.measured("test").items()}
 
-    def plain(self) -> dict[str, Any]:
-        """The content of ``result.json``."""
-        return self.model_dump(mode="json")
-
 
 @dataclass(frozen=True)
 class RunResult:

@@ -412,7 +412,7 @@ def test_verify_derives_a_joint_record_again(ask: Ask) -> None:
     assert pubench.verify(done.folder.parent).ok
     plain = json.loads((done.folder / RESULT).read_text())
     plain["criteria"]["pauc"]["value"] += 0.01
-    (done.folder / RESULT).write_text(json.dumps(Result.model_validate(plain).plain(), indent=2) + "\n")
+    (done.folder / RESULT).write_text(json.dumps(Result.model_validate(plain).model_dump(mode="json"), indent=2) + "\n")
     problems = [problem.what for problem in pubench.verify(done.folder.parent).problems]
     assert any("criteria.pauc.value is" in problem for problem in problems)
 

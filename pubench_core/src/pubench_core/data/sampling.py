@@ -85,10 +85,8 @@ def _carved(rows: IntArray, labeled: BoolArray, fraction: float, test: IntArray)
     for kind, name in ((True, "labeled"), (False, "unlabeled")):
         if counts[kind] == held_out[kind]:
             raise RequestError(
-                f"no {name} row of {counts[kind]} is left to train on; lower validation.fraction"
-                if counts[kind]
-                else f"there is no {name} row to train on; data.total and mechanism.positive_rate leave none",
-                field="validation.fraction" if counts[kind] else "mechanism.positive_rate",
+                f"no {name} row of {counts[kind]} is left to train on; lower validation.fraction",
+                field="validation.fraction",
             )
     rank = np.where(labeled, np.cumsum(labeled), np.cumsum(~labeled))
     validation = rank <= np.where(labeled, held_out[True], held_out[False])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import PluginError, PubenchError, RequestError, said_by
+from ..errors import RequestError
 from ..plugins.info import DatasetInfo
-from ..plugins.registry import load_class
+from ..plugins.registry import blamed, load_class
 from .dataset import ClassData, DataRoot, PUTasks
 
 
@@ -87,20 +86,3 @@ def source_of(info: DatasetInfo) -> DataSource:
     found: type[DataSource] = load_class(info, DataSource)
     with blamed(info, "set up"):
         return found(info)
-
-
-@contextmanager
-def blamed(info: DatasetInfo, what: str) -> Iterator[None]:
-    """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
-    try:
-        yield
-    except (PubenchError, KeyboardInterrupt):
-        raise
-    except PermissionError as error:
-        raise RequestError(
-            f"{info.key} could not be {what}: {error.filename or 'a file'}: {error.strerror or error}; check its "
-            "permissions and those of the folders above it, or name another folder (execution.data_root)",
-            field="execution.data_root",
-        ) from error
-    except BaseException as error:
-        raise PluginError(f"dataset '{info.key}' could not be {what}: {said_by(error)}") from error

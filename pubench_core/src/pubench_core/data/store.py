@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from ..errors import Hint, PluginError, RequestError
 from ..plugins.info import DatasetInfo
+from ..plugins.registry import blamed
 from ..plugins.source_code import hash_package
 from ..specs.fields import short_hash
 from .cache import (
@@ -39,7 +40,7 @@ from .cache import (
     write_manifest,
 )
 from .dataset import ClassData, DataRoot, PUTasks, digest_of
-from .source import DataSource, blamed
+from .source import DataSource
 
 #: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
 _ROW_WISE = frozenset({"l2"})

@@ -45,7 +45,7 @@ def _hash(package: str, info: Info, registry: Registry, module: str = "") -> str
     provider = registry.provider(info)
     describing = provider.module if info.load.split(":")[0] != provider.module else ""
     try:
-        code = hash_package(package, describing, others=registry.packages(), of=provider.distribution, module=module)
+        code = hash_package(package, describing, others=registry.packages, of=provider.distribution, module=module)
     except PluginError as error:
         raise PluginError(f"{info.kind} '{info.key}': {error}", hint=Hint("diagnose", info.key)) from error
     return short_hash([code, info.decisions]) if info.decisions else code

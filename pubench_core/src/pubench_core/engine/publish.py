@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by
+from ..errors import PubenchError, RecordError, RequestError, RunFailed, said_by, visible
 from ..records import files
 from ..records.later import write_later
 from ..records.record import Record
@@ -107,18 +107,13 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
         failure_version=1,
         run_id=plan.run_id,
         cause=failed.cause,
-        reason=_writable(failed.reason),
+        reason=visible(failed.reason),
         stage=failed.stage,
         epoch=failed.epoch,
         step=failed.step,
         code=code,
         spec=plan.spec,
-        traceback=_writable(re.sub(r'(?<=  File ")[^"\n]+', lambda file: short_path(file[0]), trace)),
+        traceback=visible(re.sub(r'(?<=  File ")[^"\n]+', lambda file: short_path(file[0]), trace)),
         environment=environment,
         failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
-
-
-def _writable(text: str) -> str:
-    """Text that UTF-8 can hold: a message may come from a file name that it cannot."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import said_by
+from ..errors import said_by, visible
 from ..results import DataFacts, Failure, Result
 from ..specs import RunSpec
 
@@ -119,4 +119,4 @@ class Listeners:
                     self._warn(text)
                     continue
                 with suppress(OSError, ValueError):  # a full disk or a closed stream is no reason to end a run
-                    print("warning:", text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+                    print("warning:", visible(text), file=sys.stderr)

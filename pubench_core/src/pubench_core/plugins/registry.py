@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from email import message_from_string
 from email.message import Message
@@ -81,7 +81,8 @@ class Registry:
         self._sorted: dict[str, list[Entry]] = {}  # by kind: a study looks plugins up 100,000 times
         computing = [e for e in self._entries if e.info is None or e.info.computes]
         modules = {e.module.split(".")[0] for e in computing} | {e.info.package for e in computing if e.info}
-        self._packages = frozenset((modules | self._shared) - {"pubench_core", ""})
+        #: Top-level import names of all plugins whose code takes part in runs, core's own apart.
+        self.packages = frozenset((modules | self._shared) - {"pubench_core", ""})
 
     def _load(self, point: EntryPoint, distribution: str, version: str) -> list[Entry]:
         """Entries of one entry point; a single broken one if anything about it fails."""
@@ -182,10 +183,6 @@ class Registry:
     def provider(self, info: Info) -> Entry:
         """The entry that an info record came from."""
         return next(e for e in self._entries if e.info is info)
-
-    def packages(self) -> frozenset[str]:
-        """Top-level import names of all plugins whose code takes part in runs, core's own apart."""
-        return self._packages
 
 
 def _made_for_another_core(distribution: Distribution) -> str:
@@ -341,14 +338,25 @@ def _task(info: InfoT, name: str) -> InfoT:
             f"{info.key} is one data set without tasks, got {info.key}/{name}; use {info.key}", field="data.key"
         )
     source = load(info)
+    with blamed(info, f"asked for its task '{name}'"):
+        return source.task(info, name)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def blamed(info: Info, what: str) -> Iterator[None]:
+    """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
     try:
-        found = source.task(info, name)
+        yield
     except (PubenchError, KeyboardInterrupt):
         raise
-    # A plugin's source may raise anything; the cause stays attached.
+    except PermissionError as error:
+        raise RequestError(
+            f"{info.key} could not be {what}: {error.filename or 'a file'}: {error.strerror or error}; check its "
+            "permissions and those of the folders above it, or name another folder (execution.data_root)",
+            field="execution.data_root",
+        ) from error
     except BaseException as error:
-        raise PluginError(f"dataset '{info.key}' could not name its task '{name}': {said_by(error)}") from error
-    return found  # type: ignore[no-any-return]
+        raise PluginError(f"dataset '{info.key}' could not be {what}: {said_by(error)}") from error
 
 
 def load_class(info: Info, base: type) -> Any:

@@ -94,7 +94,7 @@ def hash_package(
     hashed code imports them, directly or not, and with them the files of their packages that are no Python.
     ``module``: of all that, only this module, what it reaches, and the files that are no Python.
 
-    Raises PluginError for what cannot be hashed: no source files, links to folders elsewhere, unreadable files.
+    Raises PluginError for what cannot be hashed: no source files, unreadable files.
     """
     others = frozenset(others)
     key = (name, info_module, others, of, module, *sys.path)
@@ -383,19 +383,16 @@ def _is_project(folder: str) -> bool:
 
 
 def _in_folder(folder: str, above: tuple[str, ...] = ()) -> Iterator[_Listed]:
-    real = os.path.realpath(folder)
-    for parts, file in sorted(_listed(folder, above, os.path.dirname(real) if above else real, (real,))):
+    for parts, file in sorted(_listed(folder, above, (os.path.realpath(folder),))):
         names = [*parts[:-1], *([] if parts[-1] == "__init__.py" else [parts[-1].rpartition(".")[0] or parts[-1]])]
         label = "/".join(parts) if len(parts) > 1 or not file.endswith(".py") else f"{names[0]}/{parts[0]}"
         yield ".".join(names), label, file
 
 
-def _listed(
-    folder: str, above: tuple[str, ...], within: str, around: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """(path by its parts, file) of everything in a folder. ``around``: real paths of it and of folders around it.
+def _listed(folder: str, above: tuple[str, ...], around: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(path by its parts, file) of everything in a folder, through links too. Raises PluginError for what is no file.
 
-    Raises PluginError for a link to a folder that is not ``within`` the source folder, and for what is no file.
+    ``around``: real paths of it and of folders around it.
     """
     _look(folder)
     with os.scandir(folder) as entries:
@@ -404,14 +401,8 @@ def _listed(
                 continue
             parts = (*above, entry.name)
             if entry.is_dir():
-                real = os.path.realpath(entry.path)
-                if entry.is_symlink() and not real.startswith(within + os.sep):
-                    raise PluginError(
-                        f"{entry.path} is a link to {real}, outside of {within}, and cannot be hashed; copy that "
-                        "folder into the package"
-                    )
-                if real not in around:  # else a link to a folder that it is in
-                    yield from _listed(entry.path, parts, within, (*around, real))
+                if (real := os.path.realpath(entry.path)) not in around:  # else a link to a folder that it is in
+                    yield from _listed(entry.path, parts, (*around, real))
             elif entry.is_file():
                 yield parts, entry.path
             elif not entry.is_symlink():

@@ -93,7 +93,7 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 
 def result_text(result: Result) -> str:
     """The content of ``result.json``."""
-    return json_text(result.plain())
+    return json_text(result.model_dump(mode="json"))
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:

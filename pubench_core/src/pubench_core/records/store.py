@@ -329,11 +329,9 @@ def failures_in(results: Path) -> dict[str, list[Path]]:
         run_id, _, number = path.name.rpartition("-")
         if run_id and number.isdigit():
             found.setdefault(run_id, []).append(path)
-    return {run_id: sorted(paths, key=_number) for run_id, paths in found.items()}
-
-
-def _number(path: Path) -> int:
-    return int(path.name.rpartition("-")[2])
+    return {
+        run_id: sorted(paths, key=lambda path: int(path.name.rpartition("-")[2])) for run_id, paths in found.items()
+    }
 
 
 def _reason(error: Exception) -> str:

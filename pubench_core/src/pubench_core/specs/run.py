@@ -15,9 +15,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import field_serializer, field_validator, model_validator
+from pydantic import AfterValidator, field_serializer, field_validator, model_validator
 
 from ..errors import shown, without_password
 from .fields import Field, Strict, identity_of, short_hash
@@ -36,6 +36,7 @@ TEST = "test"
 UNKNOWN = "unknown"
 #: Share of P and U that is labeled where none is given: that of Wang et al.'s main tables.
 USUAL_POSITIVE_RATE = 0.3
+_EACH_ONCE = AfterValidator(lambda given: tuple(dict.fromkeys(given)))
 
 
 class UserTableSpec(Strict):
@@ -373,17 +374,12 @@ class SelectionSpec(Strict):
         "find)",
         flag="--goal",
     )
-    criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
+    criteria: Annotated[tuple[str, ...], _EACH_ONCE] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
         "fail",
         description="what a loss or score that is not finite does: fail the run, or end its training, of which the "
         "epochs before count",
     )
-
-    @field_validator("criteria")
-    @classmethod
-    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(given))
 
     @model_validator(mode="after")
     def _tracked(self) -> SelectionSpec:
@@ -406,15 +402,12 @@ class DecisionSpec(Strict):
 class EvaluationSpec(Strict):
     """Measures that are taken on the scores of a run."""
 
-    metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
-    trace: tuple[Literal["train", "validation", "test"], ...] = Field(
+    metrics: Annotated[tuple[str, ...], _EACH_ONCE] = Field(
+        description="metrics, measured on every part of which enough is known"
+    )
+    trace: Annotated[tuple[Literal["train", "validation", "test"], ...], _EACH_ONCE] = Field(
         (), description="parts on which the metrics are measured after every epoch as well, for the trace only"
     )
-
-    @field_validator("metrics", "trace")
-    @classmethod
-    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(given))
 
 
 class ExecutionSpec(Strict):

@@ -119,7 +119,7 @@ def cache_of_plans(plans: Sequence[Plan], fingerprint: str) -> StudyCache:
 
 def fingerprint_of(registry: Registry) -> str:
     """Changes whenever a source file of core or of a plugin changes, comes or goes."""
-    packages = sorted({*registry.packages(), "pubench_core"})
+    packages = sorted({*registry.packages, "pubench_core"})
     return short_hash([[name, _states(_sources(name))] for name in packages])
 
 

@@ -86,7 +86,7 @@ class RecordChecker:
 
     def at(self, record: Record) -> list[RecordProblem]:
         """Problems of a record."""
-        plain, found = record.result.plain(), list[object]()
+        plain, found = record.result.model_dump(mode="json"), list[object]()
         for one in self._checked(record):
             found += [one] if isinstance(one, str) else differences(plain, one.fields, one.gives)
         return [RecordProblem(record.result.run_id, str(one)) for one in found]

@@ -316,7 +316,7 @@ def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
         left_out.append(r"data\.prior\.given_unlabeled")
     if old.code.versions != new.code.versions:
         left_out.append(r".*(warnings|undefined|notes)$")
-    before, after = old.plain(), new.plain()
+    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
     before["warnings"] = [line for line in old.warnings if not line.startswith("no model was kept")]
     after["warnings"] = list(new.warnings)
     for one in differences(before, {**dict.fromkeys(before), **after}, "another run gives"):

@@ -75,7 +75,7 @@ def _print(found: Sequence[tuple[Done, Result]], *, as_json: bool) -> None:
     if as_json:
         runs = [
             {
-                **result.plain(),
+                **result.model_dump(mode="json"),
                 "record": str(done.folder) if done.folder is not None else None,
                 "reused": done.event.status == "found",
                 **({"decisions": asdict(decided)} if decided is not None else {}),
