@@ -36,3 +36,14 @@ def test_after_a_long_silence_runs_in_work_are_said(
     monkeypatch.setattr(said, "SILENCE", 0)
     lines.progressed(upu, Progressed(upu.run_id, "train", 2, 2))
     assert capsys.readouterr().err == f"in work: {upu}: train 2 of 2\n"
+
+
+def test_on_a_terminal_the_runs_in_work_are_redrawn() -> None:
+    shown: list[str] = []
+    lines, nnpu, upu = said.Lines(2, show=shown.append), planned("nnpu"), planned("upu")
+    lines.started(nnpu)
+    lines.started(upu)
+    for run, epoch in ((upu, 1), (nnpu, 3)):
+        lines.progressed(run, Progressed(run.run_id, "train", epoch, 90))
+    assert shown[0] == f"{nnpu}: begun"
+    assert shown[-1] == f"{nnpu}: train 3 of 90\n{upu}: train 1 of 90"

@@ -185,10 +185,7 @@ class _Joint:
         for number, places in enumerate(self._places, start=1):
             of[places] = number
         #: What is known of the rows, without a score.
-        self.known: Arrays = {
-            **problem.known(),
-            "validation_fold": of,
-        }
+        self.known: Arrays = {**problem.known(), "validation_fold": of}
         self._parts = parts_of_folds(problem.knowledge(), of)
         self._measurer = Measurer(plan.metrics, indispensable=plan.spec.selection.criterion)
         kept = [fold.kept for fold in folds]
@@ -199,12 +196,7 @@ class _Joint:
         """What one criterion chooses, by its mean over the folds."""
         info = self._plan.metrics[name].info if name in self._plan.metrics else None
         undefined = next((why for fold in self._folds if (why := fold.result.criteria[name].undefined)), "")
-        track = Track(
-            name,
-            "" if undefined == NEVER else undefined,
-            higher_is_better=info is None or info.higher_is_better,
-            oracle=info is not None and info.oracle,
-        )
+        track = Track(name, "" if undefined == NEVER else undefined, info)
         if track.undefined:
             return track
         if name == "last":

@@ -35,26 +35,32 @@ SILENCE = 300.0
 class Lines:
     """A line per run that is over, and one of those in work after a long silence: what a file or a pipe gets.
 
-    ``words``: the outcome of a run as a text for the reader.
+    ``words``: the outcome of a run as a text for the reader. ``show``: redraws those in work on a terminal.
     """
 
     total: int
     say: Callable[[str], None] = to_stderr
     words: Callable[[str], str] = str
+    show: Callable[[str], None] | None = None
     done: int = 0
     failed: int = 0
     _in_work: dict[str, str] = field(default_factory=dict)
     _said_at: float = field(default_factory=time.monotonic)
 
     def started(self, run: PrintableRun) -> None:
-        """Nothing is said of it yet."""
-        self._in_work[run.run_id] = f"{run}: begun"
+        """Nothing is printed of it yet."""
+        self._at(run, "begun")
 
     def progressed(self, run: PrintableRun, event: Progressed) -> None:
-        """How far those in work are, where nothing was said for a while."""
-        self._in_work[run.run_id] = f"{run}: {event.stage} {event.epoch} of {event.of}"
-        if time.monotonic() - self._said_at >= SILENCE:
+        """How far those in work are: on a terminal, or where nothing was said for a while."""
+        self._at(run, f"{event.stage} {event.epoch} of {event.of}")
+        if self.show is None and time.monotonic() - self._said_at >= SILENCE:
             self._print(f"in work: {'; '.join(self._in_work.values())}")
+
+    def _at(self, run: PrintableRun, place: str) -> None:
+        self._in_work[run.run_id] = f"{run}: {place}"
+        if self.show is not None:
+            self.show("\n".join(self._in_work.values()))
 
     def ended(self, run: PrintableRun, event: Ended, expected_left: float | None) -> None:
         """One line."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -139,18 +138,13 @@ def status(
     study: Planned = None,
     results: Results = Path("results"),
     only: Only = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Show it again every ten seconds until nothing is left.")
-    ] = False,
     data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Show what is done and missing of a study, and each failure with its cause and record. Trains nothing."""
     from .study import StudyRequest, print_status
 
-    request = StudyRequest(study, results, tuple(only or ()), data_root)
-    while print_status(request, as_json=format is Format.json) and watch:
-        time.sleep(10)
+    print_status(StudyRequest(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
 def export(

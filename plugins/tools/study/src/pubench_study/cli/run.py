@@ -8,14 +8,15 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.markup import escape
 
-from pubench_cli.console import err, out
+from pubench_cli.console import out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said, say
+from pubench_cli.progress import stage_progress
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.info import ExecutorInfo
 from pubench_core.plugins.registry import load, registry
@@ -25,12 +26,12 @@ from pubench_core.specs import ExecutionSpec
 from ..durations import duration
 from ..executors import Wanted
 from ..export import FRAME, write_frame
-from ..lines import Lines, PrintableRun
+from ..lines import Lines
 from ..scheduler import Pool, Stop, Study, Summary
 from ..state import states_of
 from ..study_file import LOGS
-from ..task import NO_RESULT, Ended, Orders, Progressed
-from .study import Looked, StudyRequest, absent, counts, looked, of_failed, prepared
+from ..task import NO_RESULT, Orders
+from .study import Looked, StudyRequest, counts, looked, of_failed, prepared
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def run_study(request: StudyRequest, how: RunOptions, *, as_json: bool) -> int:
     frame, trained = folder.results / FRAME, len(summary.of("finished"))
     unstored, left = summary.of("unstored"), len(summary.left)
     failures = len(summary.of(*NO_RESULT)) + (0 if how.retry_failed else number["failed"])
-    gone = max(0, found.count("done") + trained + len(summary.of("found")) - done)
+    gone = max(0, len(found.runs("done")) + trained + len(summary.of("found")) - done)
     seconds = time.monotonic() - started
     if as_json:
         print_json(
@@ -163,8 +164,7 @@ def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
 
 def refuse_absent(found: Looked) -> None:
     """RequestError where files of a data set are not here: its runs could not even be refused."""
-    missing = absent(found)
-    if missing:
+    if missing := found.digests.check(found.runs("missing")):
         reason = next(iter(missing.values()))
         here = [k for k in dict.fromkeys(str(s.run.facts.get("data")) for s in found.states) if k not in missing]
         others = f"; --only data={','.join(here)} runs the others" if here else ""
@@ -175,41 +175,11 @@ def refuse_absent(found: Looked) -> None:
 # -------------------------------------------------------------------- what is shown
 
 
-@dataclass
-class Bars(Lines):
-    """The same lines, above a bar over all runs and one for each that is in work."""
-
-    progress: Progress = field(default_factory=Progress)
-    _bars: dict[str, TaskID] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._all = self.progress.add_task("all runs", total=self.total)
-
-    def started(self, run: PrintableRun) -> None:
-        """A bar for it."""
-        self._bars[run.run_id] = self.progress.add_task(f"  {run}", total=None)
-
-    def progressed(self, run: PrintableRun, event: Progressed) -> None:
-        """How far it is."""
-        if run.run_id in self._bars:
-            words = f"  {run}: {event.stage}"
-            self.progress.update(self._bars[run.run_id], description=words, total=event.of, completed=event.epoch)
-
-    def ended(self, run: PrintableRun, event: Ended, expected_left: float | None) -> None:
-        """Its line; the bar over all runs moves."""
-        if run.run_id in self._bars:
-            self.progress.remove_task(self._bars.pop(run.run_id))
-        super().ended(run, event, expected_left)
-        words = f"all runs, {self.failed} failed" if self.failed else "all runs"
-        self.progress.update(self._all, description=words, completed=self.done)
-
-
 @contextmanager
 def display(total: int) -> Iterator[Lines]:
     """The display that fits where stderr goes."""
-    if not sys.stderr.isatty():
+    if sys.stderr.isatty():
+        with stage_progress() as show:
+            yield Lines(total, say, said, lambda line: show(escape(line)))
+    else:
         yield Lines(total, words=said)
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=err(), transient=True) as progress:
-        yield Bars(total, say, said, progress=progress)

@@ -59,10 +59,6 @@ class Looked:
         """Those in any of these states; all of them if none is named."""
         return [state.run for state in self.states if not statuses or state.status in statuses]
 
-    def count(self, *statuses: Status) -> int:
-        """How many are in any of these states."""
-        return len(self.runs(*statuses))
-
     @cached_property
     def expected(self) -> Expected:
         """Seconds that runs will take, by those that are recorded."""
@@ -168,7 +164,7 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
     """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
     found = looked(request, folder, plan)
-    missing, not_here = found.runs("missing"), absent(found)
+    missing, not_here = found.runs("missing"), found.digests.check(found.runs("missing"))
     seconds = found.expected.total(missing)
     oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
     few = [  # whose criterion chooses among epochs by too few labeled positives, without true labels
@@ -221,9 +217,9 @@ def print_plan(request: StudyRequest, *, replan: bool, jobs: int, as_json: bool)
 def counts(found: Looked) -> dict[str, int]:
     """State -> runs in it."""
     return {
-        "done": found.count("done", "to measure"),
-        "failed": found.count("failed"),
-        "missing": found.count("missing"),
+        "done": len(found.runs("done", "to measure")),
+        "failed": len(found.runs("failed")),
+        "missing": len(found.runs("missing")),
     }
 
 
@@ -231,14 +227,9 @@ def status_line(found: Looked) -> str:
     """How many runs are in which state, in words."""
     number = counts(found)
     text = f"{number['done']:,} done, {number['missing']:,} to run"
-    if to_measure := found.count("to measure"):
+    if to_measure := len(found.runs("to measure")):
         text += f", {to_measure} of the done ones to measure again"
     return f"{text}, {number['failed']} failed" if number["failed"] else text
-
-
-def absent(found: Looked) -> dict[str, str]:
-    """Data set -> why it is not here, of those that missing runs need."""
-    return found.digests.check(found.runs("missing"))
 
 
 def expected_line(found: Looked, jobs: int) -> str:
@@ -284,29 +275,24 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 
 # -------------------------------------------------------------------- status and failures
 
-#: Facts of a failure in JSON.
-_SAID_OF_FAILURES = ("cause", "reason", "epoch", "failed_at")
 
-
-def print_status(request: StudyRequest, *, as_json: bool) -> int:
-    """Prints the status by method and data set, then the failures, and brings the frame of the records up to date.
-
-    Returns how many runs are missing.
-    """
+def print_status(request: StudyRequest, *, as_json: bool) -> None:
+    """Prints the status by method and data set, then the failures, and brings the frame of the records up to date."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     frame = folder.results / FRAME
     work = RecordStore(folder.results).at_work()
     if as_json:
+        facts = {"cause", "reason", "epoch", "failed_at"}
         runs = [
             {"run_id": s.run.run_id, "row": s.run.row, **s.run.facts, "status": s.status, "why": s.why}
             | ({"in_work_by": work[s.run.run_id][0]} if s.run.run_id in work else {})
-            | ({"failure": {name: getattr(s.failure, name) for name in _SAID_OF_FAILURES}} if s.failure else {})
+            | ({"failure": s.failure.model_dump(include=facts)} if s.failure else {})
             for s in found.states
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
         write_frame(frame)
-        return found.count("missing")
+        return
     console = out()
     console.print(
         f"{plan.name}: {status_line(found)} of {counted(len(found.states), 'run')}", style="bold", markup=False
@@ -335,14 +321,13 @@ def print_status(request: StudyRequest, *, as_json: bool) -> int:
     for line in (*_at_work(found, work), *write_frame(frame)):
         console.print(said(line), markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
-    return found.count("missing")
 
 
 def _at_work(found: Looked, work: Mapping[str, tuple[str, float]]) -> list[str]:
     """Who carries out which run since when, and how long the rest will take with as many at once; the folder's size."""
     mine = [(state.run, *work[state.run.run_id]) for state in found.states if state.run.run_id in work]
     lines = [f"in work: {run}: {whose}, for {duration(time.time() - since)}" for run, whose, since in mine]
-    if mine and found.count("missing"):
+    if mine and found.runs("missing"):
         lines.append(f"left: {expected_line(found, len(mine))}")
     return [*lines, f"size: {megabytes(found.folder.results):,.1f} MB in {found.folder.results}"]
 
@@ -389,8 +374,7 @@ def export_study(request: StudyRequest, target: Path | None, *, with_scores: boo
     found = looked(request, folder, plan)
     path = target or Path(f"{plan.name}.zip")
     store = RecordStore(folder.results)
-    done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
-    records = [record for record in done if record is not None]
+    records = [record for run in found.runs("done", "to measure") if (record := store.find(run.run_id)) is not None]
     for state in found.states:
         if state.unreadable:
             err().print(f"left out: {state.why}", markup=False, soft_wrap=True)
