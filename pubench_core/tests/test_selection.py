@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,20 @@ values = st.lists(st.one_of(st.none(), st.integers(0, 6).map(float)), min_size=1
 patiences = st.one_of(st.none(), st.integers(1, 5))
 
 
+def infos_of(lower: Collection[str] = (), oracle: Collection[str] = ()) -> dict[str, MetricInfo]:
+    return {
+        key: MetricInfo(
+            key=key,
+            name=key,
+            summary=key,
+            load="a:b",
+            higher_is_better=key not in lower,
+            needs=frozenset({"truth"}) if key in oracle else frozenset(),
+        )
+        for key in (*lower, *oracle)
+    }
+
+
 def select(
     by_name: dict[str, Values],
     patience: int | None = None,
@@ -33,7 +48,7 @@ def select(
 
     ``lower``: criteria of which the smallest value is the best; ``states``: of the validation rows, one an epoch.
     """
-    selection = Selection(tuple(by_name), {}, lower, oracle)
+    selection = Selection(tuple(by_name), {}, infos_of(lower, oracle))
     for epoch, row in enumerate(zip(*by_name.values(), strict=True), start=1):
         if selection.exhausted:
             break
@@ -63,7 +78,7 @@ def test_of_a_criterion_that_is_better_when_lower_the_first_minimum_wins() -> No
 
 
 def test_of_several_candidates_the_lowest_counts_where_lower_is_better() -> None:
-    selection = Selection(("error",), {}, ("error",))
+    selection = Selection(("error",), {}, infos_of(("error",)))
     names = ("student", "teacher", "other")
     values = dict(zip(names, (0.5, 0.3, 0.3), strict=True))
     selection.update(1, {"error": values}, dict.fromkeys(names, DECIDING), None, lambda: Snapshot({}))
@@ -237,7 +252,7 @@ def test_a_criterion_that_stopped_stays_stopped_in_a_new_stage() -> None:
 
 
 def test_the_best_of_several_candidates_counts_and_is_named() -> None:
-    selection = Selection(("pa",), {})
+    selection = Selection(("pa",), {}, {})
     states = dict.fromkeys(("student", "teacher", "other"), DECIDING)
     selection.update(1, {"pa": {"student": 0.5, "teacher": 0.7, "other": 0.7}}, states, None, lambda: Snapshot({}))
     selection.update(2, {"pa": {"student": 0.6, "teacher": None}}, states, None, lambda: Snapshot({}))
@@ -247,7 +262,7 @@ def test_the_best_of_several_candidates_counts_and_is_named() -> None:
 
 
 def test_every_epoch_takes_one_snapshot_which_reveals_no_criterion() -> None:
-    selection, taken = Selection(("pa", "auc"), {}), []
+    selection, taken = Selection(("pa", "auc"), {}, {}), []
 
     def take() -> Snapshot:
         taken.append(len(taken))
@@ -266,7 +281,7 @@ def test_every_epoch_takes_one_snapshot_which_reveals_no_criterion() -> None:
 
 
 def test_last_is_the_final_state_whatever_the_values_were() -> None:
-    selection = Selection(("pa", "last"), {})
+    selection = Selection(("pa", "last"), {}, {})
     for epoch in (1, 2, 3):
         selection.update(epoch, {"pa": {"": -epoch}}, {"": DECIDING}, 1, lambda: Snapshot({"epoch": 0}))
     selection.close(3, Snapshot({"epoch": 3}), "")
@@ -290,7 +305,7 @@ def test_training_may_end_when_every_criterion_has_stopped_and_not_before() -> N
 
 
 def test_a_run_that_tracks_last_is_never_exhausted() -> None:
-    selection = Selection(("pa", "last"), {})
+    selection = Selection(("pa", "last"), {}, {})
     for epoch in range(1, 6):
         selection.update(epoch, {"pa": {"": -float(epoch)}}, {"": DECIDING}, 1, lambda: Snapshot({}))
     assert selection.tracks["pa"].stopped_at == 2
@@ -298,12 +313,12 @@ def test_a_run_that_tracks_last_is_never_exhausted() -> None:
 
 
 def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> None:
-    selection = Selection(("pa", "f1"), {"pa": "no labeled validation positive"})
+    selection = Selection(("pa", "f1"), {"pa": "no labeled validation positive"}, {})
     for epoch, value in enumerate((0.5, 0.4), start=1):
         selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, {"": DECIDING}, 1, lambda: Snapshot({}))
     assert selection.tracks["pa"].chosen is None
     assert selection.exhausted
-    assert Selection(("pa",), {"pa": "no labeled validation positive"}).exhausted
+    assert Selection(("pa",), {"pa": "no labeled validation positive"}, {}).exhausted
 
 
 def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:

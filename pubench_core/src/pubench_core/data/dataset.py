@@ -105,8 +105,8 @@ class PNDataset:
     x_test: npt.NDArray[Any] | None
     y_test: npt.NDArray[np.int8] | None
     rows_test: IntArray | None
-    mean: tuple[float, ...] | None
-    std: tuple[float, ...] | None
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
     labeled: npt.NDArray[np.bool_] | None = None
     classes: IntArray | None = None
     groups: IntArray | None = None
@@ -191,8 +191,6 @@ def task_of(info: DatasetInfo, loaded: PUTasks) -> PNDataset:
         x_test=loaded.x_test,
         y_test=truth,
         rows_test=np.arange(len(truth)),
-        mean=None,
-        std=None,
         labeled=labeled,
     )
 

@@ -119,8 +119,6 @@ class LabeledData:
             x_test=self.x_test,
             y_test=self.truth_test,
             rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,
-            mean=None,
-            std=None,
             labeled=self.labeled,
             groups=self.groups,
             weights=self.weights,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import PubenchError, said_by
 from ..metric import FloatArray, Measurer
-from ..records.files import Arrays, state_model
+from ..records.files import MODEL, Arrays, state_model
 from ..records.scores import measured, scores_name
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
@@ -31,8 +31,8 @@ class Finished:
     ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``;
     ``training``: that of ``training-scores.npz``; None where they are not to be kept.
     ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
-    texts. ``model``: content of the model's file; ``models``: name of a file -> content, of a fold in the states that
-    it keeps, or of all folds in the chosen one.
+    texts. ``models``: name of a file -> content, of the model, of a fold in the states that it keeps, or of all folds
+    in the chosen one.
     """
 
     result: Result
@@ -43,7 +43,6 @@ class Finished:
     training: Arrays | None = None
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
     ids: dict[str, list[str]] = field(default_factory=dict)
-    model: bytes | None = field(default=None, repr=False)
     models: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
@@ -69,7 +68,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
         }
         for event in trained.epochs
     ]
-    models = {}
+    models = {} if model is None else {MODEL: model}
     if model is not None:  # of the states that a fold keeps; any other run keeps none
         assert plan.model_writer is not None
         for epoch, snapshot in trained.selection.checkpoints.items():
@@ -117,7 +116,6 @@ def finished(plan: Plan, problem: Problem, trained: Trained, environment: Enviro
         training=training if "training-scores" in spec.execution.artifacts else None,
         predictions=predictions,
         ids=ids,
-        model=model,
         models=models,
     )
 

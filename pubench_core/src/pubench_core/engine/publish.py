@@ -56,13 +56,12 @@ def _fill(folder: Path, done: Finished) -> Result:
         result = result.model_copy(update={"scores": files.scores_digest(folder)})
     if done.predictions is not None:
         files.write_predictions(folder / files.PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
-    models = {**({} if done.model is None else {files.MODEL: done.model}), **done.models}
-    if models:
+    if done.models:
         try:
-            for name, content in models.items():
+            for name, content in done.models.items():
                 (folder / name).write_bytes(content)
         except OSError as error:
-            for name in models:
+            for name in done.models:
                 (folder / name).unlink(missing_ok=True)
             lines = (*result.warnings, model_warning(f"{files.MODEL} could not be written: {error.strerror or error}"))
             result = result.model_copy(update={"model": None, "warnings": lines})

@@ -29,11 +29,10 @@ class Evaluator:
     """Holds the truth; a method never sees it. ``measurer``: applies the run's metrics."""
 
     def __init__(
-        self, problem: Problem, method: AnyMethod, metrics: Mapping[str, MetricPlugin], *, criterion: str, seed: int
+        self, problem: Problem, method: AnyMethod, metrics: Mapping[str, MetricPlugin], criterion: str
     ) -> None:
         self.problem, self.method = problem, method
         self.measurer = Measurer(metrics, indispensable=criterion)
-        self._seed = seed
         self._validation = problem.knowledge()
 
     def scores(self, fn: Scorer, features: Features, rows: Tensor, place: dict[str, Any]) -> FloatArray:
@@ -66,10 +65,12 @@ class Evaluator:
 
         order = torch.arange(len(rows))
         if not in_order:
-            generator = torch.Generator().manual_seed(torch_seed(self._seed, "scoring"))
+            generator = torch.Generator().manual_seed(torch_seed(self.problem.seed, "scoring"))
             order = torch.randperm(len(rows), generator=generator)
         order = order.to(rows.device)
-        with isolated(torch_seed(self._seed, "scores"), self.problem.device):  # not the stream that the order is of
+        with isolated(
+            torch_seed(self.problem.seed, "scores"), self.problem.device
+        ):  # not the stream that the order is of
             shown = score_outputs(every_output, features, rows[order])
         found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
         for name, values in shown.items():

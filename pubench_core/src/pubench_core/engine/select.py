@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import PluginError, RequestError
 from ..method import AnyMethod
 from ..metric import Scored
+from ..plugins.info import MetricInfo
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,12 @@ class Track:
     Patience counts epochs that decide both ways and are strictly worse than the best of them so far.
     """
 
-    def __init__(self, name: str, undefined: str = "", *, higher_is_better: bool = True, oracle: bool = False) -> None:
+    def __init__(self, name: str, undefined: str = "", info: MetricInfo | None = None) -> None:
+        """``info``: of the metric that it is; None for the method's own criterion and for ``last``."""
         self.name, self.undefined = name, undefined
         self.stopped_at: int | None = None
-        self._sign = 1 if higher_is_better else -1
-        self._oracle = oracle
+        self._sign = 1 if info is None or info.higher_is_better else -1
+        self._oracle = info is not None and info.oracle
         self._waited = 0
         self._best: SelectableState | None = None
         self._deciding: SelectableState | None = None
@@ -188,8 +190,7 @@ class Selection:
         self,
         names: tuple[str, ...],
         undefined: Mapping[str, str],
-        lower_is_better: Collection[str] = (),
-        oracle: Collection[str] = (),
+        infos: Mapping[str, MetricInfo],
         *,
         keeps_checkpoints: bool = False,
     ) -> None:
@@ -197,12 +198,7 @@ class Selection:
         self.keeps_checkpoints, self._updates = keeps_checkpoints, 0
         #: Why training ended before its plan; empty if it did not.
         self.ended = ""
-        self.tracks = {
-            name: Track(
-                name, undefined.get(name, ""), higher_is_better=name not in lower_is_better, oracle=name in oracle
-            )
-            for name in names
-        }
+        self.tracks = {name: Track(name, undefined.get(name, ""), infos.get(name)) for name in names}
 
     @property
     def exhausted(self) -> bool:

@@ -205,7 +205,7 @@ def train(
     spec, device = plan.spec, problem.device
     memory = memory or PeakMemoryMeter(device)
     method = plan.method.implementation(plan.method.config)
-    evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
+    evaluator = Evaluator(problem, method, plan.metrics, spec.selection.criterion)
     selection = _selection(plan, evaluator)
     build = plan.backbone.builder(problem.data)
     with isolated(0, torch.device("cpu")):
@@ -312,7 +312,4 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     undefined = evaluator.undefined(chosen.criteria)
     refuse_undefined(chosen.criterion, undefined, chosen.criteria)
     infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
-    lower = {name for name, info in infos.items() if not info.higher_is_better}
-    oracle = {name for name, info in infos.items() if info.oracle}
-    folded = plan.spec.validation.fold is not None
-    return Selection(chosen.criteria, undefined, lower, oracle, keeps_checkpoints=folded)
+    return Selection(chosen.criteria, undefined, infos, keeps_checkpoints=plan.spec.validation.fold is not None)

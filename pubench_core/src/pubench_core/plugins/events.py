@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,9 +96,8 @@ class RunFinished:
 class Listeners:
     """Objects (modules or instances) with any of the lifecycle hooks as attributes."""
 
-    def __init__(self, listeners: Iterable[Any] = (), warn: Callable[[str], None] | None = None) -> None:
+    def __init__(self, listeners: Iterable[Any] = ()) -> None:
         self._listeners = list(listeners)
-        self._warn = warn
 
     def notify(self, hook: str, event: Any) -> None:
         """Calls one hook on every listener that has it; each gets its own copy of the event."""
@@ -115,8 +114,5 @@ class Listeners:
                 self._listeners = [other for other in self._listeners if other is not listener]
                 name = getattr(listener, "__name__", type(listener).__name__)
                 text = f"listener {name} failed in {hook} and is left out: {said_by(error)}"
-                if self._warn is not None:
-                    self._warn(text)
-                    continue
                 with suppress(OSError, ValueError):  # a full disk or a closed stream is no reason to end a run
                     print("warning:", visible(text), file=sys.stderr)

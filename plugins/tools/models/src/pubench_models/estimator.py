@@ -351,7 +351,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
                 done = compute(plan, opened, root, device, Audience())
             else:
                 done = computed_folds(plan, opened, root, device, captured(plan, device))
-        models = [*([] if done.model is None else [done.model]), *done.models.values()]
+        models = list(done.models.values())
         if not models:
             raise PluginError(f"{self.method} cannot be an estimator: {done.result.warnings[-1]}")
         assert done.arrays is not None
