@@ -373,7 +373,7 @@ BUDGETS = {
     "plugins/tools/study/src": 4_200,
     "plugins/tools/testkit/src": 2_400,
     "plugins/tools/tune/src": 1_200,
-    "plugins/tools/verify/src": 2_151,
+    "plugins/tools/verify/src": 2_000,
 }
 
 

@@ -146,11 +146,6 @@ def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench
     assert (code, found["identical"], found["kept_scores"], found["arrays"]) == (1, False, False, 0)
 
 
-def test_another_number_of_threads_is_used_where_it_is_asked_for_and_said(copy: Path, pubench: Run) -> None:
-    _, found = reproduced(pubench, copy, "--threads", "2")
-    assert [(o["path"], o["recorded"], o["now"]) for o in found["changed"]] == [("environment.threads", 1, 2)]
-
-
 def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path, pubench: Run) -> None:
     for name in ("result.json", "environment.json"):
         edit_json(copy / name, put("threads", 2))

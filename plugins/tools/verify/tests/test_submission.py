@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from altered import edit_json, edit_scores, list_checksums, put
+from altered import edit_json, edit_scores, list_checksums, own_table, put
 from pubench_report.rows.files import Board, read_board
-from pubench_verify.boards import build
 from pubench_verify.findings import Verification
 from pubench_verify.submission import unpack
 
@@ -186,11 +185,7 @@ def test_the_same_records_make_the_same_bytes(
 
 
 def test_a_user_table_is_refused(tmp_path: Path) -> None:
-    x = np.random.default_rng(0).normal(size=(200, 2)).round(3)
-    truth = x.sum(axis=1) > 0
-    rows = np.column_stack([x, truth, truth & (np.arange(200) % 2 == 1)])
-    np.savetxt(tmp_path / "own.csv", rows, "%g", ",", header="x,y,truth,labeled", comments="")
-    data = pubench.data(tmp_path / "own.csv", "labeled", truth="truth")
+    data = pubench.data(own_table(tmp_path / "own.csv"), "labeled", truth="truth")
     run = pubench.run("upu", data, config={"epochs": 1}, results=tmp_path / "results", prior=0.5, tracking=False)
     refused(
         pubench.verify(packed(run.folder.parent, tmp_path / "own.zip")),
@@ -328,21 +323,6 @@ def test_another_archive_than_the_issue_names_is_refused(
     assert comment.read_text().startswith("**refused, 1 reasons**\n\n    the archive: it has the SHA-256")
 
 
-def test_the_scores_of_another_method_are_refused_unless_running_again_gives_them(
-    honest: Path, tmp_path: Path, pubench_in: Callable[[Path], Run]
-) -> None:
-    """nnPU whose correction never acts is uPU: an honest record under another name, which a rerun repeats."""
-    (tmp_path / "other.yaml").write_text(MINE.replace("upu: {config: {", "nnpu: {config: {beta: 1.0e+6, "))
-    done = pubench_in(tmp_path)("study", "run", "other.yaml", "--threads", "1")
-    assert done.returncode == 0, done.stderr
-    board = build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder
-    forged = pubench.verify(honest, board=board, rerun=0)
-    refused(forged, "its test scores are identical to those of nnpu in run")
-    again = pubench.verify(honest, board=board)
-    assert (again.ok, len(again.again), len(again.resembles)) == (True, 1, 1)
-    assert "a person must look: " in str(again)
-
-
 # -------------------------------------------------------------------- archives that no pubench made
 
 
@@ -397,9 +377,6 @@ def test_a_bomb_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(RecordError, match=r"cannot be read as a \.zip"):
         unpack(path, tmp_path / "lying")
     assert (tmp_path / "lying" / RUN / "spec.yaml").stat().st_size <= 1 << 10
-    packed.write_bytes(content.replace(size, ((1 << 26) + 1).to_bytes(4, "little")))
-    with pytest.raises(RecordError, match="has 67,108,865 bytes; at most 67,108,864 are read"):
-        unpack(path, tmp_path / "out")
     packed.write_bytes(content.replace(size, (0xF0000000).to_bytes(4, "little")))
     with pytest.raises(RecordError, match="it unpacks to more than 2,147,483,648 bytes"):
         unpack(path, tmp_path / "out")

@@ -4,8 +4,7 @@
 compares each record with what its spec, code, data and scores give. ``reproduction`` carries runs out again and judges
 what they give. What they find is in ``findings``.
 
-``boards`` builds a dated board and checks one; ``submission`` opens an archive that anybody may have made, and finds
-scores of other methods in it.
+``boards`` builds a dated board and checks one; ``submission`` opens an archive that anybody may have made.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pubench_report.rows.columns import BOARD, names, typed
-from pubench_report.rows.files import BIBTEX, FACTS, FORMAT, ROWS, SUMS, Board, as_file, read_board, sources_in
+from pubench_report.rows.files import FACTS, FORMAT, ROWS, SUMS, Board, as_file, read_board, sources_in
 from pubench_report.rows.record import RowSource, digest_of, rows_of
 from pubench_report.rows.runs import ROUNDED, Row, each_run, row_name
 from pubench_study.export import add_member
@@ -27,23 +27,23 @@ from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import SCORES, read_scores
+from pubench_core.records.scores import scores_name
 
 from .files import MOST_TOLD, compared_sums
 from .findings import RecordProblem, Say, Verification
 from .record import installed_metrics
-from .submission import on_test
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: 2026.12, lite-2026.12, 2026.12.1
-_NAME = re.compile(r"([a-z][a-z0-9-]*-)?(?P<year>20\d\d)\.(?P<month>0[1-9]|1[0-2])(\.[1-9]\d*)?")
+_NAME = re.compile(r"([a-z][a-z0-9-]*-)?20\d\d\.(0[1-9]|1[0-2])(\.[1-9]\d*)?")
 #: What names a value of a table: a method with its settings on a problem.
 CELL = ["problem", "name", "seed", "criterion"]
 
 
 def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text: None) -> Board:
-    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.zip`` next to it, if a source
+    """Writes ``out/NAME/`` with rows, facts and checksums, and ``out/NAME-scores.zip`` next to it, if a source
     has scores.
 
     The same sources give the same bytes. A board that is there is never changed. ``say``: called with what is left out.
@@ -51,7 +51,7 @@ def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text:
     Raises RequestError for a name that is no date, a board that is there, and sources that hold no runs; RecordError if
     the board cannot be written.
     """
-    if (dated := _NAME.fullmatch(name)) is None:
+    if not _NAME.fullmatch(name):
         raise RequestError(f"a board is named after its month: 2026.12 or lite-2026.12, got {shortened(name)}")
     folder, archive = out / name, out / f"{name}-scores.zip"
     for path in (folder, archive):
@@ -76,8 +76,7 @@ def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text:
                 facts["scores"] = {"file": archive.name, "sha256": sha256_of(packed), "runs": len(scored)}
             as_file(rows, BOARD).to_parquet(made / ROWS, index=False, compression="zstd")
             (made / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-            (made / BIBTEX).write_text(_bibtex(name, dated, sha256_of(made / ROWS)), encoding="utf-8")
-            lines = [f"{sha256_of(made / file)}  {file}\n" for file in (BIBTEX, FACTS, ROWS)]
+            lines = [f"{sha256_of(made / file)}  {file}\n" for file in (FACTS, ROWS)]
             (made / SUMS).write_text("".join(lines), encoding="utf-8")
             if scored:
                 packed.rename(archive)
@@ -89,8 +88,6 @@ def build(name: str, sources: Sequence[Path], out: Path, say: Say = lambda text:
 
 def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[Path]) -> dict[str, Any]:
     """The content of ``board.json``; no path of the building machine, no time."""
-    runs = rows.drop_duplicates("run_id")
-    revisions = runs["revision"].replace("", "unknown").value_counts().sort_index()
     return {
         "format": FORMAT,
         "name": name,
@@ -98,29 +95,11 @@ def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[P
         "engine_revision": str(ENGINE_REVISION),
         "unit": "percent",
         "rows": len(rows),
-        "runs": len(runs),
-        "runs_by_revision": {str(revision): int(count) for revision, count in revisions.items()},
-        "problems": int(rows["problem"].nunique()),
-        "data": sorted(set(rows["data"])),
-        "methods": sorted(set(rows["method"])),
-        "criteria": sorted(set(rows["criterion"])),
+        "runs": int(rows["run_id"].nunique()),
         "sources": [{"name": path.name, **({"sha256": sha256_of(path)} if isfile(path) else {})} for path in sources],
         "scores": None,
         "notes": [note for note in notes if "/" not in note],
     }
-
-
-def _bibtex(name: str, dated: re.Match[str], rows: str) -> str:
-    return (
-        f"@misc{{pubench-board-{name.replace('.', '-')},\n"
-        f"  title        = {{pubench board {name}}},\n"
-        "  author       = {{The pubench authors}},\n"
-        f"  year         = {{{dated['year']}}},\n"
-        f"  month        = {{{int(dated['month'])}}},\n"
-        f"  howpublished = {{pubench {version('pubench-core')}, engine revision {ENGINE_REVISION}}},\n"
-        f"  note         = {{rows.parquet: SHA-256 {rows}}},\n"
-        "}\n"
-    )
 
 
 # -------------------------------------------------------------------- rows
@@ -186,13 +165,12 @@ def _of_records(folder: Path, columns: list[str], folders: dict[str, Path], note
 
 def _of_file(path: Path, notes: list[str]) -> Iterator[Row]:
     """Rows of a file, and what they lack from the runs that are made of them."""
-    said: list[str] = []
+    said, columns = list[str](), ["criterion", "problem", "oracle", "alike"]
     for run, rows in each_run(path, said):
-        lacking = [name for name in ("problem", "oracle", "alike") if name not in rows[0]]
-        of_run = {more["criterion"]: more for more in rows_of(RowSource(run.result), ["criterion", *lacking])}
+        of_run = {one["criterion"]: one for one in rows_of(RowSource(run.result), columns)}
         for row in rows:
             name = row_name(row["method"], row["settings"], drawn=bool(row.get("draw")))
-            yield {**row, **of_run[row["criterion"]], "name": name}
+            yield {**of_run[row["criterion"]], **row, "name": name}
     notes += [note for note in said if "left out" in note]
 
 
@@ -203,7 +181,7 @@ def check(folder: Path) -> Verification:
     """Problems of a board: checksums, format, names, double rows, measures that the scores next to it do not give."""
     sums, found = compared_sums(folder)
     listed, there = {*(sums or ())}, {path.name for path in folder.iterdir()} - {SUMS}
-    found += [RecordProblem(SUMS, f"{name} is not listed") for name in (BIBTEX, FACTS, ROWS) if name not in listed]
+    found += [RecordProblem(SUMS, f"{name} is not listed") for name in (FACTS, ROWS) if name not in listed]
     found += [RecordProblem(name, f"it is not listed in {SUMS}") for name in sorted(there - listed)]
     try:
         board = read_board(folder)
@@ -236,7 +214,8 @@ def _other_measures(board: Board, archive: Path) -> Iterator[str]:
             run_id = name.removesuffix(".npz")
             arrays = dict(np.load(io.BytesIO(members.read(name)), allow_pickle=False))
             rows = board.rows[(board.rows["run_id"] == run_id) & (board.rows["scores"] != "")]
-            states = {digest_of(scores): scores for scores in on_test(arrays)}
+            of_test = [array for name, array in arrays.items() if name.startswith(scores_name("test", ""))]
+            states = {digest_of(scores): scores for scores in of_test}
             for _, row in rows.iterrows():
                 of_row = f"{row['name']}, run {run_id}, {row['criterion']}"
                 if (scores := states.get(row["scores"])) is None:

@@ -38,14 +38,12 @@ class RecordProblem:
 
 @dataclass(frozen=True)
 class Again:
-    """A run that was carried out without a problem: again, or with other hidden labels."""
+    """A run that was carried out again without a problem."""
 
     run_id: str
     what: str
     identical: bool = False
     """every score is the same bits"""
-    largest: float = 0.0
-    """the largest difference of a measure"""
     recorded_better: Mapping[str, bool] = field(default_factory=dict)
     """measure that differs on test rows -> whether the record has the higher one"""
 
@@ -70,12 +68,8 @@ class Verification:
     """runs that were carried out again"""
     unchecked: Mapping[str, str] = field(default_factory=dict)
     """run id -> data that are not here, so that its rows were not compared and it was not carried out again"""
-    blind: tuple[Again, ...] = ()
-    """runs that were trained with other hidden labels"""
     sha256: str = ""
     """of the archive of a submission"""
-    resembles: tuple[RecordProblem, ...] = ()
-    """of a submission: runs with the test scores of other methods, for a person to judge"""
     standing: SideBySide | None = None
     """of a sound submission: on the board that it is compared with"""
 
@@ -91,8 +85,7 @@ class Verification:
 
     def __str__(self) -> str:
         """Findings, a line each, and counts; without notes."""
-        lines = [*map(str, (*self.problems, *self.again, *self.blind))]
-        lines += [f"a person must look: {one}" for one in self.resembles]
+        lines = [*map(str, (*self.problems, *self.again))]
         for what, count in Counter(self.unchecked.values()).items():
             lines.append(f"not checked as a whole: {counted(count, 'run')}: {what}")
         lines += [] if self.standing is None else [str(self.standing)]

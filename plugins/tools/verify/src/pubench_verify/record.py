@@ -24,6 +24,7 @@ from pubench_core.errors import PubenchError, RecordError, RequestError, counted
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.plugins.replaced import refuse_replaced
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores
 from pubench_core.records.record import Record
 from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores_name, scores_of, why_undefined
@@ -32,7 +33,6 @@ from pubench_core.specs.run import TEST, run_id
 
 from .files import MOST_LISTED, digest_within, wrong_files
 from .findings import Derived, RecordProblem, Say, close, differences
-from .submission import States, digests
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
@@ -75,14 +75,14 @@ class RecordChecker:
 
     def __init__(self, data_root: Path, sums: Mapping[str, str] | None, say: Say, *, submitted: bool = False) -> None:
         self._data_root, self._sums, self._submitted, self._say = data_root, sums, submitted, say
-        self.states: States = []
-        """of those whose measures were derived again so far"""
+        self.scored = 0
+        """records whose measures were derived again so far"""
         self.missing: dict[str, str] = {}
         """run id -> data of it that are not here, so that it is not checked as a whole"""
         self.notes: dict[str, None] = {}
         """what a reader must know besides the problems, each once"""
         self._draws: dict[str, Drawn] = {}
-        self._own_functions: set[frozenset[str]] = set()
+        self._refuse_replaced = cache(refuse_replaced)
 
     def at(self, record: Record) -> list[RecordProblem]:
         """Problems of a record."""
@@ -127,7 +127,7 @@ class RecordChecker:
         except RecordError as error:
             yield str(error)
             return
-        self.states.append((result.run_id, result.spec.method.key, [*digests(arrays)] if self._submitted else []))
+        self.scored += 1
         yield from StoredScores(metrics, plan, result, arrays, training, Measurer(metrics)).problems()
         if plan is not None and drawn is not None:
             yield from _other_rows(plan, drawn, arrays)
@@ -137,23 +137,13 @@ class RecordChecker:
         PluginError if a plugin has replaced a function that the plan calls.
         """
         from pubench_core.engine.source_location import packages_called
-        from pubench_core.plugins.replaced import refuse_replaced
 
         own = self._submitted and result.spec.data.own is not None
         if absent := "it is of a user table, which nobody else can check" if own else absent_table(result):
             self.missing[result.run_id] = absent
             return None
         plan = plan_here(result, self._data_root)
-        packages = packages_called(plan)
-        if packages not in self._own_functions:
-            refuse_replaced(packages)
-            self._own_functions.add(packages)
-        spec, info = plan.spec, plan.method.info
-        usual = {} if spec.method.preset is None else info.presets[spec.method.preset].resolve(plan.data.info.key)
-        free = set() if spec.validation.folds is None else {"patience"}  # one epoch is chosen for all folds
-        apart = [n for n, value in usual.items() if n not in free and not close(spec.method.config[n], value)]
-        if apart:  # a user may set them, and a reader must know
-            self.notes.setdefault(f"{info.key} has its preset {spec.method.preset}, but another {' and '.join(apart)}")
+        self._refuse_replaced(packages_called(plan))
         return plan
 
     def _drawn(self, plan: Plan) -> Drawn | None:
@@ -427,7 +417,8 @@ class StoredScores:
         value = None if plugin is None else self._value(name, criterion.snapshot)
         if plugin is None or value is None:
             return
-        if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
+        ranking = self._held_out(criterion.snapshot).ranking
+        if not plugin.info.oracle and all(self._held_out(state).ranking <= ranking for state in self._states):
             return  # chosen for its ranking if the state with the best value decides every row alike
         for state in self._states:
             other, epoch = self._value(name, state), int((STATE.match(state) or [0, 0])[1])
@@ -436,11 +427,6 @@ class StoredScores:
                 continue
             if (other > value) == plugin.info.higher_is_better:
                 yield f"criterion {name} is {value:.6g} in the state that it chose, and {other:.6g} in {state}"
-
-    def _ranks_best(self, chosen: str) -> bool:
-        """Whether no stored state that could be chosen ranks the validation rows better than this one."""
-        ranking = self._held_out(chosen).ranking
-        return all(self._held_out(state).ranking <= ranking for state in self._states)
 
     def _held_out(self, state: str) -> Any:
         from pubench_core.engine.select import HeldOut

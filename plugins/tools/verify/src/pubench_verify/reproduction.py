@@ -9,7 +9,7 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,8 @@ class Reproduction:
     """fields of ``result.json`` that another run of the same code repeats, and that are not those of the record"""
     changed: tuple[FieldDifference, ...]
     """code, metrics and fields of the environment that are others than when the record was made"""
+    scores_now: Arrays = field(default_factory=dict, repr=False)
+    """arrays of ``scores.npz`` as they are now, if the record kept its own"""
 
     @property
     def identical(self) -> bool:
@@ -186,8 +188,7 @@ def reproduced(
 ) -> Reproduction:
     """Carries out the run of a record again, as :func:`reproduce` does; no tracker hears of it.
 
-    ``spec``: as :func:`spec_again` gives it. ``alone``: in a process of its own, that of ``--blind``, unless its table
-    is in memory.
+    ``spec``: as :func:`spec_again` gives it. ``alone``: in a process of its own, unless its table is in memory.
 
     Raises RecordError if the record is damaged, RequestError if the run cannot be carried out here, RunFailed if it
     fails.
@@ -280,10 +281,11 @@ def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Re
         recorded=old,
         now=new,
         arrays=len({*before, *after}),
-        apart=tuple(name for name in {**before, **after} if not _same(before.get(name), after.get(name))),
+        apart=tuple(name for name in {**before, **after} if _bits(before.get(name)) != _bits(after.get(name))),
         scores=tuple(_scores(old, new, before, after)),
         fields=tuple(sorted(_fields(old, new), key=lambda one: one.path)),
         changed=tuple(differences(was, now, "now it is")),
+        scores_now=after,
     )
 
 
@@ -296,11 +298,9 @@ def _environment(folder: Path) -> dict[str, Any] | None:
         raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
-def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
-    """Whether two arrays are the same bits; one that is not there is like no other."""
-    if one is None or other is None:
-        return False
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+def _bits(array: npt.NDArray[Any] | None) -> object:
+    """What is equal for two arrays of the same bits; None for one that is not there."""
+    return None if array is None else (array.dtype, array.shape, array.tobytes())
 
 
 def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
@@ -334,7 +334,7 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
         first, second = scores_of(before, criterion.snapshot), scores_of(after, other.snapshot)
         for part, x in first.items():
             y, rows, of_part = second.get(part), f"{part}_rows", f"{name} (epoch {criterion.epoch}{now}), {part}"
-            if y is None or x.shape != y.shape or not _same(before.get(rows), after.get(rows)):
+            if y is None or x.shape != y.shape or _bits(before.get(rows)) != _bits(after.get(rows)):
                 yield f"{of_part}: other rows"
             elif different := int(np.count_nonzero(x != y)):
                 decisions = counted(int(np.count_nonzero((x > 0) != (y > 0))), "decision")
@@ -364,22 +364,25 @@ class Reruns:
     draws: random.Random
     """permutes labels"""
     say: Say
+    blind: bool = False
+    """once more with other hidden labels"""
 
-    def of(self, how: Callable[[Record], Again | RecordProblem | None], folder: Path) -> Again | RecordProblem | None:
-        """Rerun of a record; a problem if its run cannot be carried out, None if ``how`` says nothing of such runs."""
-        record = read_record(folder)
+    def of(self, folder: Path) -> Again | RecordProblem:
+        """Rerun of a record: the problem, if its run gives another result or cannot be carried out."""
+        result = (record := read_record(folder)).result
+        self.say(f"carrying {result.run_id} out again ({result.seconds.total:.0f} s recorded)")
         try:
-            return how(record)
+            spec = spec_again(result, self.say, data_root=self.root)
+            found = reproduced(record, spec, say=self.say, alone=True)
+            judged = self._judged(found)
+            no_truth = result.spec.mechanism.key == GIVEN or result.data.test is None
+            if not self.blind or isinstance(judged, RecordProblem) or result.oracle or result.folds or no_truth:
+                return judged
+            return self._with_other_labels(found, judged, spec, folder.parent)
         except RunFailed as error:
-            return RecordProblem(record.result.run_id, f"carried out again, it fails: {error}", again=True)
+            return RecordProblem(result.run_id, f"carried out again, it fails: {error}", again=True)
         except PubenchError as error:
-            return RecordProblem(record.result.run_id, f"it cannot be carried out here: {error}")
-
-    def again(self, record: Record) -> Again | RecordProblem:
-        """Rerun with its own labels: the problem, if it gives another result than the record has."""
-        self.say(f"carrying {record.result.run_id} out again ({record.result.seconds.total:.0f} s recorded)")
-        spec = spec_again(record.result, self.say, data_root=self.root)
-        return self._judged(reproduced(record, spec, say=self.say, alone=True))
+            return RecordProblem(result.run_id, f"it cannot be carried out here: {error}")
 
     def _judged(self, found: Reproduction) -> Again | RecordProblem:
         """Whether another run gives what a record has, the last digits apart if it was computed elsewhere.
@@ -397,7 +400,7 @@ class Reruns:
         ]
         largest = max((1.0 if None in pair else abs(pair[1] - pair[0]) for pair in measures), default=0.0)
         if found.confirmed:
-            return Again(old.run_id, f"{took}: the same scores to the last bit", identical=True, largest=largest)
+            return Again(old.run_id, f"{took}: the same scores to the last bit", identical=True)
         if found.identical:
             why = f"it gives the same scores, and {found.fields[0]}"
         elif found.other_rows:
@@ -407,71 +410,48 @@ class Reruns:
             better = {name: pair[0] > pair[1] for name, pair in pairs.items() if None not in pair}
             left_out = f"; another epoch, and not compared, by {', '.join(moved)}" if moved else ""
             what = f"{took}: test measures within {largest:.4g}{left_out}"
-            return Again(old.run_id, what, largest=largest, recorded_better=better)
+            return Again(old.run_id, what, recorded_better=better)
         else:
             what = f"{len(found.apart)} of {found.arrays} arrays" if found.arrays else "its measures"
-            where = f"more than {', '.join(found.elsewhere[:3])} can explain"
-            if not found.elsewhere:
-                where = "on the same machine with the same versions"
+            others = ", ".join(found.elsewhere[:3])
+            where = f"more than {others} can explain" if others else "on the same machine with the same versions"
             why = f"{what} differ, a measure by {largest:.4g}, {where}"
         return RecordProblem(old.run_id, f"carried out again, {why}", again=True)
 
-    def blind(self, record: Record) -> Again | RecordProblem | None:
-        """Rerun with other hidden labels and another order of the file, which must give the record's scores;
-        None for an oracle, joint runs and data whose truth is not known.
+    def _with_other_labels(
+        self, found: Reproduction, judged: Again, spec: dict[str, Any], holding: Path
+    ) -> Again | RecordProblem:
+        """Rerun with other hidden labels and another order of the file, which must give the scores of a sound rerun.
 
         Code in the process of a run can reach true labels: through frames, the garbage collector, a function of NumPy
         that it has replaced, files. What it reaches in memory is another thing here, and what it opens is seen.
 
         What criteria of true labels choose is not compared, nor is the last epoch if these end the training elsewhere.
-        If the record has other scores, a training with its own labels must give those of the one without, and be a
-        sound rerun of it; one that gives the record's bits shows that it was computed here, whatever it says.
         """
         from .training import trained
 
-        result, holding = record.result, record.folder.parent
-        if result.oracle or result.folds or result.spec.mechanism.key == GIVEN or result.data.test is None:
-            return None
-        self.say(f"{result.run_id}: training {result.spec.method.key} with other hidden labels")
-        spec = spec_again(result, self.say, data_root=self.root)
+        self.say(f"{judged.run_id}: training {found.now.spec.method.key} with other hidden labels")
         with trained(spec, holding, seed=self.draws.randrange(1 << 63)) as (folder, opened):
-            other = read_record(folder)
-            unseen = _unsupervised(other, other.result.epochs)
+            other, arrays = read_record(folder).result, read_scores(folder)
         if opened:
             what = f"while it trains it opens {', '.join(opened[:5])}: true labels may be there"
-            return RecordProblem(result.run_id, what)
-        if not (seen := _unsupervised(record, other.result.epochs)):
-            return None
-        if _apart(seen, unseen):
-            self.say(f"{result.run_id}: other scores than its record has; training it with its own labels")
-            with trained(spec, holding) as (folder, _):
-                again = read_record(folder)
-                seen = _unsupervised(again, other.result.epochs)
-                found = compared(record, again, read_scores(record.folder), read_scores(folder))
-            if apart := _apart(seen, unseen):
-                what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
-                return RecordProblem(result.run_id, what)
-            judged = self._judged(found)
-            if isinstance(judged, RecordProblem):
-                return judged
-        scores = sum(map(len, seen.values()))
-        return Again(result.run_id, f"with other hidden labels the same {scores:,} scores to the last bit")
+            return RecordProblem(judged.run_id, what, again=True)
+        both = ((found.now, found.scores_now), (other, arrays))
+        seen, unseen = (_unsupervised(*one, last=found.now.epochs == other.epochs) for one in both)
+        if apart := [name for name, scores in seen.items() if not np.array_equal(scores, unseen.get(name, ()))]:
+            what = f"with other hidden labels its scores are others ({', '.join(apart[:3])}): it sees true labels"
+            return RecordProblem(judged.run_id, what, again=True)
+        return replace(judged, what=f"{judged.what}; the same with other hidden labels") if seen else judged
 
 
-def _unsupervised(record: Record, epochs: int) -> Arrays:
-    """Criterion/part -> scores, of criteria that read no true label; of ``last`` if it trained as many ``epochs``."""
-    arrays = read_scores(record.folder)
+def _unsupervised(result: Result, arrays: Arrays, *, last: bool) -> Arrays:
+    """Criterion/part -> scores, of criteria that read no true label; ``last``: and of the last epoch."""
     return {
         f"{name}/{part}": scores
-        for name, one in record.result.criteria.items()
-        if not one.oracle and one.snapshot and (name != "last" or record.result.epochs == epochs)
+        for name, one in result.criteria.items()
+        if not one.oracle and one.snapshot and (name != "last" or last)
         for part, scores in scores_of(arrays, one.snapshot).items()
     }
-
-
-def _apart(scores: Arrays, others: Arrays) -> list[str]:
-    """Names of scores that are not the same in both."""
-    return [name for name, one in scores.items() if name not in others or not np.array_equal(one, others[name])]
 
 
 def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:

@@ -23,7 +23,7 @@ import numpy as np
 from pubench_core.engine.execute import Work, execute
 from pubench_core.engine.finish import Finished
 from pubench_core.engine.plan import Plan
-from pubench_core.errors import PubenchError, RequestError, RunFailed
+from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
@@ -34,7 +34,7 @@ def trained(spec: Mapping[str, Any], holding: Path, seed: int | None = None) -> 
     and were opened meanwhile.
 
     ``holding``: folder that is not to be read meanwhile. ``seed``: permutes hidden labels, and the rows of the file; by
-    default they stay. Raises RunFailed, or RequestError if it cannot be carried out, with what the process wrote.
+    default they stay. Raises RunFailed with what the process wrote.
     """
     with tempfile.TemporaryDirectory(prefix="pubench-verify-") as place:
         spec = {**spec, "execution": {**spec["execution"], "results": place}}
@@ -46,12 +46,12 @@ def trained(spec: Mapping[str, Any], holding: Path, seed: int | None = None) -> 
         done = subprocess.run(command, input=json.dumps(facts), capture_output=True, text=True, check=False)
         if done.returncode:
             why = next(iter(done.stderr.strip().splitlines()[-1:]), f"exit code {done.returncode}")
-            raise RequestError(why) if done.returncode == REFUSED else RunFailed(why)
+            raise RunFailed(why)
         told = json.loads(Path(place, FACTS).read_text())
         yield Path(told["folder"]), told["opened"]
 
 
-FACTS, REFUSED = "opened.json", 3
+FACTS = "opened.json"
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ def _carry_out(spec: dict[str, Any], modules: list[str], holding: str, seed: int
     done = execute(plan, force=True)
     own = Path(sys.modules[implementation.__name__.split(".")[0]].__file__ or "").resolve().parent
     read = [*showing_labels([*imported, *opened], plan.spec.execution, own, [Path(holding)]), *foreign(opened, own)]
-    facts = {"folder": str(done.folder), "opened": read}
-    Path(spec["execution"]["results"], FACTS).write_text(json.dumps(facts))
+    Path(spec["execution"]["results"], FACTS).write_text(json.dumps({"folder": str(done.folder), "opened": read}))
 
 
 if __name__ == "__main__":
@@ -108,4 +107,4 @@ if __name__ == "__main__":
         _carry_out(**json.load(sys.stdin))
     except PubenchError as error:
         print(" ".join(str(error).split()), file=sys.stderr)
-        sys.exit(REFUSED if isinstance(error, RequestError) else 1)
+        sys.exit(1)

@@ -6,13 +6,12 @@ import random
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from os.path import isfile
 from pathlib import Path
 
 from pubench_report.comparison import beside_board
 from pubench_report.results import load_results
-from pubench_report.rows.files import FACTS, Board, read_board
+from pubench_report.rows.files import FACTS, read_board
 from pubench_report.suspicion import ScoredRun, too_good
 from pubench_study.plan import shown_row
 
@@ -29,7 +28,7 @@ from .files import compared_sums, names_in_plans, records_in
 from .findings import Again, RecordProblem, Say, Verification
 from .record import RecordChecker
 from .reproduction import SIGNIFICANT, Reruns, drawn, one_sided
-from .submission import resembling, unpack
+from .submission import unpack
 
 
 @in_words()
@@ -37,7 +36,7 @@ def verify(
     path: str | Path,
     *,
     rerun: int = 1,
-    blind: int = 0,
+    blind: bool = False,
     board: str | Path | None = None,
     data_root: str | Path | None = None,
     seed: int | None = None,
@@ -54,12 +53,11 @@ def verify(
     first. Scores and all that can be repeated must be the same; if processor, versions or threads are others, no
     measure may differ by more than 0.02, nor records be better than reruns more often than chance explains.
 
-    ``blind``: how many runs are trained with other hidden labels and in another order of the file; one that sees true
-    labels in the memory of its process gives other scores. Nor may it open files that show labels.
+    ``blind``: each of these runs is trained once more, with other hidden labels and in another order of the file; one
+    that sees true labels in the memory of its process gives other scores. Nor may it open files that show labels.
 
     Of a submission, runs on user tables and runs whose data are not here are problems, and at least one run of each
-    method is carried out again, unless ``rerun`` is 0. Runs with the test scores of another method, in it or on
-    ``board``, are named for a person to judge. ``board``: ranks its methods among those of a board.
+    method is carried out again, unless ``rerun`` is 0. ``board``: ranks its methods among those of a board.
 
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the user's cache, never one that a
     record names. ``progress``: called with a line about each thing worth saying.
@@ -75,8 +73,8 @@ def verify(
     (True, 1, True)
     """
     place = Path(path)
-    if min(rerun, blind) < 0:
-        raise InvalidRequest(f"rerun and blind must be numbers of 0 or more, got {rerun} and {blind}")
+    if rerun < blind:
+        raise InvalidRequest(f"rerun must be {int(blind)} or more{' with blind' * blind}, got {rerun}")
     if board is not None and not isfile(place):
         raise InvalidRequest(f"{shortened(str(place))} is no submission (.zip), which alone is ranked on a board")
     if isfile(place / FACTS):
@@ -84,9 +82,9 @@ def verify(
     root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
     draws = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     say: Say = (lambda text: None) if progress is None else (lambda text: progress(said(text)))
-    reruns = Reruns(root, draws, say)
+    reruns = Reruns(root, draws, say, blind)
     if not isfile(place):
-        return _of_records(place, reruns, rerun, blind)
+        return _of_records(place, reruns, rerun)
     ranked, standing = None if board is None else read_board(board), None
     try:
         sha256 = sha256_of(place)
@@ -95,7 +93,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
         try:
             folder = unpack(place, Path(scratch))
-            found = _of_records(folder, reruns, rerun, blind, submitted=True, board=ranked)
+            found = _of_records(folder, reruns, rerun, submitted=True)
         except (RecordError, RequestError) as error:
             found = Verification(place, problems=(RecordProblem(place.name, str(error)),))
         problems = tuple(replace(one, what=one.what.replace(f"{scratch}/", "")) for one in found.problems)
@@ -104,10 +102,8 @@ def verify(
     return replace(found, folder=place, problems=problems, sha256=sha256, standing=standing)
 
 
-def _of_records(
-    place: Path, reruns: Reruns, rerun: int, blind: int, *, submitted: bool = False, board: Board | None = None
-) -> Verification:
-    """Checks of a record, or of all in a folder. ``submitted``: it is an unpacked submission to ``board``."""
+def _of_records(place: Path, reruns: Reruns, rerun: int, *, submitted: bool = False) -> Verification:
+    """Checks of a record, or of all in a folder. ``submitted``: it is an unpacked submission."""
     folders = records_in(place)
     sums, apart = compared_sums(place)
     names, unread = names_in_plans(place)
@@ -128,19 +124,13 @@ def _of_records(
         problems += wrong
         methods[path] = run_id, spec.method.key
         tested.append(None if wrong else ScoredRun.of(record.result))
-    resembles = resembling(look.states, board) if submitted else {}
-    identical = [one for one, in_every_state in resembles.items() if in_every_state]
     bad = {problem.of for problem in problems}
     sound = {path: method for path, (run_id, method) in methods.items() if run_id not in bad | look.missing.keys()}
-    times, own = rerun, {one.of for one in identical}  # whose scores are another method's is carried out again
+    times = rerun
     if submitted and rerun:
         times = 0 if problems or look.missing else max(rerun, len({*sound.values()}))
-    order = enumerate(drawn(sound, reruns.draws))
-    chosen = [path for k, path in order if k < times or (times and methods[path][0] in own)]
-    again = [reruns.of(reruns.again, path) for path in chosen]
-    disguised = (reruns.of(reruns.blind, path) for path in drawn(sound, reruns.draws))
-    blinded = list(islice((one for one in disguised if one is not None), blind))
-    problems += [one for one in (*again, *blinded) if isinstance(one, RecordProblem)]
+    again = [reruns.of(path) for path in drawn(sound, reruns.draws)[:times]]
+    problems += [one for one in again if isinstance(one, RecordProblem)]
     repeated = [one for one in again if isinstance(one, Again)]
     notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
     if (sided := one_sided(repeated)) is not None:
@@ -153,16 +143,13 @@ def _of_records(
         notes.append(f"no run is carried out again: {why}")
     if submitted:
         problems += [RecordProblem(run, f"it cannot be checked as a whole: {why}") for run, why in look.missing.items()]
-        problems += [] if rerun else identical  # nothing says that they are its own
     return Verification(
         place,
         records=len(methods),
-        without_scores=len(methods) - len(look.states),
+        without_scores=len(methods) - look.scored,
         checksums=0 if sums is None else len(sums),
         problems=tuple(problems),
         notes=tuple(notes),
         again=tuple(repeated),
         unchecked=look.missing,
-        blind=tuple(one for one in blinded if isinstance(one, Again)),
-        resembles=tuple(resembles),
     )

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 #: Format of boards; raised when a column or a field changes its meaning or goes.
 FORMAT = 1
-FACTS, ROWS, SUMS, BIBTEX = "board.json", "rows.parquet", "SHA256SUMS", "CITATION.bib"
+FACTS, ROWS, SUMS = "board.json", "rows.parquet", "SHA256SUMS"
 #: What a board is called on the command line, in front of its name.
 PREFIX = "board@"
 #: Most bytes of a board's rows: a hundred times those of 5,000 runs.

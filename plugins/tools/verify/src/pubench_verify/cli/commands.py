@@ -25,13 +25,16 @@ from pubench_core.records.record import read_record
 
 
 def _answer(text: object, style: str = "") -> None:
-    out().print(said(str(text)), style=style, markup=False, soft_wrap=True)
+    for line in str(text).split("\n"):
+        out().print(said(line), style=style, markup=False, soft_wrap=True)
 
 
 def verify(
     path: Annotated[Path, typer.Argument(help="A record, a folder of records, a submission (.zip) or a board.")],
     rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
-    blind: Annotated[int, typer.Option(help="How many runs to train with other hidden labels.", min=0)] = 0,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Train these once more, with other hidden labels: do scores depend on them?")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Seed for choosing runs to repeat. (default: random)")] = None,
     board: Annotated[
         str | None,
@@ -61,8 +64,7 @@ def verify(
     else:
         for note in found.notes:
             say(note)
-        for line in str(found).split("\n"):
-            _answer(line)
+        _answer(found)
     raise Over(int(not found.ok))
 
 
@@ -95,16 +97,11 @@ def reproduce(
         found = reproduced(record, again, display=terminal, say=say, progress=data_progress)
     if format is Format.json:
         print_json({"record": str(folder), **found.to_dict()})
-        raise Over(int(not found.confirmed))
-    spec = found.recorded.spec
-    _answer(
-        f"{spec.method.key} on {spec.data.key}, seed {spec.seed}, run again in {found.now.seconds.total:.1f} s "
-        f"({found.recorded.seconds.total:.1f} s recorded)",
-        "bold",
-    )
-    for line in str(found).split("\n"):
-        _answer(line)
-    _answer(f"record: {folder}")
+    else:
+        spec, took = found.recorded.spec, [f"{one.seconds.total:.1f} s" for one in (found.now, found.recorded)]
+        title = f"{spec.method.key} on {spec.data.key}, seed {spec.seed}, run again in {took[0]} ({took[1]} recorded)"
+        _answer(title, "bold")
+        _answer(f"{found}\nrecord: {folder}")
     raise Over(int(not found.confirmed))
 
 
@@ -116,7 +113,7 @@ def board(
     out: Annotated[Path, typer.Option(help="Folder that gets the board.", file_okay=False)] = Path("boards"),
     format: PrintFormat = Format.table,
 ) -> None:
-    """Freeze finished runs as a dated board: rows as parquet, scores apart, checksums, BibTeX.
+    """Freeze finished runs as a dated board: rows as parquet, scores apart, checksums.
 
     A board that is there is never changed; pubench verify checks one. Runs on user tables are left out.
     """
