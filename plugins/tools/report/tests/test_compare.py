@@ -374,11 +374,6 @@ def test_every_format_has_the_figures_and_says_what_is_left_out(said: Command) -
     assert found["left_out"][0]["method"] == "nnpu [prior=0.4]"
 
 
-def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Command) -> None:
-    with pytest.raises(RequestError, match=r"--with must be .*, got pubench2025; did you mean 'pubench2026'\?"):
-        said("table", "pubench2025")
-
-
 @pytest.mark.parametrize("ending", ["md", "csv", "json"])
 def test_a_file_has_what_would_be_printed(said: Command, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"compared.{ending}"

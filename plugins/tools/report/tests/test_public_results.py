@@ -654,20 +654,6 @@ def test_a_data_set_where_a_method_has_no_value_is_left_out_of_the_ranks_and_sai
     assert "left out, so that every cell has values: three (33 % of its cells lack values)" in str(found)
 
 
-def test_ranks_are_of_means_over_the_seeds_that_all_ran() -> None:
-    ranks = compared(("one", "two"), a=[0.5, 1.0], b=[0.6], c=[0.7]).significance().average.friedman
-    assert ranks is not None
-    assert ranks.average_ranks == (3.0, 2.0, 1.0)
-
-
-def test_settings_of_one_data_set_are_not_ranked_as_several_data_sets() -> None:
-    methods = {"nnpu": 0.9, "vpu": 0.8, "upu": 0.7}
-    runs = [run(value, method, mechanism__c=c) for method, value in methods.items() for c in (0.1, 0.2, 0.3)]
-    found = Results(runs).significance("accuracy")
-    assert found.average.friedman is None
-    assert found.average.why == "there are values of all methods on 1 data set, and 2 data sets are needed"
-
-
 # ---------------------------------------------------------------- the tests themselves, against reference vectors
 
 

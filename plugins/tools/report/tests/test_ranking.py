@@ -75,13 +75,6 @@ def test_a_method_with_few_seeds_does_not_take_them_from_the_others() -> None:
     assert set(found.part.seeds.values()) == {(0, 1, 2, 3, 4)}
 
 
-def test_the_same_values_on_other_seeds_share_a_rank() -> None:
-    shares = np.array([0.1, 0.2, 0.3])
-    scores = np.array([[shares, shares[::-1], shares - 0.05]] * 2)
-    assert scores[0, 0].mean() != scores[0, 1].mean()  # by one bit
-    assert dict(ranks_of(scores)) == {"m0": 1.5, "m1": 1.5, "m2": 3.0}
-
-
 def test_average_ranks_are_those_of_scipy() -> None:
     scores = np.random.default_rng(1).normal(size=(5, 4, 3))
     found = dict(ranks_of(scores))

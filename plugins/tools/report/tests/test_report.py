@@ -85,16 +85,6 @@ def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> No
     assert sorted(setting.varying for setting in settings) == ["", "variant code"]
 
 
-def test_the_cell_of_a_method_that_lacks_seeds_says_how_many_it_has(
-    model: Model, tables: dict[str, RenderedTable]
-) -> None:
-    found = cell(model, "upu", "imdb")
-    assert len(found.values) == 2
-    table = tables["results-s1"]
-    assert any(entry.text.endswith("(2 of 4)") for row in table.rows for entry in row)
-    assert not any("not compared" in note for note in table.notes)
-
-
 def test_measures_stand_next_to_what_runs_cost(gathered: Gathered, tables: dict[str, RenderedTable]) -> None:
     table = tables["measures-s1-1"]
     assert table.head[-2:] == ("training, s", "peak, MiB")
@@ -140,12 +130,6 @@ def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path
     assert check_baseline(naive, None) == "naive"
     with pytest.raises(RequestError, match="unknown baseline 'not-there'"):
         check_baseline(model, "not-there")
-
-
-def test_collapsed_runs_are_counted_in_their_cell(model: Model) -> None:
-    assert {row: cell(model, row, "20news").alike for row in METHODS} == {
-        "nnpu": 1, "pn": 0, "vpu": 0, "upu": 1, "cvir": 0
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("scores", "alike"), [([-1.0, -0.5], True), ([0.5, 1.0], True), ([-1.0, 1.0], False)])
@@ -228,16 +212,6 @@ def test_a_folder_without_a_finished_run_is_refused_with_the_reason(tmp_path: Pa
     (tmp_path / "failed" / "0a-1" / "failure.json").write_text("{}")
     with pytest.raises(RequestError, match=r"no finished run to report: 1 run failed, and .*failed says why"):
         gather(str(tmp_path), Path("results"), None)
-
-
-def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Path) -> None:
-    made = made_run("nnpu", "own.csv", 2, {"pa": 0.5, "f1": 0.5})
-    criteria = {
-        name: found.model_copy(update={"measures": {"validation": found.measures["validation"]}})
-        for name, found in made.criteria.items()
-    }
-    with pytest.raises(RequestError, match=r"pubench evaluate RUN .*\.table\('pa', part='validation'\)"):
-        made_model(tmp_path, [made.model_copy(update={"criteria": criteria})])
 
 
 # ---------------------------------------------------------------- formats

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser import browser, faults, needs_browser, opened
+from browser import browser, faults, needs_browser
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
@@ -624,18 +624,6 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
 
 
 # -------------------------------------------------------------------- in a browser
-
-
-@needs_browser
-def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
-    dom = opened(f"file://{site}/method-nnpu.html#filter=imdb&sort=results:2:descending")
-    body = dom.partition('<table id="results">')[2].partition("<tbody>")[2].partition("</tbody>")[0]
-    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", body, re.DOTALL)
-    shown = [row for hidden, row in rows if not hidden]
-    assert len(rows) > len(shown) == 2
-    assert all("IMDb" in row for row in shown)
-    values = [float(re.findall(r">(\d+\.\d+)", row)[0]) for row in shown]
-    assert values == sorted(values, reverse=True)
 
 
 PAGES = ("report", "method-nnpu", "data-imdb")

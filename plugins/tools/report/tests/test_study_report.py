@@ -181,14 +181,6 @@ def test_everything_on_the_page_can_be_done_with_the_keyboard(web_page: str) -> 
         assert value(focused) == "seed 2"
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_is_never_wider_than_a_window(web_page: str, width: int) -> None:
-    with browser(width, 800) as page:
-        page.goto(web_page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"])
     in_order = attrgetter("result.spec.data.key", "result.spec.method.key", "result.spec.seed")
