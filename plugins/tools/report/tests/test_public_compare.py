@@ -107,26 +107,23 @@ def test_select_is_another_name_of_the_criterion(small: Compare) -> None:
         small(["nnpu", "upu"], data="digits", seeds=1, criterion="pa", select="last")
 
 
-@pytest.mark.parametrize(
-    ("argument", "value", "field"),
-    [
-        ("c", 0.3, "mechanism.c"),
-        ("mechanism", "s2", "mechanism.key"),
-        ("scheme", "single-training-set", "data.scheme"),
-        ("positive", iter([1, 3]), "data.positive"),
-        ("prior", 0.3, "prior"),
-        ("validation", 0.3, "validation.fraction"),
-        ("criterion", "last", "selection.criterion"),
-        ("artifacts", ["trace"], "execution.artifacts"),
-        ("settings", {"data.test_fraction": 0.3}, "data.test_fraction"),
-    ],
-)
-def test_what_is_given_reaches_every_run(small: Compare, argument: str, value: Any, field: str) -> None:
-    one, other, usual = (
-        attrgetter(field)(run.result.spec)
-        for run in (*small(["upu", "nnpu"], **{argument: value}), *small("upu", results="usual"))
-    )
-    assert one == other != usual
+def test_what_is_given_reaches_every_run(small: Compare) -> None:
+    given: dict[str, tuple[Any, str]] = {
+        "c": (0.3, "mechanism.c"),
+        "mechanism": ("s2", "mechanism.key"),
+        "scheme": ("single-training-set", "data.scheme"),
+        "positive": (iter([1, 3]), "data.positive"),
+        "prior": (0.3, "prior"),
+        "validation": (0.3, "validation.fraction"),
+        "criterion": ("last", "selection.criterion"),
+        "artifacts": (["trace"], "execution.artifacts"),
+        "settings": ({"data.test_fraction": 0.3}, "data.test_fraction"),
+    }
+    both = small(["upu", "nnpu"], **{argument: value for argument, (value, _) in given.items()})
+    runs = [*both, *small("upu", results="usual")]
+    for argument, (_, field) in given.items():
+        one, other, usual = (attrgetter(field)(run.result.spec) for run in runs)
+        assert one == other != usual, argument
 
 
 # ---------------------------------------------------------------- stored runs

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from altered import edit_json, edit_scores, put
-from pubench_verify.reproduction import compared
+from pubench_verify.reproduction import Reproduction, compared, reproduced, spec_again
 
 import pubench
 from pubench_core.records.files import read_scores
@@ -46,10 +46,16 @@ def copy(record: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(record, tmp_path / "results" / record.name))
 
 
-def reproduced(pubench: Run, *words: Any) -> tuple[int, dict[str, Any]]:
+def printed(pubench: Run, *words: Any) -> tuple[int, dict[str, Any]]:
     done = pubench("reproduce", *words, "--format", "json")
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
+
+
+def again(folder: Path, **how: Any) -> Reproduction:
+    """What the command finds."""
+    record = read_record(folder)
+    return reproduced(record, spec_again(record.result, lambda text: None, **how))
 
 
 def test_the_same_run_again_is_the_same_bits_and_changes_no_record(home: Path, record: Path, pubench_in: Any) -> None:
@@ -75,20 +81,16 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
         stored[name][near] -= np.where(stored[name][near] > 0, 0.5, -0.5).astype(stored[name].dtype)
 
     edit_scores(copy, moved)
-    code, found = reproduced(pubench, copy)
+    code, found = printed(pubench, copy)
     assert code == 1
     assert not found["identical"]
     assert found["arrays_apart"] == [name]
     mine = f"{result.selected} (epoch {result.chosen.epoch}), test: 3 of {len(arrays[name])} scores differ"
     assert f"{mine}, by at most 0.5; 3 decisions differ" in found["scores"]
     assert all(", test: 3 of " in line for line in found["scores"])
-    shown = pubench("reproduce", copy)
-    assert shown.returncode == 1
-    assert f"not identical: 1 of {len(arrays)} arrays of scores.npz differ" in shown.stdout
-    assert mine in shown.stdout
 
 
-def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, pubench: Run) -> None:
+def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path) -> None:
     def otherwise(plain: dict[str, Any]) -> None:
         plain["code"]["parts"] |= {"method nnpu": "0" * 16, "data digits": "1" * 16}
         plain["metrics"]["accuracy"] = "2" * 16
@@ -100,9 +102,9 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, puben
 
     edit_json(copy / "result.json", otherwise)
     edit_json(copy / "environment.json", elsewhere)
-    code, found = reproduced(pubench, copy)
-    assert (code, found["identical"]) == (0, True)
-    changed = {one["path"]: (one["recorded"], one["now"]) for one in found["changed"]}
+    found = again(copy)
+    assert found.confirmed
+    changed = {one.path: (one.recorded, one.now) for one in found.changed}
     assert {thing: recorded for thing, (recorded, _) in changed.items()} == {
         "code.method nnpu": "0" * 16,
         "code.data digits": "1" * 16,
@@ -115,44 +117,38 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, puben
     }
     assert changed["environment.packages.long-gone"][1] is changed["environment.variables.MKL_CBWR"][1] is None
     assert changed["environment.threads"][1] == 1
-    said = pubench("reproduce", copy).stdout.splitlines()
+    said = str(found).splitlines()
     assert "otherwise than when the record was made:" in said
     assert "environment.threads is 7; now it is 1" in said
     assert "environment.packages.long-gone is 1.0; now it is no value" in said
 
 
-def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path, pubench: Run) -> None:
+def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path) -> None:
     result = read_record(copy).result
     accuracy = result.test["accuracy"]
     assert accuracy is not None
     field = f"criteria.{result.selected}.measures.test.accuracy.value"
     edit_json(copy / "result.json", put(field, accuracy - 0.25))
-    code, found = reproduced(pubench, copy)
-    (mine,) = found["fields"]
-    assert (mine["path"], mine["now"] - mine["recorded"]) == (field, pytest.approx(0.25))
-    assert (code, found["identical"]) == (1, True)  # of the scores, which are what a run computes
-    said = pubench("reproduce", copy).stdout.splitlines()
-    assert f"{field} is {accuracy - 0.25:.6g}; another run gives {accuracy:.6g}" in said
+    found = again(copy)
+    assert (found.confirmed, found.identical) == (False, True)  # identical scores, which are what a run computes
+    assert [str(one) for one in found.fields] == [f"{field} is {accuracy - 0.25:.6g}; another run gives {accuracy:.6g}"]
+    assert str(found.fields[0]) in str(found).splitlines()
 
 
-def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench: Run) -> None:
+def test_a_record_without_scores_is_compared_by_its_measures(copy: Path) -> None:
     (copy / "scores.npz").unlink()
-    done = pubench("reproduce", copy)
-    assert done.returncode == 0, done.stderr
     same = "identical: every field is the same; the record kept no scores to compare"
-    assert same in done.stdout.splitlines()
+    assert same in str(again(copy)).splitlines()
     edit_json(copy / "result.json", put("criteria.last.epoch", 1))
-    code, found = reproduced(pubench, copy)
-    assert (code, found["identical"], found["kept_scores"], found["arrays"]) == (1, False, False, 0)
+    found = again(copy).to_dict()
+    assert (found["confirmed"], found["identical"], found["kept_scores"]) == (False, False, False)
 
 
-def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path, pubench: Run) -> None:
+def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path) -> None:
     for name in ("result.json", "environment.json"):
         edit_json(copy / name, put("threads", 2))
-    _, found = reproduced(pubench, copy)
-    assert found["changed"] == []
-    _, alone = reproduced(pubench, copy, "--threads", "1")
-    assert [(o["path"], o["recorded"], o["now"]) for o in alone["changed"]] == [("environment.threads", 2, 1)]
+    assert again(copy).changed == ()
+    assert [str(one) for one in again(copy, threads=1).changed] == ["environment.threads is 2; now it is 1"]
 
 
 def test_a_score_of_0_is_a_negative_decision(record: Path) -> None:
@@ -190,6 +186,7 @@ def test_parts_with_other_rows_are_not_compared_row_by_row(record: Path) -> None
     other = {**arrays, "test_rows": arrays["test_rows"][::-1]}
     apart = compared(found, found, arrays, other)
     assert apart.apart == ("test_rows",)
+    assert apart.verdict == f"not identical: 1 of {len(arrays)} arrays of scores.npz differ, test_rows among them"
     assert apart.scores
     assert all(line.endswith(", test: other rows") for line in apart.scores)
     assert compared(found, found, arrays, arrays).identical
@@ -242,7 +239,7 @@ def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[P
         gone.stderr.split()
     )
     (elsewhere / "moved.csv").write_text(TABLE)
-    code, found = reproduced(pubench, record, "--data", "moved.csv")
+    code, found = printed(pubench, record, "--data", "moved.csv")
     assert (code, found["identical"]) == (0, True)
     (elsewhere / "moved.csv").write_text(TABLE + "1,1,0\n")
     changed = pubench("reproduce", record, "--data", "moved.csv")
