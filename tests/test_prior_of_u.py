@@ -11,7 +11,7 @@ from pubench_testkit.conformance import Subject
 from pubench_testkit.disguise import other_labels
 
 from pubench.method import PUData
-from pubench_core.engine.build import build_problem
+from pubench_core.engine.build import as_on_a_sheet, build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -64,7 +64,7 @@ def test_a_prior_without_positives_in_u_is_refused_unless_calibrated() -> None:
         build_problem(either)
 
 
-@pytest.mark.parametrize("by", ["random", "top", "uncertain"])
+@pytest.mark.parametrize("by", ["random", "top", "uncertain", "sheet"])
 @pytest.mark.parametrize(
     ("method", "scheme"),
     [("naive", "single-training-set"), ("naive", "case-control"), ("naive", "one-sample"), ("upu", "one-sample")],
@@ -86,6 +86,29 @@ def test_a_checked_row_joins_p_or_leaves_u_and_the_share_in_u_stays_right(method
     assert after.prior == before.prior == before.prior_true == after.prior_true
     for part in ("validation.rows", "validation.labeled", "test_rows"):
         assert np.array_equal(attrgetter(part)(before.split), attrgetter(part)(after.split))
+
+
+def test_rows_of_a_sheet_weigh_as_much_as_the_design_says() -> None:
+    """12 rows of 2 draws above the middle and 2 below: 2 of 3 rows, so all of a side has to be drawn."""
+    rng, times = np.random.default_rng(0), np.zeros(12)
+    for _ in range(4000):
+        rows, stands_for = as_on_a_sheet(np.arange(12), 3, 4, rng)
+        assert (rows < 3).sum() == 2
+        assert stands_for.sum() == 12
+        times[rows] += stands_for
+    assert times / 4000 == pytest.approx(np.ones(12), abs=0.15)  # weighted counts are those of all rows
+    assert as_on_a_sheet(np.arange(12), 1, 6, rng)[0].tolist()[0] == 0
+
+
+def test_weights_of_checked_rows_are_for_methods_that_take_them() -> None:
+    sets, granted = ("checked.rows=20", "checked.by=sheet"), frozenset({"prior"})
+    subjects = [Subject.of(key) for key in ("naive", "nnpu")]
+    weighted, plain = (one.problem(one.plan(*sets)).view(granted) for one in subjects)
+    assert weighted.weight is not None
+    assert plain.weight is None
+    checked = weighted.weight[weighted.weight != 1]
+    assert len(checked) > 10
+    assert float(weighted.weight.sum()) == pytest.approx(len(weighted))  # mean 1 over the checked rows
 
 
 def test_no_checked_rows_are_in_no_run_id() -> None:

@@ -75,7 +75,8 @@ class Split:
     """Training pool, validation part and test rows. Test rows index the test array where there is one, else ``x``.
 
     ``negatives``: rows known to be negative, in an order that says nothing, for methods that learn from them.
-    ``checked``: how many positives and negatives were found among rows of U that were looked up.
+    ``checked``: how many positives and negatives were found among rows of U that were looked up. ``weights``: of all
+    rows of the data set, 1 but for those: the inverse of the probability of their draw, mean 1; None if it is unknown.
     """
 
     train: Part
@@ -83,6 +84,7 @@ class Split:
     test_rows: IntArray
     negatives: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     checked: tuple[int, int] = (0, 0)
+    weights: npt.NDArray[np.float64] | None = None
 
     def permuted(self, seed: int) -> Split:
         """The same split with the rows of its training and validation part in random orders."""

@@ -98,6 +98,9 @@ def drawn(plan: Plan, opened: OpenedData, root: DataRoot) -> tuple[Draw, Preproc
     if plan.spec.checked.rows:
         split = _checked(plan.spec, data, split, preprocessing)
         root.say("{} of the rows that were checked are positive, {} negative".format(*split.checked))
+        if split.weights is not None and not plan.method.implementation.takes_weights(plan.method.config):
+            root.say(f"{plan.method.info.key} takes no weights: each checked row counts as one, whatever the design")
+            split = replace(split, weights=None)
     negatives = np.concatenate([split.negatives, stream(plan.spec.seed, "negatives").permutation(data.negatives)])
     if data.groups is not None:  # none of a group that is held out
         held_out = [split.validation.rows, *([split.test_rows] if data.x_test is None else [])]
@@ -150,17 +153,34 @@ def _checked(spec: RunSpec, data: PNDataset, split: Split, preprocessing: Prepro
     """The split with the true labels of rows of U of its training part: positives are labeled, negatives leave U."""
     train, wanted = split.train, spec.checked
     assert data.y is not None
-    order = stream(spec.seed, "checked").permutation(np.flatnonzero(~train.labeled))
+    rng = stream(spec.seed, "checked")
+    weights: npt.NDArray[np.float64] | None = None
+    order = rng.permutation(np.flatnonzero(~train.labeled))
     if wanted.rows >= len(order):
         raise RequestError(f"checked.rows must be below {len(order)}, the rows of U to train on, got {wanted.rows}")
     if wanted.by != "random":
         score = _against_unlabeled(preprocessing.apply(data.x[train.rows]), train.labeled)[order]
-        order = order[np.argsort(-score if wanted.by == "top" else np.abs(score), kind="stable")]
+        order = order[np.argsort(np.abs(score) if wanted.by == "uncertain" else -score, kind="stable")]
+        if wanted.by == "sheet":
+            order, stands_for = as_on_a_sheet(order, int((score > 0).sum()), wanted.rows, rng)
+            weights = np.ones(len(data.x))
+            weights[train.rows[order]] = stands_for / stands_for.mean()
     known, positive = np.zeros(len(train.rows), bool), data.y[train.rows] == 1
     known[order[: wanted.rows]] = True
     left, negatives = Part(train.rows, train.labeled | (known & positive)).parted(known & ~positive)
     found = left.n_labeled - train.n_labeled, len(negatives.rows)
-    return replace(split, train=left, negatives=negatives.rows, checked=found)
+    return replace(split, train=left, negatives=negatives.rows, checked=found, weights=weights)
+
+
+def as_on_a_sheet(order: IntArray, above: int, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """``n`` rows, half of them of the first ``above``, as an audit draws them, and how many rows each stands for.
+
+    A side is cut into as many even parts as it has draws: a row is drawn with probability 1 / size of its part.
+    """
+    half = max(min(above, round(n / 2)), n - (len(order) - above))
+    sides = (order[:above], half), (order[above:], n - half)
+    parts = [part for side, k in sides if k for part in np.array_split(side, k)]
+    return np.array([rng.choice(part) for part in parts]), np.array([len(part) for part in parts])
 
 
 def _against_unlabeled(x: npt.NDArray[Any], labeled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

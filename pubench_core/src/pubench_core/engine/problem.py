@@ -160,11 +160,13 @@ class Problem(Draw):
         rows = np.concatenate([self.split.train.rows, self.split.negatives])
         instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
         v_instance, v_labeled, _ = self._table(self.split.validation, len(rows), None)
-        weights, groups = self.data.weights, self.data.groups
+        weights, groups = self.data.weights if self.split.weights is None else self.split.weights, self.data.groups
         groups = None if groups is None else first_places(groups[rows])
         if weights is not None:
             weights = weights[rows]
-            weights = None if (weights == weights[0]).all() else weights
+            weights = None if (weights == weights[0]).all() else weights[instance.cpu().numpy()]
+        if weights is not None and self.split.weights is not None:  # U may have checked positives, too
+            weights[int(labeled.sum()) : len(weights) - len(self.split.negatives)] = 1
         return PUData(
             self.features,
             instance,
@@ -176,7 +178,7 @@ class Problem(Draw):
             unlabeled_prior=self.unlabeled_prior,
             truth=truth if "truth" in granted else None,
             categories=tuple(_categories(self.opened.columns or ())),
-            weight=None if weights is None else torch.from_numpy(weights[instance.cpu().numpy()]).to(self.device),
+            weight=None if weights is None else torch.from_numpy(weights).to(self.device),
             group=None if groups is None else torch.from_numpy(groups[instance.cpu().numpy()]).to(self.device),
             n_negative=len(self.split.negatives),
         )

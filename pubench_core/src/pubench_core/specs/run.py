@@ -251,9 +251,10 @@ class CheckedSpec(Strict):
     rows: int = Field(
         0, ge=0, description="rows of U to train on whose true label is looked up before training", flag="--checked"
     )
-    by: Literal["random", "top", "uncertain"] = Field(
+    by: Literal["random", "top", "uncertain", "sheet"] = Field(
         "random",
-        description="which rows: random, or by a linear score of P against U: top, or uncertain, nearest to its middle",
+        description="which rows: random, or by a linear score of P against U: top, uncertain (nearest to its middle), "
+        "or sheet (as audit draws them: half above its middle and half below, weighted by the design)",
     )
 
 
