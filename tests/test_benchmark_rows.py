@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 
+import pandas
 import pytest
 from repository import ROOT
 
@@ -83,3 +87,59 @@ def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:
 def test_a_committed_board_is_sound_and_small(folder: Path) -> None:
     assert pubench.verify(folder).problems == ()
     assert sum(file.stat().st_size for file in folder.iterdir()) < 300_000
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "boards").glob("20*")), ids=lambda folder: folder.name)
+def test_what_is_printed_of_a_board_is_recomputed_from_its_rows(folder: Path) -> None:
+    """Its counts, and what its page says of it and of its errors."""
+    facts, rows = json.loads((folder / "board.json").read_text()), pandas.read_parquet(folder / "rows.parquet")
+    runs = rows.drop_duplicates("run_id")
+    for name, of in (("data", "data"), ("methods", "method"), ("criteria", "criterion")):
+        assert facts[name] == sorted({*rows[of]})
+    assert facts["runs_by_revision"] == {(k or "unknown"): n for k, n in runs["revision"].value_counts().items()}
+    counts = len(rows), len(runs), rows["problem"].nunique()
+    assert (facts["rows"], facts["runs"], facts["problems"]) == counts
+
+    names = ["run_id", "criterion", "accuracy", "revision"]
+    now = pandas.concat(
+        pandas.read_csv(path, usecols=lambda name: name in names) for path in sorted(RESULTS.glob("study-*.csv"))
+    )
+    newest = now.sort_values("revision", na_position="first", kind="stable").groupby(names[:2])["accuracy"].last()
+    by_pa = rows[rows["criterion"] == "pa"].set_index(names[:2])["accuracy"]
+    changed = (by_pa - newest.reindex(by_pa.index)).abs()
+    changed = changed[changed > 0.005]
+    gone = {*rows["run_id"]} - {*now["run_id"]}
+    page = " ".join((ROOT / "docs" / "pages" / "boards.md").read_text(encoding="utf-8").split())
+    for words in (
+        "`boards/{}` is in the repository: {:,} rows of {:,} runs on {} problems".format(folder.name, *counts),
+        f"{len(changed)} of its runs have another accuracy by `pa` now, of newer code: half of them by up to "
+        f"{changed.median():.1f} points, one by {changed.max():.1f}. {len(gone)} others are in no file of rows",
+    ):
+        assert words in page, words
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "boards").glob("20*")), ids=lambda folder: folder.name)
+def test_every_mean_and_gain_of_a_boards_site_is_that_of_its_rows(folder: Path, tmp_path: Path) -> None:
+    rows = pandas.read_parquet(folder / "rows.parquet").set_index(["criterion", "run_id"])
+    seeds, accuracy, checked = {run: seed for (_, run), seed in rows["seed"].items()}, rows["accuracy"].to_dict(), 0
+    index = pubench.site(folder, tmp_path / "site").read_text(encoding="utf-8")
+    assert "decided at 0: these rows have no decision at the prior" in index
+    for setting in json.loads(index.partition('id="values">')[2].partition("</script>")[0])["settings"]:
+        parts = re.split(r'<details id="(c\d+)">', (tmp_path / "site" / setting["page"]).read_text())[1:]
+        runs = {name: re.findall(r'id="r-(\w+)"', part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+        for criterion, shown in setting["shown"]["accuracy"].items():
+            cells = []
+            for _, _, name, *_ in setting["cells"]:
+                known = {seeds[run]: accuracy.get((criterion, run)) for run in runs.get(name, ())}
+                cells.append({seed: value for seed, value in known.items() if value == value and value is not None})
+            for mine, value in zip(cells, shown["cells"], strict=True):
+                assert (
+                    not mine if value == 0 else value[:2] == [pytest.approx(fmean(mine.values()), abs=0.006), len(mine)]
+                )
+            for gains in shown["gains"]:
+                over = {c: of for (r, c, *_), of in zip(setting["cells"], cells, strict=True) if r == gains["over"]}
+                for (_, c, *_), mine, gain in zip(setting["cells"], cells, gains["cells"], strict=True):
+                    both = [mine[seed] - over[c][seed] for seed in {*mine} & {*over.get(c, ())}]
+                    assert gain == 0 or gain[:2] == [pytest.approx(fmean(both), abs=0.011), len(both)]
+                    checked += gain != 0
+    assert checked > 100

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from browser import browser, faults, needs_browser
 
-BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }</style><p style="color: #ccc">faint</p>
-<div style="width: 2000px">wide</div><a href="#">bare</a><img src="other.png"><script>lost()</script>"""
+BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }</style><main>
+<p style="color: #ccc">faint</p><svg width="40" height="20"><text x="30" y="15">beyond</text></svg>
+<div style="width: 2000px">wide</div><a href="#">bare</a><img src="other.png"><script>lost()</script></main>"""
 
 
 @needs_browser
@@ -15,5 +16,13 @@ def test_a_page_with_every_fault_is_told_every_one(tmp_path: Path) -> None:
     (tmp_path / "bad.html").write_text(BAD)
     with browser() as page:
         found = faults(page, tmp_path / "bad.html", width=390, scheme="light")
-    for words in ("error: lost is not defined", "other.png", "pixels wide", "contrast 1.6", "no frame around A bare"):
+    for words in (
+        "error: lost is not defined",
+        "other.png",
+        "pixels wide",
+        "cut off: text beyond",
+        "nothing to read",
+        "contrast 1.6",
+        "no frame around A bare",
+    ):
         assert any(words in one for one in found), words

@@ -49,6 +49,16 @@ CONTRAST = """() => {
 }"""  # noqa: E501
 
 
+#: What is cut off: text that its box or its figure hides a part of.
+CUT = """() => [...document.querySelectorAll("main *")].filter((e) => {
+  if (!e.checkVisibility() || e.closest("dialog, noscript")) return false;
+  const svg = e.ownerSVGElement, a = e.getBoundingClientRect();
+  if (!svg) return !e.matches("svg") && ["hidden", "clip"].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1;
+  const b = svg.getBoundingClientRect();
+  return e.matches("text, circle") && (a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1);
+}).map((e) => e.tagName + " " + e.textContent.trim().slice(0, 30))"""  # noqa: E501
+
+
 def absent() -> str:
     """Why no page can be opened; empty if one can."""
     if CHROMIUM is None:
@@ -95,12 +105,15 @@ _FOCUSED = """() => {
   return [[...document.querySelectorAll("*")].indexOf(one), one.tagName + " " + one.textContent.trim().slice(0, 30), style.outlineStyle !== "none" || one.tagName === "BODY"];
 }"""  # noqa: E501
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+#: Letters that a page has at least.
+_LEAST = 200
 #: Presses of Tab that are tried on a page.
 _PRESSES = 40
 
 
 def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
-    """What is wrong with a page: errors, requests, wider than the window, too little contrast, no keyboard path.
+    """What is wrong with a page: errors, requests, nothing to read, wider than the window, what is cut off, too little
+    contrast, no keyboard path.
 
     Everything that is folded is opened. The first presses of Tab must each move on and show where they are.
     """
@@ -117,6 +130,8 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
         found.append(f"{wide} pixels wide")
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    found += [f"cut off: {what}" for what in page.evaluate(CUT)]
+    found += [] if len(page.inner_text("main")) > _LEAST else ["nothing to read"]
     found += [f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST)]
     seen: list[int] = []
     for _ in range(_PRESSES):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from browser import SCHEMES, browser, faults, needs_browser
 from pubench_evaluate.advice import advise as steps
 from pubench_evaluate.advice import fits
 from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging
@@ -64,6 +65,14 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np
         patch.setattr(steps, "OTHERS", CHEAP[1:])
         found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
     return found, folder / "my.csv", truth
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_its_page_has_no_fault_in_a_browser(answered: tuple[Advice, Path, np.ndarray], width: int) -> None:
+    with browser() as page:
+        for scheme in SCHEMES:
+            assert faults(page, answered[0].folder / "advice.html", width=width, scheme=scheme) == []
 
 
 def filled(advice: Advice, truth: np.ndarray, path: Path) -> Path:

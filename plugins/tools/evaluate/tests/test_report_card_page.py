@@ -20,7 +20,8 @@ def test_the_slider_says_how_many_positives_a_review_finds(tmp_path: Path) -> No
     (tmp_path / "card.html").write_text(card.html(), encoding="utf-8")
     with browser() as page:
         for scheme in SCHEMES:
-            assert faults(page, tmp_path / "card.html", width=390, scheme=scheme) == []
+            for width in (1280, 390):
+                assert faults(page, tmp_path / "card.html", width=width, scheme=scheme) == []
             assert page.inner_text("#budget-text").startswith("50 rows: ")
             page.focus("#budget")
             page.keyboard.press("Home")

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser import browser, faults, needs_browser
+from browser import SCHEMES, browser, faults, needs_browser
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
@@ -626,17 +626,18 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
 # -------------------------------------------------------------------- in a browser
 
 
-PAGES = ("report", "method-nnpu", "data-imdb")
+PAGES = ("index", "protocol-case-control-scar-c-0-1-0-01", "method-nnpu", "data-imdb")
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str, scheme: Any) -> None:
-    (protocol, *_) = sorted(site.glob("protocol-*.html"))
-    path = protocol if name == "report" else site / f"{name}.html"
+def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str, width: int) -> None:
     with browser() as page:
-        assert faults(page, path, width=390, scheme=scheme) == []
+        assert {scheme: faults(page, site / f"{name}.html", width=width, scheme=scheme) for scheme in SCHEMES} == {
+            "light": [],
+            "dark": [],
+        }
 
 
 @needs_browser

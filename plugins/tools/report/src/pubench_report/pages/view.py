@@ -284,13 +284,16 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
     compared = len(view.rows) - len(view.kinds)
     without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
     no_choice = criterion in (*view.model.oracle_criteria, "last")
+    only = measure.key == "accuracy" and len(view.model.by_decision) == 1
+    decided = ", decided at 0: these rows have no decision at the prior" * only
     return {
         "headline": " ".join(headline(ranking, view.names, sources)).replace(" %", "\u00a0%"),
         "changes": " ".join(changes(ranking, view.names, sources)),
         "apart": " ".join(not_told_apart(ranking, view.names, view.columns)),
         "held": "" if no_choice else view.held,
-        "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}; "
-        f"{ranking.problems}; {len(ranking.places)} of {counted(compared, 'method')} have every value there.",
+        "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}"
+        f"{decided}.",
+        "of": f"{ranking.problems}; {len(ranking.places)} of {counted(compared, 'method')} have every value there.",
     }
 
 

@@ -170,7 +170,7 @@ function draw() {
   const oracleKey = (s.criteria.find(([key, , , oracle]) => oracle && offered(s, state.measure, key)) || [])[0];
   const now = shownBy(s, state.criterion), oracle = oracleKey && oracleKey !== state.criterion ? shownBy(s, oracleKey) : null;
   const oracleName = oracleKey ? criterionOf(s, oracleKey)[1] : "", lines = facts(s, now);
-  const said = now.gains ? { headline: now.offered.said[0], changes: now.offered.said.slice(1).join(" "), apart: "" } : {};
+  const said = now.gains ? { headline: now.offered.said[0], changes: now.offered.said.slice(1).join(" "), apart: "" } : { setting: `${now.setting} ${now.of}` };
   for (const id of ["headline", "changes", "apart", "held", "setting"]) by(id).textContent = id in said ? said[id] : now[id];
   by("setting").title = s.tip;
   if (now.offered && s.rows[now.offered.over].key !== state.over) state.over = "";
