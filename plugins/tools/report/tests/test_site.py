@@ -462,6 +462,10 @@ def test_a_cell_has_one_number_on_every_page(tmp_path: Path) -> None:
         found = "".join(map(text_of, index.parent.glob(page)))
         shown = re.findall(r'href="[^"#]*#(c\d+)"[^>]*>([\d.]+) ± ', found)
         assert set(shown) >= set(mine.items()), page
+    tables = [row for page in index.parent.glob("tables/*.csv") for row in rows_of(page)]
+    assert {f"{100 * float(row['mean']):.2f}" for row in tables if row["criterion"] == "pa"} == {*mine.values()}
+    cells = pubench.load_results(tmp_path / "results").table("accuracy", criterion="pa").cells.values()
+    assert {f"{100 * cell.mean:.2f}" for cell in cells if cell.mean is not None} == {*mine.values()}
 
 
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,11 @@ from pathlib import Path
 import pytest
 from browser import browser, needs_browser, opened
 from made_studies import made_study, stored, varied
+from pubench_report.rendering import print_sections
+from pubench_report.report.model import comparisons_of
+from pubench_report.report.tables import compared_sections
+from pubench_report.report.write import verdict
+from rich.console import Console
 
 import pubench
 
@@ -238,3 +244,17 @@ def test_a_report_that_cannot_be_written_leaves_the_older_one(folder: Path, monk
 
 def full(path: Path) -> None:
     raise OSError(28, "No space left on device")
+
+
+def test_no_word_is_cut_at_80_columns(folder: Path) -> None:
+    model = pubench.load_results(folder / "results").model("accuracy", "pa", "test")
+    sections = compared_sections(model, comparisons_of(model, "nnpu"))
+
+    def words(width: int) -> set[str]:
+        console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=width)
+        print_sections(console, (verdict(model),), sections)
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+        assert width > 80 or all(len(line) <= 80 for line in text.splitlines())
+        return {*text.split()}
+
+    assert words(80) >= words(400) - {"-", "·"}

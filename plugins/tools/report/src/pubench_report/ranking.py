@@ -252,9 +252,9 @@ def _is_silent(table: npt.NDArray[np.float64]) -> bool:
 def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) -> str:
     if len(competing) < 2:
         return f"{counted(len(competing), 'method')}: there is nothing to compare."
-    if not any(counts.seeds.values()):
-        return "No run has a value here, so no method is ranked."
-    if all(len(seeds) < LEAST_SEEDS for seeds in counts.seeds.values()):
+    if (most := max(map(len, counts.seeds.values()), default=0)) < LEAST_SEEDS:
+        if not most:
+            return "No run has a value here, so no method is ranked."
         return "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more."
     if len(ranked) < 2 or not counts.columns:
         return "No two methods have a value for every shared seed of a data set, so none is ranked."

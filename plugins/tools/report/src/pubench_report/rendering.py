@@ -156,22 +156,23 @@ class Section:
 
 def print_sections(console: Console, title: Sequence[str], sections: Sequence[Section]) -> None:
     """Headings, tables and notes. Nothing is left out at any width: what does not fit goes below."""
+    soft = not console.is_terminal  # a terminal cuts words
     for line in title:
-        console.print(Text(visible(line)), soft_wrap=True)
+        console.print(Text(visible(line)), soft_wrap=soft)
     for section in sections:
         console.print()
         console.print(Text(section.title, style="bold"))
-        console.print(Text(section.text), soft_wrap=True)
+        console.print(Text(section.text), soft_wrap=soft)
         for table in section.tables:
             if not table.rows and not table.notes:
                 continue
             console.print()
-            console.print(Text(visible(table.title), style="bold"), soft_wrap=True)
+            console.print(Text(visible(table.title), style="bold"), soft_wrap=soft)
             table.print_to(console)
             for note in table.notes:
-                console.print(Text(visible(f"note: {note}")), soft_wrap=True)
+                console.print(Text(visible(f"note: {note}")), soft_wrap=soft)
         if section.key == "results":
-            console.print(Text(f"{LEGEND['table']}; {GAPS}"), soft_wrap=True)
+            console.print(Text(f"{LEGEND['table']}; {GAPS}"), soft_wrap=soft)
 
 
 # -------------------------------------------------------------------- Markdown

@@ -30,7 +30,7 @@ from ..comparing import results_of, runs_of
 from ..rendering import print_sections
 from ..report.model import Model, Significance, check_baseline, comparisons_of
 from ..report.tables import cell_rows, compared_sections
-from ..report.write import BY_SUFFIX
+from ..report.write import BY_SUFFIX, verdict
 from ..results import Results
 
 if TYPE_CHECKING:
@@ -89,17 +89,17 @@ def compare_methods(
         print_json({**_plain(shown), "runs": carried, "failures": [str(failure) for failure in results.failures]})
     else:
         for model, tests in shown:
-            print_sections(out(), (), compared_sections(model, tests))
+            print_sections(out(), (verdict(model),), compared_sections(model, tests))
             for note in model.gathered.notes:
-                out().print(f"note: {note}", markup=False, soft_wrap=True)
+                out().print(f"note: {note}", markup=False, soft_wrap=not out().is_terminal)
         if few := few_in_all([run.result for run in results]):
-            err().print(f"warning: {few}", markup=False, soft_wrap=True)
+            err().print(f"warning: {few}", markup=False, soft_wrap=not out().is_terminal)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if out_file is not None:
         against = shown[0][1][0].reference
         for file in results.report(out_file, measure=shown[0][0].measure.key, baseline=against):
-            err().print(f"written: {file}", markup=False, soft_wrap=True)
+            err().print(f"written: {file}", markup=False, soft_wrap=not out().is_terminal)
     return not results.failures
 
 

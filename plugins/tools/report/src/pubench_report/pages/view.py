@@ -83,11 +83,6 @@ class View:
         return in_order(self.model.criteria)
 
     @property
-    def oracle(self) -> str:
-        """The criterion that shows what true labels would choose; empty if none was tracked."""
-        return next((key for key in self.criteria if key in self.model.oracle_criteria), "")
-
-    @property
     def measures(self) -> list[ShownMeasure]:
         """The one shown first leads, then the same by the other decision."""
         return list(dict.fromkeys([*self.model.by_decision, *self.model.measures]))
@@ -205,9 +200,10 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
     spent = len(json.dumps(found, separators=(",", ":")))
 
     asked = [
-        (rank > (not k and key == first) or key not in (first, "" if k else view.oracle), rank, k, measure, key)
+        (rank > (not k and key == first) or key not in (first, "" if k else oracle), rank, k, measure, key)
         for k, view in enumerate(views)
         for first in [view.model.criterion]
+        for oracle in [next((key for key in view.criteria if key in view.model.oracle_criteria), "")]
         for rank, measure in enumerate(view.measures)
         for key in view.criteria
     ]
@@ -284,15 +280,14 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
     compared = len(view.rows) - len(view.kinds)
     without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
     no_choice = criterion in (*view.model.oracle_criteria, "last")
-    only = measure.key == "accuracy" and len(view.model.by_decision) == 1
-    decided = ", decided at 0: these rows have no decision at the prior" * only
+    at_0 = measure.key == "accuracy" and len(view.model.by_decision) == 1
     return {
         "headline": " ".join(headline(ranking, view.names, sources)).replace(" %", "\u00a0%"),
         "changes": " ".join(changes(ranking, view.names, sources)),
         "apart": " ".join(not_told_apart(ranking, view.names, view.columns)),
         "held": "" if no_choice else view.held,
         "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}"
-        f"{decided}.",
+        f"{', decided at 0: these rows have no decision at the prior' * at_0}.",
         "of": f"{ranking.problems}; {len(ranking.places)} of {counted(compared, 'method')} have every value there.",
     }
 

@@ -150,17 +150,22 @@ def write_text(path: Path, text: str) -> None:
 MOST_ROWS = 5
 
 
-def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
-    """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
+def verdict(model: Model) -> str:
+    """Who is best in the first setting, how sure that is, and what cannot be told."""
     setting = model.settings[0]
     ranking = model.ranking(setting, model.measure, model.criterion)
     names = {row: row for row in model.grid.rows}
     sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
     columns = {column.label: column.name for column in setting.columns}
     said = [*headline(ranking, names, sources), *changes(ranking, names, sources)]
-    verdict = " ".join([*said, *not_told_apart(ranking, names, columns)])
+    return " ".join([*said, *not_told_apart(ranking, names, columns)])
+
+
+def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
+    """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
+    setting = model.settings[0]
     what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
-    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
+    for line, style in ((": ".join(title), ""), ("", ""), (verdict(model), "bold"), ("", ""), (what, "")):
         console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
     rows = standing_rows(model, setting)
     shown = {row: model.grid.marked(row) for row in rows}

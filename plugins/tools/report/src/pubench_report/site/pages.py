@@ -257,7 +257,7 @@ def best_of(one: SiteTable, column: ProblemColumn) -> str:
     if not first:
         return "No two methods can be compared here."
     cell = cells[first[0]]
-    text = "" if cell.mean is None else one.model.measure.text(cell.mean) + (" %" if one.model.measure.percent else "")
-    value = f" with {one.model.measure.name} {text} over {counted(len(cell.values), 'seed')}" if text else ""
+    text = one.model.measure.text(cell.mean or 0.0) + " %" * one.model.measure.percent
+    value = f" with {one.model.measure.name} {text} over {counted(len(cell.values), 'seed')}"
     names = " and ".join(one.names[row] for row in first)
     return f"{names} {'is' if len(first) == 1 else 'are'} first of {cell.among} methods{value}."

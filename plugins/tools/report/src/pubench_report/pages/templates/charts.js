@@ -84,7 +84,7 @@ function scatter(dots, label, W = 540) {
       break;
     }
   }
-  return svg + names + `<text class="t" x="${left}" y="${H - 8}">seconds per run, log scale; hollow: ${W < 480 ? "on a shared machine" : "several runs shared the machine"}</text></svg>`;
+  return svg + names + `<text class="t" x="${left}" y="${H - 8}">${W < 480 ? "seconds, log scale; hollow: shared machine" : "seconds per run, log scale; hollow: several runs shared the machine"}</text></svg>`;
 }
 
 // Lines in one panel. curves: {name, points: [[x, y]], marks: [[x, y, class, tip]], kind: class}; y: [low, high]; named: names
