@@ -24,6 +24,7 @@ OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--disable-renderer-backgrounding",
     "--disable-quic",
 ]
 #: Milliseconds that a browser may take for any one thing.

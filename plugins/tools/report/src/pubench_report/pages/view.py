@@ -222,8 +222,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
-    first_shown = measure in view.model.by_decision and criterion == view.model.criterion
-    over = view.references[: None if first_shown else 1]
+    over = view.references[: None if (measure, criterion) == (view.model.measure, view.model.criterion) else 1]
     cells: list[list[Any] | int] = []
     best: dict[int, float] = {}
     for r, c, *_ in setting["cells"]:
