@@ -126,8 +126,9 @@ def test_nobody_behind_the_plan_asks_the_registry(ask: Ask, monkeypatch: pytest.
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("the registry is asked")
 
-    for name in ("__init__", "find", "infos", "entries", "provider", "named", "all", "packages"):
+    for name in ("__init__", "find", "infos", "entries", "provider", "named", "all"):
         monkeypatch.setattr(Registry, name, refuse)
+    monkeypatch.setattr(Registry, "packages", property(refuse), raising=False)
     monkeypatch.setattr(plugin_registry, "registry", refuse)
     outcome = execute(plan)
     assert outcome.result.run_id == plan.run_id
