@@ -92,13 +92,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Collects no garbage meanwhile, which took a fifth of the time: what is imported stays. Later, collects rarely."""
+    """Collects no garbage meanwhile, which took a fifth of the time: what is imported stays."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

@@ -103,8 +103,7 @@ def serve() -> dict[str, Any] | None:
 
 
 def prepare() -> None:
-    """What every command asks for before it does anything, done once and kept. Commands collect garbage rarely."""
-    gc.set_threshold(50_000, 20, 20)
+    """What every command asks for before it does anything, done once and kept."""
     os.fsync = lambda fd: None  # as in the tests
     typer.main.get_command = functools.cache(typer.main.get_command)
     typer.main.get_command(pubench_cli.main.app)

@@ -99,6 +99,6 @@ def test_python_and_the_command_count_the_same_known_negatives(tmp_path: Path) -
     frame.assign(label=labels).to_csv(tmp_path / "my.csv", index=False)
     table = pubench.data(tmp_path / "my.csv", "label", positive_value="yes", known_negative="no")
     more: dict[str, Any] = {"prior": 0.3, "results": tmp_path / "results", "tracking": False}
-    for method, config, learned in (("nnpu", {"epochs": 1}, False), ("naive", {"against": "known"}, True)):
+    for method, config, learned in (("upu", {"epochs": 1}, False), ("naive", {"against": "known"}, True)):
         found = pubench.decisions(pubench.run(method, table, config=config, **more))
         assert (found.unlabeled, found.known_negative, found.learned) == (200, 40, learned)
