@@ -24,11 +24,16 @@ def pubench_methods() -> list[MethodInfo]:
             devices=("cpu",),
             learns_from_negatives=True,
             follows="form adapu: the abstract's weighted data set, whose positives also count as negatives with a "
-            "negative weight, with the best stump and its weight in closed form; form risk: second-order boosting as "
-            "LightGBM's, on the risk of uPU or nnPU",
+            "negative weight, with the best stump and its weight in closed form; the authors' code "
+            "(Yawen-Zhao-820/Ada-PU) is another procedure: one random threshold per feature and round, errors of P, U "
+            "and N that are normalized one by one, and stumps whose weight is multiplied by .0001 to .2; form risk: "
+            "second-order boosting as LightGBM's, on the risk of uPU or nnPU",
             presets={
                 "default": Preset(note="at most 200 rounds of trees, until the risk of negatives is 0"),
-                "adapu": Preset(values={"form": "adapu", "learning_rate": 0.3}, note="stumps on the exponential loss"),
+                "adapu": Preset(
+                    values={"form": "adapu", "learning_rate": 0.3},
+                    note="stumps on the exponential loss; the rate is ours",
+                ),
                 "quick": Preset(values={"rounds": 10}, note="short, for a first try"),
             },
         )
