@@ -18,6 +18,7 @@ from pubench_report.drawing import DPI, plain_style
 
 from benchmarks.pages import (
     bank_ways,
+    checked_rows,
     classics_table,
     costs,
     evidence_tables,
@@ -42,6 +43,7 @@ from benchmarks.raw_rows import ROOT
 
 #: Pages that are written as a whole.
 WHOLE: Mapping[str, Callable[[], str]] = {
+    "checked-rows.md": checked_rows.page,
     "findings.md": findings.page,
     "guide.md": guide.page,
     "label-ratio.md": label_ratio.page,
@@ -70,6 +72,7 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
 PLAIN = ("jain-1", "jain-2", "jain-3", "jain-4", "pulp-2")
 #: Figures: the rows that one shows, how it is drawn, dots per inch.
 FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = {
+    "checked-rows": (lambda: checked_rows.gains(checked_rows.runs()), checked_rows.draw, DPI),
     "decisions": (figures.decisions, figures.draw_decisions, DPI),
     "jain-1": (lambda: "formula", paper_figures.jain_1, 110),
     "jain-2": (partial(rows, "recovered-error"), paper_figures.jain_2, 110),

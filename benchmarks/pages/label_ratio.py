@@ -106,22 +106,6 @@ def decided() -> tuple[str, pd.Series]:
     return table(("mechanism", *RULES.values()), lines), by.data.nunique()
 
 
-def checked() -> tuple[str, pd.Series]:
-    """Test AUC minus bagged trees' without checked rows, by mechanism, method and number of them; how many tables."""
-    found = rows("study-checked-rows").query("criterion == 'last'").fillna({"preset": ""})
-    k = found.settings.str.extract(r"checked\.rows=(\d+)")[0].fillna("0").astype(int)
-    method = found.method.map(code).where(found.preset != "known", "their labels alone")
-    auc = found.assign(k=k, method=method).pivot_table("auc", ["mechanism", "data", "seed"], ["method", "k"])
-    apart = auc.sub(auc[code("pu-bagging"), 0], axis=0).groupby(level=[0, 1]).mean()
-    sizes = sorted({*k} - {0})
-    lines = [
-        (MECHANISMS[mechanism], name, *(interval(of[name, size]) for size in sizes))
-        for mechanism, of in sorted(apart.groupby(level=0), key=lambda one: MECHANISMS[one[0]])
-        for name in sorted({*method})
-    ]
-    return table(("mechanism", "trained on", *map(str, sizes)), lines), apart.groupby(level=0).count().min(axis=1)
-
-
 def interval(values: pd.Series) -> str:
     """Mean and 95 % interval by Student's t, in bold where 0 is outside."""
     tested = ttest_1samp(values, 0, nan_policy="omit")
@@ -184,7 +168,6 @@ def page() -> str:
         tables=biased_tables("auc"),
         balanced=biased_tables("balanced")[0],
         decided=decided(),
-        checked=checked(),
         **calibration(found),
     )
 

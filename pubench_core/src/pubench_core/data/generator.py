@@ -76,7 +76,7 @@ class Split:
 
     ``negatives``: rows known to be negative, in an order that says nothing, for methods that learn from them.
     ``checked``: how many positives and negatives were found among rows of U that were looked up. ``weights``: of all
-    rows of the data set, 1 but for those: the inverse of the probability of their draw, mean 1; None if it is unknown.
+    rows of the data set, 1 except those: the inverse of the probability of their draw, mean 1; None if it is unknown.
     """
 
     train: Part
