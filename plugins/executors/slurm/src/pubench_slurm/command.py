@@ -59,7 +59,7 @@ def slurm(
     folder, plan, _ = prepared(request, replan=False)
     RecordStore(folder.results).check_writable()
     found = looked(request, folder, plan)
-    todo = found.count("missing", "to measure")
+    todo = len(found.runs("missing", "to measure"))
     if todo:
         refuse_absent(found)
     place = folder.path / "slurm"

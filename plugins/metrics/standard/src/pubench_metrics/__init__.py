@@ -1,6 +1,7 @@
 """Metrics: what each is, needs and assumes. ``oracle`` needs true labels, ``proxy`` and ``measures`` do not."""
 
 from functools import partial
+from typing import Literal
 
 from pubench_core import MetricInfo, Reference, hookimpl
 
@@ -29,10 +30,10 @@ _WANG = Reference(
     year=2026,
 )
 _MEASURES = "pubench_metrics.measures"
-_LABELED = frozenset({"labeled"})
-_WITH_PRIOR = frozenset({"labeled", "prior", "scheme"})
-_SCAR = frozenset({"SCAR"})
-_SCAR_AND_PRIOR = frozenset({"SCAR", "prior"})
+_LABELED = frozenset[Literal["labeled"]]({"labeled"})
+_WITH_PRIOR = frozenset[Literal["labeled", "prior", "scheme"]]({"labeled", "prior", "scheme"})
+_SCAR = frozenset[Literal["SCAR"]]({"SCAR"})
+_SCAR_AND_PRIOR = frozenset[Literal["SCAR", "prior"]]({"SCAR", "prior"})
 
 
 _proxy = partial(MetricInfo, family="proxy", criterion=True)
