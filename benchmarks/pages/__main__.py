@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from pubench_report.drawing import DPI, plain_style
 
 from benchmarks.pages import (
-    bank_ways,
     checked_rows,
     classics_table,
     costs,
@@ -50,7 +49,6 @@ WHOLE: Mapping[str, Callable[[], str]] = {
 }
 #: Pages with blocks, and what the blocks hold.
 BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
-    "advice-bank.md": bank_ways.blocks,
     "beside-published.md": lambda: {"table 1": published_page.table_1()},
     "boards.md": lite.blocks,
     "classics.md": classics_table.tables,

@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
     "20 unlabeled": (lambda: table(n=60, labeled=30).query("labeled == 1 or b > 0.4").head(45), {}, "too few to rank"),
     "a copy of the labels": (lambda: changed("c", lambda f: f["labeled"] * 7), {}, "says the same as"),
     "prior of words": (table, {"prior": "many"}, "must be a number"),
-    "prior below the labels": (table, {"prior": 0.05}, "must be above"),
+    "prior below the labels": (table, {"prior": 0.05}, "prior=0.05: 40 of 300 rows are labeled positives"),
     "prior above 1": (table, {"prior": (0.4, 1.2)}, "must be a number between 0 and 1"),
     "ends of the prior in the wrong order": (table, {"prior": (0.4, 0.2)}, "or an interval (0.2..0.4), got"),
     "goal of words": (table, {"goal": "win"}, "must be rank, classify or review:200"),
@@ -64,7 +64,12 @@ REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
 }
 #: Table, arguments, and a line that the answer has to have.
 ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
-    "12 labeled": (lambda: table(labeled=12), {}, "cannot choose between methods"),
+    "12 labeled": (lambda: table(labeled=12), {}, "Use bagged trees"),
+    "known negatives": (
+        lambda: changed("labeled", lambda f: f["labeled"] - (np.arange(N) > N - 40) * (f["labeled"] == 0)),
+        {},
+        "known negatives for methods that learn from them",
+    ),
     "a leak that is not exact": (
         lambda: changed("c", lambda f: f["labeled"] * 5 + np.arange(N) / N),
         {},
@@ -115,3 +120,4 @@ def test_a_doubtful_table_is_answered_with_a_warning(name: str, tmp_path: Path) 
     page = unescape((tmp_path / "out" / "advice.html").read_text("utf-8"))
     assert said in page
     assert len(found.ranked()) == found.look.unlabeled
+    assert found.sheet is None or set(pd.read_csv(found.sheet)["row"]) <= set(found.ranked()["row"])

@@ -89,8 +89,8 @@ def belief_in(prior: Any, rows: LabeledScores, found: EstimatedPrior | None = No
     least = rows.purity * rows.n_labeled / len(rows.scores) if is_one_sample(rows.scheme) else 0.0
     if high <= least:
         raise RequestError(
-            f"prior={prior}: {rows.n_labeled} of {len(rows.scores)} rows are labeled positives, so the prior "
-            f"of a {rows.scheme} table is above {least:.4g}; give a larger one, or scheme=two-sample where the "
+            f"prior={in_short((low, high))}: {rows.n_labeled} of {len(rows.scores)} rows are labeled positives, so the "
+            f"prior of a {rows.scheme} table is above {least:.4g}; give a larger one, or scheme=two-sample where the "
             "labeled rows come from elsewhere",
             field="prior",
             value=prior,

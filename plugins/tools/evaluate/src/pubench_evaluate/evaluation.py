@@ -20,7 +20,6 @@ from pubench_core.specs import is_one_sample
 from .audit import AuditResult
 from .belief import Belief, belief_in, wanted_estimator
 from .measures import (
-    MOST_RESAMPLES,
     Measured,
     PlottedCurve,
     curves_of,
@@ -235,7 +234,7 @@ def evaluate(
     unlabeled rows alone are) or ``case-control`` (all rows are, the labeled ones among them).
     A row is decided positive where its score is above ``threshold`` (0), or among the ``budget`` highest of the
     unlabeled rows, or where that finds the share ``recall`` of the positives: at most one of the three.
-    ``name``: what the scores are called. ``resamples``: of the intervals of PA and PAUC, at most 100,000; by default
+    ``name``: what the scores are called. ``resamples``: of the intervals of PA and PAUC; by default
     1000 for at most 2,000 rows, 400 for 20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled
     rows there are in all, if those with a score are a random part of them (held out of training, say); budgets and
     numbers of positives are then of all.
@@ -262,7 +261,9 @@ def evaluate(
         belief = belief_in(prior, rows, *found)
         if audited is not None and audited.prior.interval is not None:
             belief = replace(belief, source=f"narrowed by {audited.checked} checked rows; the middle is used")
-        _check_counts(rows, resamples, n_unlabeled)
+        if n_unlabeled is not None and n_unlabeled < len(rows.unlabeled):
+            need = f"must be at least {len(rows.unlabeled)}, which have a score"
+            raise RequestError(f"n_unlabeled={shown(n_unlabeled)}: {need}", field="n_unlabeled", value=n_unlabeled)
         cuts = Cuts(rows, belief, seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
     times = resamples_for(len(rows.scores)) if resamples is None else resamples
@@ -301,22 +302,6 @@ def evaluate(
         scar_tested=audited is not None and audited.scar.p_value is not None,
         histogram=_histogram(rows),
     )
-
-
-def _check_counts(rows: LabeledScores, resamples: int | None, n_unlabeled: int | None) -> None:
-    """Raises RequestError for more resamples than anybody waits for, or fewer unlabeled rows than have a score."""
-    if resamples is not None and not 0 <= resamples <= MOST_RESAMPLES:
-        raise RequestError(
-            f"resamples={shown(resamples)}: must be between 0 and {MOST_RESAMPLES:,}",
-            field="resamples",
-            value=resamples,
-        )
-    if n_unlabeled is not None and n_unlabeled < len(rows.unlabeled):
-        raise RequestError(
-            f"n_unlabeled={shown(n_unlabeled)}: must be at least {len(rows.unlabeled)}, which have a score",
-            field="n_unlabeled",
-            value=n_unlabeled,
-        )
 
 
 def _unknown(cut: ThresholdCut) -> ThresholdCut:

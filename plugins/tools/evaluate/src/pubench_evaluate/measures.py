@@ -27,8 +27,6 @@ _ORDER = (
 RESAMPLED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")
 #: So many rows at most -> resamples: one of PULP takes time that grows with the rows.
 RESAMPLES = ((2_000, 1000), (20_000, 400), (100_000, 100))
-#: The most resamples that can be asked for.
-MOST_RESAMPLES = 100_000
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
 #: Points of a raw curve that are kept.

@@ -334,7 +334,6 @@ def prior_of(
 
     Checked rows outweigh a given prior, and both outweigh estimators, which assume SCAR.
     """
-    found = None if estimated is None or estimated.interval is None else _inside(estimated.interval, 0.001)
     if audited is not None and audited.prior.interval is not None:
         interval = narrowed(given, audited)
         if given is None or (given[0] <= interval[1] and interval[0] <= given[1]):
@@ -342,12 +341,7 @@ def prior_of(
         line = f"checked rows say {in_short(interval)}, the given prior is {in_short(given)}: the checked rows count"
         return Belief.between(interval, "checked rows"), [line]
     if given is not None:
-        apart = found is not None and (found[1] < given[0] or found[0] > given[1])
-        line = (
-            f"estimators that assume SCAR say {in_short(found)}, outside of the given {in_short(given)}: labels are "
-            "not SCAR, or the given prior is wrong"
-        )
-        return Belief.between(given, "given"), [line] if apart else []
-    if found is not None:
-        return Belief.between(found, "estimated", estimated=True), []
+        return Belief.between(given, "given"), []
+    if estimated is not None and estimated.interval is not None:
+        return Belief.between(_inside(estimated.interval, 0.001), "estimated", estimated=True), []
     return Belief(source="none was given, and no estimator counts here"), []

@@ -145,20 +145,14 @@ class Cuts:
         return budget if self.n_all is None else round(budget * len(self.rows.unlabeled) / self.n_all)
 
     def _budget(self, budget: int) -> ThresholdCut:
-        n, n_part = self.n_unlabeled, len(self.rows.unlabeled)
+        n = self.n_unlabeled
         if not 1 <= budget <= n:
             raise RequestError(
                 f"budget must be from 1 to {n}, the number of unlabeled rows, got {shown(budget)}",
                 field="budget",
                 value=budget,
             )
-        if not (most := self._of_part(budget)):
-            raise RequestError(
-                f"budget={budget} of {n} unlabeled rows is less than one of the {n_part} with a score; give at least "
-                f"{n // (2 * n_part) + 1}",
-                field="budget",
-                value=budget,
-            )
+        most = max(1, self._of_part(budget))
         return self._at(threshold_of_budget(self.rows, most), budget=int(budget), all_rows=int(budget), most=most)
 
     def _recall(self, target: float) -> ThresholdCut:

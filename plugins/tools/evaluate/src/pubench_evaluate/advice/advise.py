@@ -27,14 +27,14 @@ from pubench_core.specs.fields import short_hash
 from ..audit import AuditSample, audit_sample
 from ..audit.sheet import DESIGN, columns_of_table, most_used
 from ..audit.statistics import ScarTest, Side, clopper_pearson
-from ..belief import Belief, Interval, ends_of, in_short
+from ..belief import Belief, Interval, belief_in, ends_of, in_short
 from ..evaluation import BEYOND_CHANCE, Evaluation, evaluate
 from ..prior import APART, PriorEstimates, estimate_prior, infos_of, prior_of
-from ..scored_rows import BoolArray, FloatArray, IntArray
+from ..scored_rows import BoolArray, FloatArray, IntArray, scored_rows
 from .choice import (
     DEFAULT,
     OTHERS,
-    SURE,
+    TAUGHT,
     Audited,
     Candidate,
     Fit,
@@ -43,20 +43,20 @@ from .choice import (
     chosen_by_checked_rows,
     read_answers,
 )
-from .fits import Say, fitted, folds_for, run_of
-from .look import FEW_TO_CHOOSE, looked_at
+from .fits import Say, fitted, folds_for, run_of, with_answers
+from .look import looked_at
 from .page import SHEET, Advice, Promise
 
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
 
-#: The budget that is shown if neither a goal nor a prior says one.
+#: Rows that were checked, and whether each is positive.
+Answers = tuple[IntArray, BoolArray]
+#: The budget that is shown if the goal says none.
 BUDGET = 200
 #: Estimators of the prior read at most so many rows, a random part of the table.
 MOST_ROWS = 10_000
-NOT_CHECKED = (
-    "no row was checked. A table alone cannot tell: labels that prefer some positives look like a smaller prior"
-)
+NOT_CHECKED = "no row was checked, and a table alone cannot tell"
 
 
 def advise(
@@ -78,14 +78,13 @@ def advise(
 
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
     ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
-    ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: prior, range and
-    choice are made again with it, and the other methods are fitted, cheapest first, and compared by it. ``time``:
-    budget for that, ``10m``; what is not fitted by then is left out. ``out``: folder of the answer, by default
-    ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``scheme`` and ``about``, all else
-    about the table: as :func:`pubench.data` has them. ``progress``: called with a line about what runs now.
+    ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: the other methods
+    are fitted, cheapest first, and compared by it, and the answer trains on it. ``time``: seconds for that, or ``10m``;
+    half of it for the comparison. ``out``: folder of the answer, by default ``advice-NAME``; it keeps every finished
+    fit, and the same call goes on. ``scheme`` and ``about``: as :func:`pubench.data` has them. ``progress``: called
+    with a line about what runs now.
 
-    The answer is bagged trees unless checked rows speak for another method: see ``docs/pages/advice.md``. The folder
-    holds ranking, model and sheet before anything is compared.
+    The answer is bagged trees unless checked rows speak for another method: see ``docs/pages/advice.md``.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
@@ -156,10 +155,9 @@ class _Steps:
         assert isinstance(self.read.x, np.ndarray)
         self.x, self.labeled, self.scheme = self.read.x, self.read.labeled, self.table.scheme or "one-sample"
         self.folds = folds_for(self.labeled, self.read.groups)
-        self.unlabeled = np.flatnonzero(~self.labeled)
-        self.cards: dict[tuple[str, Interval | None], Evaluation] = {}
-        self.checks = None if self.audited is None else self.audited.result
-        self.before = self._before()
+        negative = self.read.known_negative
+        self.kept = np.arange(len(self.x)) if negative is None else np.flatnonzero(~negative)
+        self.unlabeled = np.setdiff1d(self.kept, np.flatnonzero(self.labeled))
 
     @property
     def spent(self) -> float:
@@ -169,25 +167,29 @@ class _Steps:
     def answer(self) -> Advice:
         """Bagged trees with ranking, model and sheet; then the prior, and with checked rows the other methods."""
         self._refuse()
-        look, (prior, self.contradicted) = self.look, prior_of(self.given, self.checks, None)
+        look, checked = self.look, None if self.audited is None else self.audited.result
+        self.prior, self.contradicted = prior_of(self.given, checked, None)
         self.say(f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features")
-        self.told, self.budget = self._told(prior), self._budget(prior)
+        self.budget = self.wanted or min(BUDGET, look.unlabeled // 2)
+        first = self._fitted(DEFAULT, quick=True)
+        if self.audited is None and not first.reason:
+            self._keep(first)
+            self.say(f"ranked rows and model after {duration(self.spent)}: {self.folder}")
         trees = self._fitted(DEFAULT)
         if trees.reason:
             raise RequestError(f"{look.name}: {DEFAULT.name} {trees.reason}")
         self.reference = trees.scores
-        self.sheet = self._sheet() if self.audited is None else None
-        self._answered(prior, [trees])
-        self.say(f"ranked rows, model and rows to check after {duration(self.spent)}: {self.folder}")
+        self.sheet = self._sheet(trees.scores) if self.audited is None else None
+        self._answered([trees])
+        self.say(f"page and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
-            found = estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
-            prior, self.contradicted = prior_of(self.given, None, found)
-            if prior.estimated and self._contradiction(trees, prior):  # it is wrong, whatever the labels are
-                prior = Belief(source=f"the estimate {in_short(prior.interval)} contradicts the scores")
-            return self._answered(prior, [trees], found)
-        few = f"needs {FEW_TO_CHOOSE} labeled rows" if look.labeled < FEW_TO_CHOOSE else ""
-        others = (Fit(one, reason=few) if few else self._fitted(one, compare=True) for one in OTHERS)
-        return self._answered(prior, [trees, *others])
+            estimated = None if self.given else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            self.prior, self.contradicted = prior_of(self.given, None, estimated)
+            if self.prior.estimated and self._contradiction(trees):  # it is wrong, whatever the labels are
+                self.prior = Belief(source=f"the estimate {in_short(self.prior.interval)} contradicts the scores")
+            return self._answered([trees], estimated)
+        others = [self._fitted(one, compare=True) for one in OTHERS]
+        return self._answered([trees, *others], taught=self._taught(chosen_by_checked_rows(others) or trees))
 
     def _refuse(self) -> None:
         """Raises RequestError for a goal or a prior that the table cannot have."""
@@ -198,87 +200,98 @@ class _Steps:
                 field="goal",
                 value=self.goal,
             )
-        least = look.labeled / look.rows
-        if given is not None and self.table.scheme != "two-sample" and given[1] <= least:
-            raise RequestError(
-                f"prior={given[1]:g}: {look.labeled:,} of {look.rows:,} rows are labeled positives, so it must be "
-                f"above {least:.4g}; scheme=two-sample if the labeled rows come from elsewhere",
-                field="prior",
-                value=given,
-            )
+        belief_in(given, scored_rows(np.zeros(len(self.kept)), self.labeled[self.kept], scheme=self.scheme))
 
-    def _fitted(self, one: Candidate, *, compare: bool = False) -> Fit:
-        """A fit; with ``compare`` within the time, next to bagged trees by checked rows."""
-        kept, left = self.folder / "fits", (lambda: self.limit - self.spent) if compare else None
-        plan = run_of(one, self.table, self.folds, kept, self.told, threads=self.threads, seed=self.seed)
+    def _fitted(
+        self, one: Candidate, *, compare: bool = False, known: Answers | None = None, quick: bool = False
+    ) -> Fit:
+        """A fit; with ``compare`` within the time, next to bagged trees by checked rows. ``known``: answers that it
+        trains on. ``quick``: as :func:`fitted` has it.
+        """
+        until = self.limit / (2 if compare else 1)  # half of the time is left for training on the checked rows
+        left = (lambda: until - self.spent) if compare or known else None
+        kept, table, labeled = self.folder / "fits", self.table, self.labeled
+        if known is not None:
+            table, labeled = with_answers(table, self.read, *known), labeled.copy()
+            labeled[known[0][known[1]]] = True
+        plan = run_of(one, table, self.folds, kept, self._told(known), threads=self.threads, seed=self.seed)
         alone = self.read.groups is None and not self.look.copies  # of twins, one may be in every bag
-        fit = fitted(one, plan, self.labeled, self.say, left, alone)
+        fit = fitted(one, plan, labeled, self.say, left, alone, quick)
         if not compare or fit.reason or self.audited is None:
             return fit
         return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
 
-    def _told(self, prior: Belief) -> float | None:
-        """What models are given to decide by: the middle of a given prior, if checked rows allow it; else of theirs.
+    def _taught(self, one: Fit) -> Fit:
+        """The method trained on the checked rows too, each of which is scored by a model that does not know its answer.
 
-        Nothing that was only estimated. A given prior stays, so that fits without checked rows still count.
+        Its place is that among the rows that nobody checked. A fit without a reason has all of them.
         """
-        if prior.interval is None:
-            return None
-        low, high = prior.interval
-        middle = sum(self.given or prior.interval) / 2
-        told = round(middle if low <= middle <= high else (low + high) / 2, 4)
-        if self.scheme == "one-sample":  # in every fold more rows are positive than are labeled
-            told = max(told, round(1.1 * self.look.labeled / self.look.rows, 4))
-        return told
+        assert self.audited is not None
+        checked, named = self.audited.checked, replace(one.candidate, name=f"{one.candidate.name}{TAUGHT}")
+        fit, part = self._fitted(named, known=(checked.rows, checked.positive)), checked.parts(self.seed)
+        rest = np.setdiff1d(self.unlabeled, checked.rows)
+        for k in np.unique(part):
+            others = checked.rows[part != k], checked.positive[part != k]
+            some = fit if fit.reason else self._fitted(named, known=others, quick=True)
+            if some.reason:
+                return some
+            rows, of_rest = checked.rows[part == k], np.sort(some.scores[rest])
+            below, upto = (np.searchsorted(of_rest, some.scores[rows], side) for side in ("left", "right"))
+            fit.scores[rows] = (below + upto) / 2 / len(rest)
+        return replace(fit, checked=checked_difference(fit.scores, self.reference, checked, self.seed))
 
-    def _answered(self, prior: Belief, fits: Sequence[Fit], estimates: PriorEstimates | None = None) -> Advice:
-        """The answer, written to the folder with its ranking and model."""
-        chosen, more = chosen_by_checked_rows(fits) or fits[0], []
-        known = [(fit.checked, fit.candidate) for fit in fits if fit.checked is not None]
-        over, first = max(known, key=lambda one: one[0].difference, default=(None, DEFAULT))
-        if over is not None and first.is_baseline and over.better >= SURE:
-            more.append(
-                f"{first.name} is better than every PU method on the checked rows: PU learning does not help here"
-            )
-        model = self.folder / "model"
-        shutil.rmtree(model, ignore_errors=True)
-        shutil.copytree(chosen.folder, model)  # the record that predict, evaluate and audit read
-        test = ScarTest(undefined=NOT_CHECKED) if self.checks is None else self.checks.scar
+    def _told(self, known: Answers | None) -> float | None:
+        """The prior that models decide by: the middle of the given one, so that fits without checked rows still count.
+
+        With answers, it is what they leave among the rows that are no known negatives. An estimate does not count.
+        """
+        ends, n_u = self.given if known is None else self.prior.interval, self.look.unlabeled
+        if ends is None:
+            return None
+        told, n, n_p = sum(ends) / 2, self.look.rows, self.look.labeled
+        if known is not None:
+            checked, found, positives = len(known[1]), int(known[1].sum()), self._positives(told)
+            n = n - checked + found
+            told = (positives - found) / (n_u - checked) if self.scheme == "two-sample" else (n_p + positives) / n
+            n_p += found
+        if self.scheme == "one-sample":  # in every fold more rows are positive than are labeled
+            told = max(told, 1.1 * n_p / n)
+        return round(min(max(told, 1e-3), 0.999), 4)
+
+    def _answered(
+        self, fits: Sequence[Fit], estimates: PriorEstimates | None = None, taught: Fit | None = None
+    ) -> Advice:
+        """The answer, written to the folder with its ranking and model; ``taught``: what it is unless it failed."""
+        chosen = chosen_by_checked_rows(fits) or fits[0]
+        if taught is not None:
+            chosen, fits = chosen if taught.reason else taught, [*fits, taught]
+        self._keep(chosen)
+        card = self._card(chosen, self.prior.interval)
+        test = ScarTest(undefined=NOT_CHECKED) if self.audited is None else self.audited.result.scar
         advice = Advice(
             folder=self.folder,
             goal=self.goal,
             look=self.look,
             scheme=self.scheme,
-            scar=replace(test, contradiction=self._contradiction(chosen, prior)),
-            prior=prior,
+            scar=replace(test, contradiction=self._contradiction(chosen)),
+            prior=self.prior,
             estimates=estimates,
             given=self.given,
             answer=chosen.candidate.name,
             fits=tuple(fits),
-            promise=self._promise(chosen, prior),
-            card=self._card(chosen, prior.interval),
+            promise=self._promise(chosen, card),
+            card=card,
             audited=self.audited,
-            warnings=(*self.look.warnings, *self.contradicted, *more),
+            warnings=(*self.look.warnings, *self.contradicted),
             seconds=self.spent,
-            model=str(model),
+            model=str(self.folder / "model"),
             sheet=self.sheet,
-            before=self.before,
         )
-        self._rank(chosen, prior)
         replace_text(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
         replace_text(self.folder / "advice.html", advice.html())
         return advice
 
     # ---------------------------------------------------------------- what it is worth
-
-    def _budget(self, prior: Belief) -> int:
-        """How many of the highest rows are spoken of: the goal's, or as many as there are positives by the prior."""
-        look = self.look
-        if self.wanted is not None:
-            return self.wanted
-        if prior.prior is None:
-            return min(BUDGET, look.unlabeled // 2)
-        return int(np.clip(self._positives(prior.prior), 10, look.unlabeled - 10))
 
     def _positives(self, prior: float) -> int:
         """Positives among the unlabeled rows."""
@@ -291,50 +304,39 @@ class _Steps:
         return self.unlabeled[np.argsort(-scores[self.unlabeled], kind="stable")[:n]]
 
     def _card(self, chosen: Fit, prior: Interval | None) -> Evaluation:
-        key = (chosen.candidate.name, prior)
-        if key not in self.cards:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.cards[key] = evaluate(
-                    chosen.scores,
-                    self.labeled,
-                    prior=prior,
-                    scheme=self.scheme,
-                    budget=self.budget,
-                    resamples=0,
-                    thorough=False,  # the answer shows no measure
-                    seed=self.seed,
-                )
-        return self.cards[key]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return evaluate(
+                chosen.scores[self.kept],
+                self.labeled[self.kept],
+                prior=prior,
+                scheme=self.scheme,
+                budget=self.budget,
+                resamples=0,
+                thorough=False,  # the answer shows no measure
+                seed=self.seed,
+            )
 
-    def _contradiction(self, chosen: Fit, prior: Belief) -> str:
+    def _contradiction(self, chosen: Fit) -> str:
         """What chance does not explain if labels are SCAR and the prior is the lowest that it may be; empty if nothing.
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if prior.interval is None:
+        if self.prior.interval is None:
             return ""
-        low = prior.interval[0]
+        low = self.prior.interval[0]
         found = [line for line in self._card(chosen, (low, low)).contradictions if line.endswith(BEYOND_CHANCE)]
         return "" if not found else f"with a prior of {low:.3g}, {found[0][0].lower()}{found[0][1:]}"
 
-    def _promise(self, chosen: Fit, prior: Belief) -> Promise:
-        """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
-        budget, card = self.budget, self._card(chosen, prior.interval)
-        found = card.decision.expected_interval
-        if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
-        by_design = self._by_design(chosen, budget)
+    def _promise(self, chosen: Fit, card: Evaluation) -> Promise:
+        """Positives among the highest rows: by checked rows if there are any, else by the prior if labels are SCAR."""
+        by_design = self._by_design(chosen, self.budget)
         if by_design is not None:
-            return Promise(budget, *by_design, "checked rows", if_scar)
-        if prior.interval is None:
-            return Promise(budget, 0, budget, "nothing is known of the prior", if_scar)
-        from scipy.stats import binom
-
-        shares = card.belief.share_interval or (card.belief.share, card.belief.share)
-        low, high = (float(np.clip(share or 0.0, 0.0, 1.0)) for share in shares)
-        least = int(binom.ppf(0.025, budget, low))
-        most = min(budget, int(np.ceil(high * self.look.unlabeled)))
-        return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
+            return Promise(self.budget, *by_design, "checked rows")
+        found = card.decision.expected_interval
+        if found is None:
+            return Promise(self.budget, 0, self.budget, "nothing that is known")
+        return Promise(self.budget, int(np.floor(found[0])), int(np.ceil(found[1])), "the prior, if labels are SCAR")
 
     def _by_design(self, chosen: Fit, budget: int) -> tuple[int, int] | None:
         """95 % interval by the checked rows among the highest, weighted by their design; None if there is none."""
@@ -351,48 +353,48 @@ class _Steps:
         known, most = int(positive.sum()), budget - int((~positive).sum())
         return max(known, int(np.floor(low * budget))), min(most, int(np.ceil(high * budget)))
 
-    def _before(self) -> dict[str, Any] | None:
-        """Prior, promise and choice of the answer without checked rows, if there was one."""
-        path = self.folder / "answer.json"
-        if self.audited is None or not path.exists():
-            return None
-        was = json.loads(path.read_text("utf-8"))
-        if was.get("audited") is not None:
-            return None if was["before"] is None else dict(was["before"])
-        return {"answer": was["answer"], "promise": was["promise"], "prior": was["prior"]["interval"]}
-
     # ---------------------------------------------------------------- use
 
-    def _rank(self, chosen: Fit, prior: Belief) -> None:
-        """Writes all unlabeled rows, the highest first, with decisions at both ends of the prior and its middle."""
+    def _keep(self, chosen: Fit) -> None:
+        """Writes model and ranking: all unlabeled rows, the highest first, with decisions at both ends of the prior and
+        its middle. A checked row is decided as it was answered.
+        """
         import pandas as pd
 
+        model = self.folder / "model"
+        shutil.rmtree(model, ignore_errors=True)
+        shutil.copytree(chosen.folder, model)  # the record that predict, evaluate and audit read
         order = self._top(chosen.scores)
         frame = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "row": order})
         for name, texts in self.read.ids.items():
             frame[name] = texts[order]
         frame["score"] = np.round(chosen.scores[order], 6)
-        if prior.interval is not None:
-            low, high = prior.interval
-            for name, end in (("decision_low", low), ("decision", (low + high) / 2), ("decision_high", high)):
-                frame[name] = (frame["rank"] <= self._positives(end)).astype(int)
+        known = np.full(len(self.x), -1)
         if self.audited is not None:
-            answers = dict(zip(self.audited.checked.rows.tolist(), self.audited.checked.positive.tolist(), strict=True))
-            frame["checked"] = [str(int(answers[row])) if row in answers else "" for row in order.tolist()]
+            known[self.audited.checked.rows] = self.audited.checked.positive
+        answers, place = known[order], (known[order] < 0).cumsum()
+        if self.prior.interval is not None:
+            low, high = self.prior.interval
+            for name, end in (("decision_low", low), ("decision", (low + high) / 2), ("decision_high", high)):
+                left = self._positives(end) - int((answers == 1).sum())
+                frame[name] = np.where(answers < 0, place <= left, answers == 1).astype(int)
+        if self.audited is not None:
+            frame["checked"] = np.where(answers < 0, "", answers.astype(str))
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
 
-    def _sheet(self) -> str | None:
+    def _sheet(self, scores: FloatArray) -> str | None:
         """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
         if self.look.unlabeled < 2 * SHEET:
             return None
         sample = audit_sample(
-            self.reference,
-            self.labeled,
+            scores[self.kept],
+            self.labeled[self.kept],
             n=SHEET,
             budget=self.budget,
             scheme=self.scheme,
+            rows=self.kept,
             name=self.look.name,
-            groups=self.read.groups,
+            groups=None if self.read.groups is None else self.read.groups[self.kept],
             seed=self.seed,
         )
         path = self.folder / "audit.csv"
@@ -404,8 +406,8 @@ class _Steps:
             if path.exists():
                 return str(path)
         own = table_reader(registry()).spec(self.table.own)
-        names = most_used(self.read, np.arange(len(self.reference)), self.reference)
+        names = most_used(self.read, self.unlabeled, scores[self.unlabeled])
         columns = {**self.read.ids, **columns_of_table(own, names, lambda text: None)}
         sample.save(path.with_suffix(DESIGN))
-        sample.sheet(columns).to_csv(path, index=False)
+        sample.sheet({name: values[self.kept] for name, values in columns.items()}).to_csv(path, index=False)
         return str(path)

@@ -26,8 +26,12 @@ from ..scored_rows import BoolArray, FloatArray, IntArray
 SURE = 0.8
 #: Draws behind an interval.
 DRAWS = 2000
+#: Parts of the checked rows, each scored by a model that trained on the answers of the others.
+PARTS = 5
 #: Of fewer checked rows of a class, every draw is alike, and an interval would be too narrow.
 FEWEST_CHECKED = 3
+#: What the name of a method ends with if it trains on checked rows.
+TAUGHT = ", trained on the checked rows"
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,9 @@ class Candidate:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def is_baseline(self) -> bool:
-        """Whether it is no PU method: a classifier of labeled against unlabeled rows."""
-        return self.method == "naive"
+    def taught(self) -> bool:
+        """Whether it trains on checked rows."""
+        return self.name.endswith(TAUGHT)
 
 
 #: The answer unless checked rows speak against it: without them it loses least of all constant choices.
@@ -85,6 +89,13 @@ class Checked:
     """(n,) how many unlabeled rows each stands for by the design of the draw"""
     band: IntArray
     """(n,) the band of the score that it was drawn in"""
+
+    def parts(self, seed: int) -> IntArray:
+        """(n,) the part of each row; positives and negatives are dealt evenly to :data:`PARTS` of them."""
+        part, rng = np.empty(len(self.rows), np.int64), stream(seed, "parts of checked rows")
+        for side in (self.positive, ~self.positive):
+            part[side] = rng.permutation(int(side.sum())) % PARTS
+        return part
 
 
 @dataclass(frozen=True)

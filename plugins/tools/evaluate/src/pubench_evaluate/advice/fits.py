@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pubench_datasets_tables.held import held
 from pubench_study.durations import duration
 from pubench_study.folds import parts_of
 
@@ -29,6 +30,7 @@ from ..scored_rows import BoolArray, FloatArray, IntArray
 from .choice import Candidate, Fit
 
 if TYPE_CHECKING:
+    from pubench_core.data.labeled import LabeledData
     from pubench_core.engine.plan import Plan
 
 Say = Callable[[str], None]
@@ -43,6 +45,18 @@ def folds_for(labeled: BoolArray, groups: IntArray | None = None) -> int:
     """Number of parts, at most one for each group with labeled rows. ``groups``: (n,) codes that no fold parts."""
     most = FOLDS if labeled.sum() >= FEW else FOLDS_OF_FEW
     return most if groups is None else min(most, len(np.unique(groups[labeled])))
+
+
+def with_answers(table: PUTable, read: LabeledData, rows: IntArray, positive: BoolArray) -> PUTable:
+    """The table in which checked ``positive`` rows are labeled and the others known negatives; ``read``: its rows.
+
+    It is in memory: a model of it takes new rows as one of the table does.
+    """
+    labeled, negative = read.labeled.copy(), np.zeros(len(read.labeled), bool)
+    negative |= False if read.known_negative is None else read.known_negative
+    labeled[rows[positive]] = negative[rows[~positive]] = True
+    known = held(table.name, b"", replace(read, labeled=labeled, known_negative=negative))
+    return PUTable({"path": known.path, "label_col": "labeled"}, table.scheme, (known,))
 
 
 def run_of(
@@ -122,36 +136,46 @@ def fitted(
     say: Say = lambda text: None,
     left: Callable[[], float] | None = None,
     out_of_bag: bool = False,
+    quick: bool = False,
 ) -> Fit:
-    """Scores of all rows, each by a model that did not see it, or why there are none.
+    """Scores of all rows, each by a model that did not see it, or why there are none; NaN for known negatives.
 
     Every finished fit is a record, which always counts. ``left``: gives the seconds that are left for fits; None:
     whatever time it takes. ``out_of_bag``: rows of U are scored by members of the model of all rows, if it has them.
+    ``quick``: nothing else is fitted then, and labeled rows have no score.
     """
-    record, parts, done = kept_record(plan), parts_of(plan), 0
+    bag, parts, done = out_of_bag and plan.method.info.out_of_sample, parts_of(plan), 0
+    quick = bag and quick
+    plan, parts = (parts[-1], parts[-1:]) if quick else (plan, parts)
+    record = kept_record(plan)
     try:
         for done, part in enumerate(() if record else parts):
-            seconds, text = left and left(), f"{candidate.name}: fit {done + 1} of {len(parts)}"
+            seconds = left and left()
+            text = f"{candidate.name}: {'all rows' if quick else f'fit {done + 1} of {len(parts)}'}"
             if kept_record(part) is None:
                 if seconds is not None and seconds <= 0:
                     raise RunFailed("", cause="timeout")
                 with still_said(say, text):
                     trained(part, seconds)
                 say(text)
-        record = record or trained(plan)
+        record = record or kept_record(plan) or trained(plan)
     except PubenchError as error:
         if isinstance(error, RunFailed) and error.cause == "timeout":
             reason = f"the time was up after {done} of {len(parts)} fits; the same command goes on"
             return Fit(candidate, reason=reason)
         return Fit(candidate, reason=f"failed: {error}")
-    arrays, result = read_scores(record.folder), record.result
-    scores, fold, rows = np.zeros(len(labeled)), np.zeros(len(labeled), np.int64), arrays["validation_rows"]
-    scores[rows], fold[rows] = scores_of(arrays, result.chosen.snapshot)["validation"], arrays["validation_fold"]
-    found = aligned(scores, fold, labeled, plan.spec.seed)
-    if out_of_bag and plan.method.info.out_of_sample and (whole := kept_record(parts[-1])):
-        of_all = read_scores(whole.folder)
-        rows, none = of_all["unlabeled_rows"], np.zeros(len(of_all["unlabeled_rows"]), bool)
-        found[rows] = aligned(scores_of(of_all, whole.result.chosen.snapshot)["unlabeled"], none, none, plan.spec.seed)
+    found, result, among = np.full(len(labeled), np.nan), record.result, ~labeled
+    if not quick:
+        arrays = read_scores(record.folder)
+        scores, rows = scores_of(arrays, result.chosen.snapshot)["validation"], arrays["validation_rows"]
+        found[rows] = aligned(scores, arrays["validation_fold"], labeled[rows], plan.spec.seed)
+        among = among & np.isfinite(found)
+    if bag and (whole := kept_record(parts[-1])):
+        arrays = read_scores(whole.folder)
+        kept = among[arrays["unlabeled_rows"]]
+        scores = scores_of(arrays, whole.result.chosen.snapshot)["unlabeled"][kept]
+        none = np.zeros(len(scores), bool)
+        found[arrays["unlabeled_rows"][kept]] = aligned(scores, none, none, plan.spec.seed)
     return Fit(candidate, found, result.seconds.total, folder=record.folder)
 
 

@@ -19,8 +19,8 @@ from ..scored_rows import BoolArray
 if TYPE_CHECKING:
     from pubench_core.data.labeled import LabeledData
 
-#: A classifier needs so many labeled rows in every fold; below the second number nothing is compared.
-FEWEST, FEW_TO_CHOOSE = 12, 20
+#: A classifier needs so many labeled rows in every fold.
+FEWEST = 12
 #: What bagged trees train on without a check.
 FEWEST_TO_TRAIN = 10
 FEWEST_UNLABELED = 50
@@ -63,11 +63,6 @@ class Look:
                 f"{self.copies:,} labeled {said} in the table a second time, unlabeled; both are scored by models that "
                 "saw neither. Remove the copies if they are the same case"
             )
-        if self.labeled < FEW_TO_CHOOSE:
-            yield (
-                f"{counted(self.labeled, 'labeled row')} cannot choose between methods: only bagged trees are fitted. "
-                f"{FEW_TO_CHOOSE} allow a comparison"
-            )
 
 
 def looked_at(table: PUTable, read: LabeledData) -> Look:
@@ -76,7 +71,8 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
 
     labeled, x = read.labeled, read.x
     assert isinstance(x, np.ndarray)  # files and frames are dense
-    n, n_labeled = len(labeled), int(labeled.sum())
+    other = ~labeled if read.known_negative is None else ~labeled & ~read.known_negative
+    n, n_labeled = int((labeled | other).sum()), int(labeled.sum())
     if n_labeled < FEWEST:
         instead = (
             f"rank without a check: {_unchecked(table)}" if n_labeled >= FEWEST_TO_TRAIN else "look at rows by hand"
@@ -101,7 +97,7 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
     owners = [column.name for column in read.columns for _ in column.features]
     found = dict.fromkeys(name for name, auc in zip(owners, _aucs(x, labeled), strict=True) if auc >= TELLS)
     keys = pd.util.hash_pandas_object(frame_of(x, "x"), index=False).to_numpy()
-    copies = int(np.isin(keys[labeled], keys[~labeled]).sum())
+    copies = int(np.isin(keys[labeled], keys[other]).sum())
     return Look(table.name, n, n_labeled, x.shape[1], tuple(found), copies, tuple(map(str, table.notes)))
 
 

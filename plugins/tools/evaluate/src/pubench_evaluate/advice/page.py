@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +17,14 @@ from ..belief import Belief, Interval, in_short
 from ..evaluation import Evaluation
 from ..page import Part, Report
 from ..prior import PriorEstimates
-from .choice import DEFAULT, Audited, Fit
+from .choice import DEFAULT, TAUGHT, Audited, Fit
 from .look import Look
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Changes if the meaning of a field of ``answer.json`` changes.
-VERSION = 4
+VERSION = 5
 #: Rows of a sheet.
 SHEET = 60
 
@@ -37,13 +37,12 @@ class Promise:
     low: int
     high: int
     by: str
-    """what the range rests on; it holds whatever the labeling is"""
-    if_scar: tuple[int, int] | None = None
-    """the narrower range if labels are SCAR; None if there is none"""
+    """what the range rests on"""
 
-    def says(self, ends: tuple[int, int] | None) -> bool:
-        """Whether a range leaves out half of what could be, so that it is worth saying."""
-        return ends is not None and ends[1] - ends[0] <= self.budget / 2
+    @property
+    def says_something(self) -> bool:
+        """Whether the range leaves out half of what could be."""
+        return self.high - self.low <= self.budget / 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +70,6 @@ class Advice(Report):
     seconds: float
     model: str
     sheet: str | None
-    before: Mapping[str, Any] | None = None
-    """prior, promise and method before rows were checked"""
 
     template = "advice.html.j2"
 
@@ -84,7 +81,7 @@ class Advice(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``answer.json`` holds it."""
-        same = ("answer", "headline", "goal", "given", "scheme", "before", "model", "sheet", "warnings")
+        same = ("answer", "headline", "goal", "given", "scheme", "model", "sheet", "warnings")
         return {
             "version": VERSION,
             **plain_data({name: getattr(self, name) for name in same}),
@@ -99,7 +96,6 @@ class Advice(Report):
                 {
                     "name": fit.candidate.name,
                     "method": fit.candidate.method,
-                    "baseline": fit.candidate.is_baseline,
                     "seconds": round(fit.seconds, 2),
                     "checked": None if fit.checked is None else plain_data(asdict(fit.checked)),
                     "not_fitted": fit.reason,
@@ -118,8 +114,6 @@ class Advice(Report):
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""
         said: list[Part] = [self.headline, *(f"warning: {line}" for line in self.warnings), ""]
-        if self.before is not None:
-            said.append(self.earlier)
         said += [f"prior: {self.prior_line}", self.scar.sentence, self.choice, ""]
         if self.fits[1:]:
             said += [self.methods, ""]
@@ -142,16 +136,19 @@ class Advice(Report):
 
     def _headline(self) -> Iterator[str]:
         promise, top = self.promise, f"the top {self.promise.budget:,}"
-        sure = next((fit.checked for fit in self.fits if fit.candidate.name == self.answer and fit.checked), None)
-        yield f"Use {self.answer}{'' if sure is None else f', by the checked rows ({sure.better:.0%} sure)'}."
-        found, on = (promise.low, promise.high), ", if the prior is right"
-        if promise.by == "checked rows":
-            on = ", by the checked rows" if sure is None else ""
-        elif self.scar.verdict != "contradicted" and promise.says(promise.if_scar):
-            found, on = promise.if_scar or found, " if labels are SCAR, which is untested"
-        check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
-        if promise.says(found):
-            yield f"Of {top}, {found[0]:,} to {found[1]:,} are positive{on}{f'; {check}' if check else ''}."
+        yield f"Use {self.answer}."
+        checked, check = promise.by == "checked rows", ""
+        on = (
+            ", by the checked rows"
+            if checked and self.taught is None
+            else ""
+            if checked
+            else ", if labels are SCAR (untested)"
+        )
+        if self.sheet is not None:
+            check = f"check the {SHEET} rows of {Path(self.sheet).name}"
+        if promise.says_something and (checked or self.scar.verdict != "contradicted"):
+            yield f"Of {top}, {promise.low:,} to {promise.high:,} are positive{on}{f'; {check}' if check else ''}."
         else:
             yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
 
@@ -162,25 +159,23 @@ class Advice(Report):
         return f"{in_short(self.prior.interval)} ({self.prior.source}{scar})"
 
     @property
-    def earlier(self) -> str:
-        """The answer before rows were checked; empty if there was none."""
-        if self.before is None:
-            return ""
-        return f"Before the checked rows: {self.before['answer']}, prior {in_short(self.before['prior'])}."
+    def taught(self) -> Fit | None:
+        """The answer, if it trained on the checked rows."""
+        return next((fit for fit in self.fits if fit.candidate.name == self.answer and fit.candidate.taught), None)
 
     @property
     def choice(self) -> str:
-        """Why it is this method."""
-        if self.answer != DEFAULT.name:
-            return f"{self.answer}: checked rows chose it."
-        if any(fit.checked is not None for fit in self.fits):
-            return f"{self.answer}: the checked rows show no method that is better."
-        if self.audited is not None and any(not fit.reason for fit in self.fits[1:]):
-            return f"{self.answer}: too few rows of one class are checked to compare methods by them."
-        return (
-            f"{self.answer}: of all constant choices it loses least, and no criterion without checked rows does "
-            "better. Checked rows can change it."
+        """Why it is this method, and what training on checked rows did."""
+        method, others = self.answer.removesuffix(TAUGHT), [fit for fit in self.fits[1:] if not fit.candidate.taught]
+        if not others:
+            return f"{method}: of all constant choices it loses least. Checked rows can change it."
+        why = (
+            "the checked rows show no method that is better" if method == DEFAULT.name else "the checked rows chose it"
         )
+        if all(fit.checked is None for fit in others):
+            why = "no other method was compared, as too few rows of one class are checked or the time was up"
+        said = "" if self.taught is None else f" Training on the checked rows changes its AUC by {self.taught.checked}."
+        return f"{method}: {why}.{said}"
 
     # ---------------------------------------------------------------- tables
 
@@ -189,7 +184,7 @@ class Advice(Report):
         """Every method by checked rows, and why some were not fitted; empty for bagged trees alone."""
         rows = [
             [
-                fit.candidate.name + (" (no PU method)" if fit.candidate.is_baseline and not fit.reason else ""),
+                fit.candidate.name,
                 str(fit.checked or ""),
                 f"not fitted: {fit.reason}" if fit.reason else duration(fit.seconds),
             ]

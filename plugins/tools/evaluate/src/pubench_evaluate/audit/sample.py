@@ -120,10 +120,6 @@ class AuditSample:
             raise RequestError(wrong, field="design")
         return found
 
-    def __repr__(self) -> str:
-        above = sum(drawn for *_, drawn in self.bands[: self.n_bands_above])
-        return f"<audit {self.key} of {self.name}: {len(self.drawn)} rows to check, {above} above {self.threshold:.4g}>"
-
 
 def audit_sample(
     scores: Any,

@@ -375,6 +375,6 @@ def _show(found: Report, format: Format, html: Path | None = None) -> None:
     for k, part in enumerate(found.parts()):
         if isinstance(part, str):
             style = "" if k else "bold"
-            out().print(flags_in(part), style=style, markup=False, soft_wrap=True)
+            out().print(flags_in(part), style=style, markup=False, soft_wrap=not out().is_terminal)
         else:
             part.print_to(out())

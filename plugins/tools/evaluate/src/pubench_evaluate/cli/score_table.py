@@ -188,18 +188,21 @@ def subject_of_run(folder: Path, *, everything: bool = False) -> ScoreTable:
             f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
             "(validation.fraction)"
         )
-    truth, rows, prior, sheet = (
-        arrays.get("validation_labels"),
-        arrays["validation_rows"],
-        result.data.prior.given,
-        None,
-    )
+    truth, rows = arrays.get("validation_labels"), arrays["validation_rows"]
+    prior, sheet = result.data.prior.given, None
     answer, n_labeled = folder.parent / "answer.json", None
     part, of_table = "scores out of fold" if result.folds else "validation part", found.get("unlabeled")
     if folder.name == "model" and answer.is_file():  # of pubench advise, which tells its models more than was given
         advice = json.loads(answer.read_text("utf-8"))
         prior, filled = advice.get("given"), advice.get("filled")
-        sheet = Path(filled) if filled is not None and Path(filled).is_file() else None
+        if filled is not None and Path(filled).is_file():  # its rows speak by their design: the model trained on them
+            sheet, kept = Path(filled), ~np.isin(rows, table_reader(registry()).frame(Path(filled))["row"])
+            scores, labeled, rows, truth = (
+                scores[kept],
+                labeled[kept],
+                rows[kept],
+                None if truth is None else truth[kept],
+            )
     if everything and of_table is not None and len(of_table) > (~labeled).sum():
         part, truth, n_labeled = "all unlabeled rows", None, result.labeled
         scores, rows = np.append(scores[labeled], of_table), np.append(rows[labeled], arrays["unlabeled_rows"])
