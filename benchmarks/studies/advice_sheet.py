@@ -1,4 +1,4 @@
-"""What a filled sheet does to bagged trees, the answer of ``pubench advise``: AUC and accuracy on the rest of U.
+"""The effect of a filled sheet on bagged trees, the answer of ``pubench advise``: AUC and accuracy on the rest of U.
 
     PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies advice-sheet seeds=[2,25]
 

@@ -130,7 +130,7 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
     lines = done.stdout.strip().splitlines()
     titles = [line.partition(", mean")[0] for line in lines if "mean ± sample" in line]
     assert titles == ["PA, on validation rows", "PAUC, on validation rows"]
-    assert len([line for line in lines if line.startswith(("vpu ", "nnpu "))]) == 4
+    assert len([line for line in lines if line.startswith(("vpu  ", "nnpu  "))]) == 4
     assert lines.count("note: every method has its preset quick") == 2
     assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
     assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout

@@ -8,8 +8,7 @@ of negatives off, training ends by default: cut off, later trees raise the score
 which every labeled positive is also a negative with a negative weight; it ends where the estimated error of the best
 stump, or the risk of negatives, is below 0, because the loss has no lower bound there. A round is an epoch.
 
-Known negatives estimate the risk of negatives a second time. The mean of both, by ``eta``, takes the place of the
-first: that is the PNU risk of Sakai et al. (ICML 2017).
+Known negatives estimate the risk of negatives, too; ``eta`` averages both, the PNU risk of Sakai et al. (ICML 2017).
 """
 
 from __future__ import annotations
@@ -110,15 +109,12 @@ def logistic_risk(
 def exponential_weights(
     score: Array, n_p: int, prior: float, of_row: Array, known: Known = NONE
 ) -> tuple[Array, Array]:
-    """(n,) weights of each row of LP ‖ U ‖ N as a positive, π E_P[e^-f], and as a negative:
-    η (E_U[e^f] - π E_P[e^f]) + (1 - η) (1 - π) E_N[e^f].
-
-    The latter estimates a risk of negatives. If its sum is below 0 the loss has no lower bound.
+    """(n,) weights of each row of LP ‖ U ‖ N as a positive, π E_P[e^-f], and as a negative, η (E_U[e^f] - π E_P[e^f]) +
+    (1 - η) (1 - π) E_N[e^f]. The latter estimates a risk: if its sum is below 0, the loss has no lower bound.
     """
-    n_u, eta = len(score) - n_p - known.n, known.eta
-    sizes = [n_p, n_u, known.n]
+    n_u, (n, eta) = len(score) - n_p - known.n, known
     positive = np.where(np.arange(len(score)) < n_p, prior / n_p * np.exp(-score), 0)
-    negative = np.repeat([-eta * prior / n_p, eta / n_u, (1 - eta) * (1 - prior) / max(known.n, 1)], sizes)
+    negative = np.repeat([-eta * prior / n_p, eta / n_u, (1 - eta) * (1 - prior) / max(n, 1)], [n_p, n_u, n])
     return of_row * positive, of_row * (negative * np.exp(score))
 
 
