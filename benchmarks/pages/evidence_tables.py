@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from scipy import stats
 
+from benchmarks.pages.label_ratio import interval
 from benchmarks.pages.parts import table
 from benchmarks.pages.queries import rows
 from benchmarks.raw_rows import ROOT
@@ -112,7 +113,27 @@ def searches(found: pd.DataFrame) -> dict[str, str]:
     return {"tuning": table(head, lines)}
 
 
-MADE = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches}
+def sheets(found: pd.DataFrame) -> dict[str, str]:
+    """AUC and accuracy per table without the 60 checked rows and with them, and the mean change."""
+    of_table = found.groupby(["mechanism", "data"], sort=False).mean(numeric_only=True)
+    lines = {name: [name.removeprefix("teisseyre2025/")] for name in found["data"].unique()}
+    last = ["change, mean (95 %)"]
+    for mechanism, measure in ((one, name) for one in ("scar", "sar-lbe-b") for name in ("auc", "accuracy")):
+        before, after = (of_table.loc[mechanism][f"{measure}_{when}"] for when in ("before", "after"))
+        for name, line in lines.items():
+            line.append(f"{before[name]:.1f}, {after[name]:.1f}" if name in before else "-")
+        last.append(interval(after - before))
+    heads = ("SCAR: AUC", "SCAR: accuracy", "biased: AUC", "biased: accuracy")
+    return {"sheet": table(("table", *heads), [*lines.values(), last])}
+
+
+MADE = {
+    "advice-sheet": sheets,
+    "recovered-error": recovered,
+    "prior-error": priors,
+    "pulp-rank": ranks,
+    "tuning": searches,
+}
 
 
 def tables(*names: str) -> dict[str, str]:

@@ -113,12 +113,12 @@ function exported(kind) {
   if (kind === "BibTeX") return `@misc{pubench,\n  title = {pubench: ${document.title}},\n  note = {${by("setting").textContent}},\n  howpublished = {${location.href}},\n  urldate = {${new Date().toISOString().slice(0, 10)}}\n}`;
   return location.href;
 }
-function show(title, body) {
+function openDrawer(title, body) {
   by("drawer").innerHTML = `<h2 id="drawer-title">${plain(title)}</h2>${body}<form method="dialog"><button autofocus>Close</button></form>`;
   by("drawer").showModal();
 }
 function give(kind) {
-  show(kind, `<textarea readonly rows="9" aria-label="${plain(kind)}">${plain(exported(kind))}</textarea>`);
+  openDrawer(kind, `<textarea readonly rows="9" aria-label="${plain(kind)}">${plain(exported(kind))}</textarea>`);
   by("drawer").querySelector("textarea").select();
 }
 
@@ -215,7 +215,7 @@ const cellName = (s, r, c) => `${s.rows[r].key} on ${s.columns[c].tip}`; // in t
 function drawer(r, c) {
   const s = here(), row = s.rows[r], cell = shownBy(s, state.criterion).cells[r][c];
   const value = cell.mean === null ? "no value" : `${cell.mean.toFixed(2)}${cell.spread === undefined ? "" : ` ± ${cell.spread.toFixed(2)}`} over ${many(cell.n, "seed")}`;
-  show(`${row.name} on ${s.columns[c].name}`,
+  openDrawer(`${row.name} on ${s.columns[c].name}`,
     `<p>${plain(measureName(s))}: ${value}${cell.alike ? `; <span class="x">${cell.alike} of ${many(cell.runs, "run")} decide every row alike</span>` : ""}` +
     `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p>` +
     `${window.curveOf ? window.curveOf(cell.link, state.criterion) : ""}<p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p>`);
