@@ -10,8 +10,8 @@ from pubench_report.drawing import DPI, INK, SMALL, looks
 from scipy.stats import ttest_1samp
 
 from benchmarks.pages.figures import finish
-from benchmarks.pages.label_ratio import MECHANISMS, interval
-from benchmarks.pages.parts import render, table
+from benchmarks.pages.label_ratio import MECHANISMS
+from benchmarks.pages.parts import interval, render, table
 from benchmarks.pages.queries import rows
 
 BAGGING, ALONE = "pu-bagging", "checked rows alone"

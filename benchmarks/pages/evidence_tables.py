@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from scipy import stats
 
-from benchmarks.pages.label_ratio import interval
-from benchmarks.pages.parts import table
+from benchmarks.pages.parts import interval, table
 from benchmarks.pages.queries import rows
 from benchmarks.raw_rows import ROOT
 
@@ -128,12 +127,8 @@ def sheets(found: pd.DataFrame) -> dict[str, str]:
 
 
 MADE = {
-    "advice-sheet": sheets,
-    "recovered-error": recovered,
-    "prior-error": priors,
-    "pulp-rank": ranks,
-    "tuning": searches,
-}
+    "advice-sheet": sheets, "recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches,
+}  # fmt: skip
 
 
 def tables(*names: str) -> dict[str, str]:

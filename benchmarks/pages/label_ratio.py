@@ -5,9 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from scipy.stats import ttest_1samp
 
-from benchmarks.pages.parts import render, table
+from benchmarks.pages.parts import interval, render, table
 from benchmarks.pages.queries import DATA, SEEDS, by_pa, rows, studies
 
 METHODS = (
@@ -104,13 +103,6 @@ def decided() -> tuple[str, pd.Series]:
     by = found.assign(off=100 * (found.estimate - found.prior).abs()).groupby(found.mechanism.str[-2:].str.upper())
     lines = [(kind, *(f"{v:.1f}" for v in row)) for kind, row in by[[*RULES]].mean().iterrows()]
     return table(("mechanism", *RULES.values()), lines), by.data.nunique()
-
-
-def interval(values: pd.Series) -> str:
-    """Mean and 95 % interval by Student's t, in bold where 0 is outside."""
-    tested = ttest_1samp(values, 0, nan_policy="omit")
-    text = "{:+.1f} ({:+.1f} to {:+.1f})".format(values.mean(), *tested.confidence_interval())
-    return f"**{text}**" if tested.pvalue < 0.05 else text
 
 
 def calibration(case_control: pd.DataFrame) -> dict[str, object]:

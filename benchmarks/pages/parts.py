@@ -14,6 +14,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 from pubench_report.rendering import md_rows
+from scipy.stats import ttest_1samp
 
 from benchmarks.pages import summary
 from benchmarks.raw_rows import ROOT
@@ -62,6 +63,13 @@ def spread(values: Iterable[float]) -> str:
     values = list(values)
     deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.2f}{deviation}"
+
+
+def interval(values: pd.Series) -> str:
+    """Mean and 95 % interval by Student's t, in bold where 0 is outside."""
+    tested = ttest_1samp(values, 0, nan_policy="omit")
+    text = "{:+.1f} ({:+.1f} to {:+.1f})".format(values.mean(), *tested.confidence_interval())
+    return f"**{text}**" if tested.pvalue < 0.05 else text
 
 
 def marked(name: str, runs: pd.DataFrame) -> str:

@@ -96,6 +96,11 @@ class LabeledData:
         return self.truth is not None or self.truth_test is not None
 
     @property
+    def negative(self) -> BoolArray:
+        """(n,) True for rows that are known to be negative."""
+        return np.zeros(len(self.x), bool) if self.known_negative is None else self.known_negative
+
+    @property
     def digest(self) -> str:
         """16 digits over the arrays and over which features are the values of one category."""
         named: dict[str, npt.NDArray[Any] | None] = {"labeled": self.labeled, "truth": self.truth}
@@ -108,14 +113,13 @@ class LabeledData:
     def problem(self, key: str) -> PNDataset:
         """The rows as a binary problem of that name; a row of weight 0 is absent."""
         kept = np.ones(len(self.x), bool) if self.weights is None else self.weights > 0
-        negative = np.zeros(len(self.x), bool) if self.known_negative is None else self.known_negative
         return PNDataset(
             key=key,
             modality="tabular",
             x=cast("npt.NDArray[np.float32]", self.x),  # code that does more than take rows asks which it is
             y=self.truth,
-            rows=np.flatnonzero(kept & ~negative),
-            negatives=np.flatnonzero(kept & negative),
+            rows=np.flatnonzero(kept & ~self.negative),
+            negatives=np.flatnonzero(kept & self.negative),
             x_test=self.x_test,
             y_test=self.truth_test,
             rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,

@@ -130,11 +130,8 @@ def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> Ch
             value=scheme,
         )
     mechanism = {**request.sections["mechanism"], "key": GIVEN, "c": None}
-    return (
-        {"data": {**section, "scheme": scheme}, "mechanism": mechanism},
-        DataChoice(info, source_of(info), None),
-        None,
-    )
+    sections = {"data": {**section, "scheme": scheme}, "mechanism": mechanism}
+    return sections, DataChoice(info, source_of(info), None), None
 
 
 def _refuse_simulation(request: Request, name: str) -> None:

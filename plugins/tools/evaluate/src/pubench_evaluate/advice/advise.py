@@ -155,8 +155,7 @@ class _Steps:
         assert isinstance(self.read.x, np.ndarray)
         self.x, self.labeled, self.scheme = self.read.x, self.read.labeled, self.table.scheme or "one-sample"
         self.folds = folds_for(self.labeled, self.read.groups)
-        negative = self.read.known_negative
-        self.kept = np.arange(len(self.x)) if negative is None else np.flatnonzero(~negative)
+        self.kept = np.flatnonzero(~self.read.negative)
         self.unlabeled = np.setdiff1d(self.kept, np.flatnonzero(self.labeled))
 
     @property

@@ -52,8 +52,7 @@ def with_answers(table: PUTable, read: LabeledData, rows: IntArray, positive: Bo
 
     It is in memory: a model of it takes new rows as one of the table does.
     """
-    labeled, negative = read.labeled.copy(), np.zeros(len(read.labeled), bool)
-    negative |= False if read.known_negative is None else read.known_negative
+    labeled, negative = read.labeled.copy(), read.negative.copy()
     labeled[rows[positive]] = negative[rows[~positive]] = True
     known = held(table.name, b"", replace(read, labeled=labeled, known_negative=negative))
     return PUTable({"path": known.path, "label_col": "labeled"}, table.scheme, (known,))

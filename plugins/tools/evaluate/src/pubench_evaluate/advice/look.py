@@ -71,7 +71,7 @@ def looked_at(table: PUTable, read: LabeledData) -> Look:
 
     labeled, x = read.labeled, read.x
     assert isinstance(x, np.ndarray)  # files and frames are dense
-    other = ~labeled if read.known_negative is None else ~labeled & ~read.known_negative
+    other = ~labeled & ~read.negative
     n, n_labeled = int((labeled | other).sum()), int(labeled.sum())
     if n_labeled < FEWEST:
         instead = (

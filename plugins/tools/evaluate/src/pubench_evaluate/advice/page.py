@@ -137,16 +137,10 @@ class Advice(Report):
     def _headline(self) -> Iterator[str]:
         promise, top = self.promise, f"the top {self.promise.budget:,}"
         yield f"Use {self.answer}."
-        checked, check = promise.by == "checked rows", ""
-        on = (
-            ", by the checked rows"
-            if checked and self.taught is None
-            else ""
-            if checked
-            else ", if labels are SCAR (untested)"
-        )
-        if self.sheet is not None:
-            check = f"check the {SHEET} rows of {Path(self.sheet).name}"
+        checked, on = promise.by == "checked rows", ", if labels are SCAR (untested)"
+        if checked:
+            on = ", by the checked rows" if self.taught is None else ""
+        check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
         if promise.says_something and (checked or self.scar.verdict != "contradicted"):
             yield f"Of {top}, {promise.low:,} to {promise.high:,} are positive{on}{f'; {check}' if check else ''}."
         else:

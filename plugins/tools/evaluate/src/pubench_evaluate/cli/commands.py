@@ -348,8 +348,7 @@ def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
     table = reader.read(reader.spec({**{option.path[-1]: value for option, value in given.values}, "path": path}))
     for note in table.notes:
         say(note)
-    left_out = np.zeros(len(table.labeled), bool) if table.known_negative is None else table.known_negative
-    kept = np.flatnonzero(~left_out)
+    kept = np.flatnonzero(~table.negative)
     return table.x[kept], table.labeled[kept], None if table.truth is None else table.truth[kept]
 
 

@@ -197,12 +197,8 @@ def subject_of_run(folder: Path, *, everything: bool = False) -> ScoreTable:
         prior, filled = advice.get("given"), advice.get("filled")
         if filled is not None and Path(filled).is_file():  # its rows speak by their design: the model trained on them
             sheet, kept = Path(filled), ~np.isin(rows, table_reader(registry()).frame(Path(filled))["row"])
-            scores, labeled, rows, truth = (
-                scores[kept],
-                labeled[kept],
-                rows[kept],
-                None if truth is None else truth[kept],
-            )
+            scores, labeled, rows = scores[kept], labeled[kept], rows[kept]
+            truth = None if truth is None else truth[kept]
     if everything and of_table is not None and len(of_table) > (~labeled).sum():
         part, truth, n_labeled = "all unlabeled rows", None, result.labeled
         scores, rows = np.append(scores[labeled], of_table), np.append(rows[labeled], arrays["unlabeled_rows"])
