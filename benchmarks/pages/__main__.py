@@ -83,7 +83,7 @@ FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = 
     "pulp-2": (partial(rows, "pulp-rank"), paper_figures.pulp_2, 110),
     "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),
     "spambase-choice-dark": (readme_report.shown, partial(readme_report.draw, colors=readme_report.DARK), 144),
-    "validation-size": (validation_size.rows, validation_size.draw, DPI),
+    "validation-size": (partial(rows, "validation-size"), validation_size.draw, DPI),
 }
 
 

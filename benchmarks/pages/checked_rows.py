@@ -16,6 +16,8 @@ from benchmarks.pages.queries import rows
 
 BAGGING, ALONE = "pu-bagging", "checked rows alone"
 SHOWN = (BAGGING, ALONE, "naive", "two-step", "elkan-noto")
+#: What k rows can be used for without training on them, each a column of :func:`uses`.
+USES = {"auc": "choosing a method, AUC", "share": "share of positives, accuracy", "cut": "threshold, accuracy"}
 LABELINGS = {"S1": "labels at random", "S2": "likely positives labeled", "S3": "unlikely positives labeled"}
 
 
@@ -37,6 +39,22 @@ def gains(found: pd.DataFrame, measure: str = "auc", over: str = BAGGING) -> pd.
     """
     values = found.pivot_table(measure, ["mechanism", "data", "seed"], ["method", "by", "k"])
     return values.sub(values[over, "random", 0], axis=0).groupby(level=[0, 1]).mean()
+
+
+def uses() -> pd.DataFrame:
+    """Points over `pu-bagging` alone, over decisions at the true prior, and the error of the share of positives."""
+    found = rows("checked-uses").query("k < 300").replace({"mechanism": MECHANISMS})  # 300: of four tables
+    found = found.assign(share=found.at_share - found.at_prior, cut=found.accuracy - found.at_prior)
+    return found.pivot_table([*USES, "prior_error"], ["mechanism", "data"], "k").rename(columns=USES)
+
+
+def intervals(apart: pd.DataFrame, *heads: str) -> str:
+    """A line per labeling and column of ``apart``, with means over tables by number of rows."""
+    sizes, lines = sorted({*apart.columns.get_level_values("k")} - {0}), []
+    for mechanism, named in product(LABELINGS, dict.fromkeys(column[:-1] for column in apart)):
+        of = apart.loc[mechanism].xs(named, axis=1).dropna(axis=1, how="all")
+        lines.append((mechanism, *named, *(interval(of[k]) if k in of else "" for k in sizes)))
+    return table(("labels", *heads, *map(str, sizes)), lines)
 
 
 def enough(found: pd.DataFrame, mechanism: str) -> tuple[str, int | None, int | None]:
@@ -70,14 +88,13 @@ def draw(apart: pd.DataFrame) -> Figure:
 
 def page() -> str:
     found = runs()
-    apart, accuracy = gains(found), gains(found, "accuracy-at-prior")
-    sizes, lines = sorted({*found.k} - {0}), []
-    for mechanism, (method, by) in product(LABELINGS, dict.fromkeys(column[:2] for column in apart)):
-        of = apart.loc[mechanism, (method, by)].dropna(axis=1, how="all")
-        lines.append((mechanism, method, by, *(interval(of[k]) if k in of else "" for k in sizes)))
+    apart, accuracy, used = gains(found), gains(found, "accuracy-at-prior"), uses()
     return render(
         "checked-rows.md",
-        table=table(("labels", "trained on", "rows", *map(str, sizes)), lines),
+        table=intervals(apart, "trained on", "rows"),
+        uses=intervals(used[[*USES.values()]], "use of the rows"),
+        error=used["prior_error"].mean(),
+        used=used.groupby(level=0).mean(),
         tables=found.data.nunique(),
         seeds=found.groupby(["method", "by", "mechanism", "data"]).seed.nunique().groupby(["method", "by"]).min(),
         enough={mechanism: enough(found, mechanism) for mechanism in LABELINGS},

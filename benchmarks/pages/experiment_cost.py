@@ -15,14 +15,12 @@ from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 
-KEYS = ["method", "data", "preset"]
-
 
 def medians() -> dict[tuple[str, ...], float]:
     """(method, data, preset) -> median seconds of a run on a processor."""
     frame = study_rows()
     frame = frame[~frame.machine.str.contains("NVIDIA")].drop_duplicates(["run_id"])
-    return {key: float(value) for key, value in frame.groupby(KEYS).seconds.median().items()}
+    return {key: float(value) for key, value in frame.groupby(["method", "data", "preset"]).seconds.median().items()}
 
 
 def cost(protocol: str, seconds: dict[tuple[str, ...], float]) -> tuple[int, int, float]:

@@ -19,8 +19,6 @@ from benchmarks.raw_rows import ROOT, study_rows
 RESAMPLES = 2000
 #: Other data sets, those with most methods first.
 OTHERS = ("20news", "connect-4", "fashion-mnist", "mnist")
-#: Data sets of `lite` that have no rows.
-MISSING = ("landsat", "pageblock")
 
 
 def rows() -> pd.DataFrame:
@@ -73,7 +71,7 @@ def blocks() -> dict[str, str]:
     means = frame[frame.criterion == "pa"].pivot_table(
         index="method", columns="data", values="accuracy", aggfunc="mean"
     )
-    there = [key for key in data if key not in MISSING]
+    there = [key for key in data if key in means]
     lines = [
         (name, ", ".join(OTHERS[:number]), *agreement(means, part, [*OTHERS[:number]]))
         for name, part in (("four tables", there), ("Spambase", ["spambase"]))

@@ -7,19 +7,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pubench_report.drawing import DPI, INK, SMALL, looks
 
-from benchmarks.pages import queries
 from benchmarks.pages.figures import finish
 from benchmarks.pages.parts import table
+from benchmarks.pages.queries import rows
 
 HEAD = ("held-out labeled positives", *(f"{what} by {by}" for what in ("epoch", "method") for by in ("PA", "PAUC")))
 #: Numbers of held-out labeled positives of figure and table; nearly every cell has as many.
 SHOWN = (1, 3, 5, 8, 12, 20, 30, 50, 80, 120)
 CRITERIA = {"pa": "PA", "pauc": "PAUC"}
-
-
-def rows() -> pd.DataFrame:
-    """All of them."""
-    return queries.rows("validation-size")
 
 
 def means(found: pd.DataFrame, by: str, value: str = "lost") -> pd.DataFrame:
@@ -57,7 +52,7 @@ def draw(found: pd.DataFrame) -> Figure:
 
 def blocks() -> dict[str, str]:
     """Points of accuracy lost, means over cells."""
-    found = rows()
+    found = rows("validation-size")
     columns = [
         means(found[(found["question"] == question) & (found["criterion"] == criterion)], "held_out")["mean"]
         for question in ("epoch", "method")
