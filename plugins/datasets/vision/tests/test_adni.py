@@ -137,15 +137,12 @@ class TestFolders:
 
 class TestTables:
     @pytest.mark.parametrize("place", ["adni", "adni/data", "alzheimer-mri/data"])
-    def test_the_public_copy(self, tmp_path: Path, place: str) -> None:
+    def test_each_table_goes_by_its_own_names(self, tmp_path: Path, place: str) -> None:
         write_hub(tmp_path / place)
         data = read(tmp_path)
         assert_content(data)
         assert data.y.tolist() == [0, 1, 2, 3] * 3  # its own labels would say 2, 3, 1, 0
-
-    def test_each_table_goes_by_its_own_names(self, tmp_path: Path) -> None:
-        write_hub(tmp_path / "adni")
-        write_table(table_of_test(tmp_path / "adni"), rows("test"), hub_metadata(CLASSES))
+        write_table(table_of_test(tmp_path / place), rows("test"), hub_metadata(CLASSES))
         assert_content(read(tmp_path))
 
 
@@ -198,6 +195,13 @@ def test_folders_that_cannot_be_read_are_one_line(tmp_path: Path, spoil: Callabl
     assert said.format(adni=adni) in refused(tmp_path)
 
 
+SPOILT: tuple[Callable[[Path], object], ...] = (
+    lambda table: pq.write_table(pa.table({"label": [0]}).replace_schema_metadata(hub_metadata()), table),
+    lambda table: pq.write_table(pa.table({"image": [{"path": ""}], "label": [0]}), table),
+    lambda table: table.write_bytes(table.read_bytes()[:-400] + b"\xff" * 392 + table.read_bytes()[-8:]),
+)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -217,31 +221,19 @@ def test_folders_that_cannot_be_read_are_one_line(tmp_path: Path, spoil: Callabl
         ((None, 0), " is damaged (row 3 has label 0 and no image)"),
         ((b"text", 0), " (row 3) is damaged (it is no JPEG or PNG image)"),
         (None, " is damaged (it has no row)"),
+        *((spoil, "") for spoil in SPOILT),
     ],
 )
 def test_tables_that_cannot_be_read_are_one_line(tmp_path: Path, given: Any, said: str) -> None:
-    """Metadata of all rows, a third row, or no row at all."""
+    """Metadata of all rows, a third row, no row at all, or another file."""
     write_hub(tmp_path / "adni")
     table = table_of_test(tmp_path / "adni")
-    if given is None:
+    if callable(given):
+        given(table)
+    elif given is None:
         write_table(table, [])
     elif isinstance(given[1], dict):
         write_table(table, rows("test"), given[1])
     else:
         write_table(table, [*rows("test")[:2], given])
     assert refused(tmp_path).startswith(f"{table}{said}")
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda table: pq.write_table(pa.table({"label": [0]}).replace_schema_metadata(hub_metadata()), table),
-        lambda table: pq.write_table(pa.table({"image": [{"path": ""}], "label": [0]}), table),
-        lambda table: table.write_bytes(table.read_bytes()[:-400] + b"\xff" * 392 + table.read_bytes()[-8:]),
-    ],
-)
-def test_other_columns_and_damaged_tables_are_named(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    write_hub(tmp_path / "adni")
-    table = table_of_test(tmp_path / "adni")
-    spoil(table)
-    assert refused(tmp_path).startswith(str(table))

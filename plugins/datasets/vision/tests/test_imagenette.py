@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_archives import tar_gz
+from made_archives import tar_gz, write_files
 from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
@@ -54,20 +54,9 @@ TREE = tree()
 BAD = f"train/{WNIDS[2]}/{WNIDS[2]}_1.JPEG"
 
 
-def write_tree(folder: Path, files: dict[str, bytes] = TREE) -> None:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-
-
 def packed(files: dict[str, bytes] = TREE, folder: str = f"{FOLDER}/") -> bytes:
     """In any order but that of the folders."""
     return tar_gz({name: files[name] for name in sorted(files, key=lambda name: name[::-1])}, folder)
-
-
-def write_archive(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
 
 
 def read(path: Path) -> ClassData:
@@ -93,74 +82,59 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> ClassData:
     root = tmp_path_factory.mktemp("imagenette")
-    write_tree(root / FOLDER)
+    write_files(root / FOLDER, TREE)
     return read(root)
 
 
-def assert_same(one: ClassData, other: ClassData) -> None:
-    assert np.array_equal(one.x, other.x)
-    assert np.array_equal(one.y, other.y)
-    assert one.x_test is not None
-    assert other.x_test is not None
-    assert np.array_equal(one.x_test, other.x_test)
-    assert np.array_equal(one.y_test, other.y_test)  # type: ignore[arg-type]
+def test_images_are_cut_to_64_pixels_in_the_order_of_classes_and_gray_ones_have_three_channels(
+    reference: ClassData,
+) -> None:
+    """The shorter side becomes 64 pixels, and the center is kept."""
+    assert (reference.x.shape, reference.x.dtype) == ((20, 3, 64, 64), np.uint8)
+    assert reference.y.tolist() == [index for index in range(10) for _ in range(2)]
+    assert reference.y_test is not None
+    assert reference.y_test.tolist() == list(range(10))
+    with Image.open(io.BytesIO(TREE[f"train/{WNIDS[1]}/{WNIDS[1]}_0.JPEG"])) as image:
+        assert image.size == (160, 200)
+        small = np.asarray(image.resize((64, 80), Image.Resampling.BILINEAR))[8:72]
+    assert np.array_equal(reference.x[2], small.transpose(2, 0, 1))
+    assert np.array_equal(reference.x[7, 0], reference.x[7, 1])
+    assert not np.array_equal(reference.x[6, 0], reference.x[6, 1])
 
 
-class TestForms:
-    def test_shapes_classes_and_order(self, reference: ClassData) -> None:
-        assert (reference.x.shape, reference.x.dtype) == ((20, 3, 64, 64), np.uint8)
-        assert reference.y.tolist() == [index for index in range(10) for _ in range(2)]
-        assert reference.y_test is not None
-        assert reference.y_test.tolist() == list(range(10))
+HIDDEN = {f"train/{WNIDS[0]}/._{WNIDS[0]}_0.JPEG": b"resource fork", "train/.DS_Store": b"", ".x/y": b""}
 
-    def test_the_shorter_side_becomes_64_pixels_the_center_is_kept_and_gray_has_three_channels(
-        self, reference: ClassData
-    ) -> None:
-        with Image.open(io.BytesIO(TREE[f"train/{WNIDS[1]}/{WNIDS[1]}_0.JPEG"])) as image:
-            assert image.size == (160, 200)
-            small = np.asarray(image.resize((64, 80), Image.Resampling.BILINEAR))[8:72]
-        assert np.array_equal(reference.x[2], small.transpose(2, 0, 1))
-        assert np.array_equal(reference.x[7, 0], reference.x[7, 1])
-        assert not np.array_equal(reference.x[6, 0], reference.x[6, 1])
 
-    @pytest.mark.parametrize(
-        "place",
-        [
-            *(f"imagenette/{FOLDER}", "imagenette", "imagenette2-320"),
-            *(f"{FOLDER}.tgz", f"imagenette/{FOLDER}.tgz", "imagenette2.tgz"),
-        ],
-    )
-    def test_folders_and_archives_have_the_same_images(self, tmp_path: Path, place: str, reference: ClassData) -> None:
-        if place.endswith(".tgz"):
-            write_archive(tmp_path / place, packed())
-        else:
-            write_tree(tmp_path / place)
-        before = {path.name for path in tmp_path.rglob("*")}
-        assert_same(read(tmp_path), reference)
-        assert {path.name for path in tmp_path.rglob("*")} == before
+@pytest.mark.parametrize("hidden", [{}, HIDDEN], ids=["", "hidden"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"imagenette/{FOLDER}", "imagenette", "imagenette2-320"),
+        *(f"{FOLDER}.tgz", f"imagenette/{FOLDER}.tgz", "imagenette2.tgz"),
+    ],
+)
+def test_folders_and_archives_have_the_same_images_and_hidden_files_are_none(
+    tmp_path: Path, place: str, hidden: dict[str, bytes], reference: ClassData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = TREE | hidden
+    publish(monkeypatch, packed(files))
+    write_files(tmp_path / place, files) if "tgz" not in place else write_files(tmp_path, {place: packed(files)})
+    before = {path.name for path in tmp_path.rglob("*")}
+    data = read(tmp_path)
+    for name in ("x", "y", "x_test", "y_test"):
+        assert np.array_equal(getattr(data, name), getattr(reference, name))
+    assert {path.name for path in tmp_path.rglob("*")} == before
 
-    def test_the_archive_is_taken_before_the_folder(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        write_archive(tmp_path / f"{FOLDER}.tgz", packed())
-        assert source_of(INFO).locate(DataRoot(tmp_path, "a test")) == (tmp_path / f"{FOLDER}.tgz",)
 
-    def test_torchvision_finds_the_same_images_in_the_same_order(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / FOLDER)
-        located = source_of(INFO).locate(DataRoot(tmp_path, "a test"))
-        theirs = [datasets.Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
-        assert [str(path) for path in located] == [path for part in theirs for path, _ in part._samples]
-        assert [names[0] for names in theirs[0].classes] == list(INFO.classes)
-        assert theirs[0].wnids == list(WNIDS)
-
-    def test_hidden_files_are_no_images(
-        self, tmp_path: Path, reference: ClassData, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        hidden = {f"train/{WNIDS[0]}/._{WNIDS[0]}_0.JPEG": b"resource fork", "train/.DS_Store": b"", ".x/y": b""}
-        write_tree(tmp_path / "a" / FOLDER, TREE | hidden)
-        assert_same(read(tmp_path / "a"), reference)
-        write_archive(tmp_path / "b" / f"{FOLDER}.tgz", packed(TREE | hidden))
-        publish(monkeypatch, packed(TREE | hidden))
-        assert_same(read(tmp_path / "b"), reference)
+def test_torchvision_finds_the_same_images_in_the_same_order_and_an_archive_comes_first(tmp_path: Path) -> None:
+    write_files(tmp_path / FOLDER, TREE)
+    source, root = source_of(INFO), DataRoot(tmp_path, "a test")
+    theirs = [datasets.Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
+    assert [str(path) for path in source.locate(root)] == [path for part in theirs for path, _ in part._samples]
+    assert [names[0] for names in theirs[0].classes] == list(INFO.classes)
+    assert theirs[0].wnids == list(WNIDS)
+    write_files(tmp_path, {f"{FOLDER}.tgz": packed()})
+    assert source.locate(root) == (tmp_path / f"{FOLDER}.tgz",)
 
 
 DAMAGE = {
@@ -175,11 +149,10 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_image_is_named(tmp_path: Path, damage: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files = TREE | {BAD: DAMAGE[damage]}
-    if form == "folder":
-        write_tree(tmp_path / FOLDER, files)
-    else:
-        write_archive(tmp_path / f"{FOLDER}.tgz", packed(files))
-        publish(monkeypatch, packed(files))
+    publish(monkeypatch, packed(files))
+    write_files(tmp_path / FOLDER, files) if form == "folder" else write_files(
+        tmp_path, {f"{FOLDER}.tgz": packed(files)}
+    )
     line = refused(tmp_path)
     assert BAD in line
     assert str(tmp_path) in line
@@ -199,7 +172,7 @@ def _as_a_file(part: Path) -> None:
     ],
 )
 def test_a_part_or_a_class_that_is_missing_is_named(tmp_path: Path, gone: str, spoil: Any, said: str) -> None:
-    write_tree(tmp_path / FOLDER)
+    write_files(tmp_path / FOLDER, TREE)
     spoil(tmp_path / FOLDER / gone)
     assert said.format(folder=tmp_path / FOLDER) in refused(tmp_path)
 
@@ -208,7 +181,7 @@ def test_nothing_at_all_and_an_archive_that_is_not_the_published_one(tmp_path: P
     line = refused(tmp_path)
     for words in (f"{FOLDER}.tgz", f"{FOLDER}/", str(tmp_path / "imagenette"), INFO.source):
         assert words in line
-    write_archive(tmp_path / f"{FOLDER}.tgz", packed()[:-4])
+    write_files(tmp_path, {f"{FOLDER}.tgz": packed()[:-4]})
     line = refused(tmp_path)
     assert line.startswith(f"{tmp_path / f'{FOLDER}.tgz'} has the md5 checksum ")
     assert line.endswith(f"get it again from {INFO.source}")
