@@ -7,6 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_tables import Reader
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Reader:
+    return Reader(tmp_path)
 
 
 @pytest.fixture
@@ -25,12 +31,15 @@ def written(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
 def excel(tmp_path: Path) -> Callable[..., Path]:
     pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
 
-    def write(rows: list[list[Any]], **sheets: list[list[Any]]) -> Path:
+    def write(rows: list[list[Any]], cell: str = "", **sheets: list[list[Any]]) -> Path:
+        """``cell``: one that holds a 7 besides the rows."""
         import openpyxl
 
         book = openpyxl.Workbook()
         for row in rows:
             book.active.append(row)
+        if cell:
+            book.active[cell] = 7
         for name, more in sheets.items():
             sheet = book.create_sheet(name)
             for row in more:
