@@ -14,6 +14,7 @@ from pubench_report.pages.view import payload, views_of
 from pubench_report.ranking import MeanGain, gain_sentences, gains_over, is_sure, mean_gain
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, comparisons_of, model_of
+from pubench_report.report.write import verdict
 from pubench_report.rows.runs import share_of_positives
 from pubench_report.significance import Pair
 
@@ -71,18 +72,43 @@ def over(reference: dict[str, dict[int, float]], mine: dict[str, dict[int, float
 def test_data_sets_of_one_source_count_once() -> None:
     reference = {name: {1: 50.0} for name in ("a1", "a2", "b")}
     gains = over(reference, {"a1": {1: 51.0}, "a2": {1: 53.0}, "b": {1: 54.0}})
-    assert mean_gain(gains, {"a1": "a", "a2": "a", "b": "b"}) == MeanGain(3.0, 0, 0, 2, False)
+    assert mean_gain(gains, {"a1": "a", "a2": "a", "b": "b"}) == MeanGain({"a": 2.0, "b": 4.0}, 0, 0, False)
     assert mean_gain([], {}) is None
 
 
 def test_the_sentence_names_who_is_ahead_of_five_data_sets_or_more() -> None:
-    ahead, not_sure, few = MeanGain(2.0, 3, 0, 6, True), MeanGain(2.4, 0, 0, 5, False), MeanGain(9.0, 4, 0, 4, True)
-    assert gain_sentences({"A": ahead, "B": not_sure, "C": few}, "naive") == [
+    ahead, not_sure, few = of(2.0, 6, sure=True), of(2.4, 5), of(9.0, 4)
+    assert gain_sentences({"A": ahead, "B": not_sure, "C": few}, "naive", {}) == [
         "On average 1 of 2 methods is ahead of naive: A.",
         "The highest mean gain is that of B: +2.4 points on 5 data sets.",
     ]
-    assert gain_sentences({"B": not_sure}, "naive")[0].startswith("On average no method of 1 with 5 data sets or")
-    assert gain_sentences({"C": few}, "naive") == ["No method shares 5 data sets with naive."]
+    assert gain_sentences({"B": not_sure}, "naive", {})[0].startswith("On average no method of 1 with 5 data sets or")
+
+
+def of(points: float, data: int, *, sure: bool = False) -> MeanGain:
+    return MeanGain(dict.fromkeys(map(str, range(data)), points), 0, 0, sure)
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ({"A": {"x": 3.61}}, "Compared with naive: A gains most on Digits (+3.6 points)."),
+        (
+            {"A": {"x": 3.0, "y": -2.0}, "B": {"x": 1.0, "y": 0.04}},
+            "Compared with naive: A gains most on Digits (+3.0 points); no method gains on Letter.",
+        ),
+    ],
+)
+def test_with_few_data_sets_the_sentence_names_who_gains_most_on_each(gains: dict[str, Any], said: str) -> None:
+    means = {name: MeanGain(points, 0, 0, False) for name, points in gains.items()}
+    found = gain_sentences(means, "naive", {"x": "Digits", "y": "Letter"})
+    assert found == [said, "Methods share fewer than 5 data sets with it, too few for a ranking."]
+
+
+def test_without_a_common_seed_nothing_is_said_of_gains() -> None:
+    assert gain_sentences({}, "naive", {}) == [
+        "No method has a seed in common with naive, so gains over it are unknown."
+    ]
 
 
 @pytest.mark.parametrize("left_out", [("vpu", "imdb", 25), ("vpu", "digits", 2), ("vpu", "imdb"), ("vpu",)])
@@ -103,6 +129,11 @@ def test_a_variant_of_a_method_changes_no_headline(tmp_path: Path) -> None:
     *_, more, with_variant = gains_in(made(tmp_path / "more", variant=DATA[:4]))
     assert with_variant == said
     assert len(more) == len(means) + 1
+
+
+def test_one_method_competes_with_the_baseline_next_to_it(tmp_path: Path) -> None:
+    said = verdict(made(tmp_path, ("vpu",)))
+    assert said.startswith("nnpu is best on each of 5 data sets; naive, the second, is 2.1 points below.")
 
 
 def test_measures_imply_the_share_of_positives() -> None:

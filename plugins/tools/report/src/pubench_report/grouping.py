@@ -95,10 +95,11 @@ class Grid:
     baselines: frozenset[str]
     departures: Mapping[tuple[str, str], str]
 
-    @property
+    @cached_property
     def apart(self) -> frozenset[str]:
-        """Rows that are references: shown with what they are, and never best or ranked."""
-        return self.oracles | self.baselines
+        """References, never best or ranked. Baselines are none if fewer than two methods compete without them."""
+        several = len({*self.rows} - self.oracles - self.baselines) > 1
+        return self.oracles | self.baselines if several else self.oracles
 
     def cell(self, row: str, column: str) -> RunGroup:
         """The runs of a cell, which may be none."""

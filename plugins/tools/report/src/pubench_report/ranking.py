@@ -238,15 +238,13 @@ def ranking_of(
             for row in complete
             if row in baselines
         },
-        silent=tuple(c for c, one in zip(columns, tables, strict=True) if _is_silent(one)),
+        silent=tuple(  # a paired t-test over seeds tells not even the best from the worst
+            c
+            for c, one, mean in zip(columns, tables, means, strict=True)
+            if paired_t(one[mean.argmax()].tolist(), one[mean.argmin()].tolist())[1] > 1 - LEVEL
+        ),
         seeds=min(len(counts.seeds[c]) for c in columns),
     )
-
-
-def _is_silent(table: npt.NDArray[np.float64]) -> bool:
-    """Whether a paired t-test over seeds tells not even the best of a data set from the worst. (rows, seeds)"""
-    means = table.mean(axis=1)
-    return paired_t(table[means.argmax()].tolist(), table[means.argmin()].tolist())[1] > 1 - LEVEL
 
 
 def _why_none(competing: Sequence[str], counts: Counted, ranked: Sequence[str]) -> str:
@@ -381,14 +379,24 @@ SURE_SEEDS = 3
 class MeanGain:
     """Gain over the data sets that a method shares with the reference; those of one source count as one.
 
-    ``ahead``, ``behind``: data sets on which it is sure. ``sure``: a t-test over five sources or more finds it.
+    ``by_source``: points on each. ``ahead``, ``behind``: data sets on which it is sure. ``sure``: a t-test over five
+    sources or more finds it.
     """
 
-    points: float
+    by_source: Mapping[str, float]
     ahead: int
     behind: int
-    data: int
     sure: bool
+
+    @property
+    def points(self) -> float:
+        """Mean over sources."""
+        return fmean(self.by_source.values())
+
+    @property
+    def data(self) -> int:
+        """How many sources."""
+        return len(self.by_source)
 
 
 def gains_over(values: Values, reference: str) -> dict[tuple[str, str], Pair]:
@@ -409,17 +417,20 @@ def mean_gain(gains: Collection[Pair], sources: Mapping[str, str]) -> MeanGain |
         by_source.setdefault(sources[gain.data], []).append(gain.difference)
     if not by_source:
         return None
-    means = [fmean(of) for of in by_source.values()]
-    sure = len(means) >= FEW_DATA_SETS and paired_t(means, [0.0] * len(means))[1] < 1 - LEVEL
+    means = {source: fmean(of) for source, of in by_source.items()}
+    sure = len(means) >= FEW_DATA_SETS and paired_t([*means.values()], [0.0] * len(means))[1] < 1 - LEVEL
     ahead, behind = (sum(is_sure(gain) and sign * gain.difference > 0 for gain in gains) for sign in (1, -1))
-    return MeanGain(fmean(means), ahead, behind, len(means), sure)
+    return MeanGain(means, ahead, behind, sure)
 
 
-def gain_sentences(means: Mapping[str, MeanGain], reference: str) -> list[str]:
-    """Who is ahead of a reference on average, and by how much. ``means``: name of a method -> its mean gain."""
+def gain_sentences(means: Mapping[str, MeanGain], reference: str, sources: Mapping[str, str]) -> list[str]:
+    """Who is ahead of a reference on average, and by how much; with few data sets, who gains most on each.
+
+    ``means``: name of a method -> its mean gain; ``sources``: key of a source -> its name.
+    """
     several = {name: one for name, one in means.items() if one.data >= FEW_DATA_SETS}
     if not several:
-        return [f"No method shares {FEW_DATA_SETS} data sets with {reference}."]
+        return _leaders(means, reference, sources)
     order = sorted(several, key=lambda name: -several[name].points)
     ahead = [name for name in order if several[name].sure and several[name].points > 0]
     names = f": {', '.join(ahead[:3])}{' and others' * (len(ahead) > 3)}" if ahead else ""
@@ -434,6 +445,21 @@ def gain_sentences(means: Mapping[str, MeanGain], reference: str) -> list[str]:
         f"The highest mean gain is that of {best}: {'+' * (of.points > 0)}{points(of.points)} points on "
         f"{counted(of.data, 'data set')}.",
     ]
+
+
+def _leaders(means: Mapping[str, MeanGain], reference: str, sources: Mapping[str, str]) -> list[str]:
+    """Who gains most on each of a few data sets."""
+    leads: dict[str, list[str]] = {}
+    for source, name in sources.items():
+        if of := [(round(one.by_source[source], 1), who) for who, one in means.items() if source in one.by_source]:
+            gain, first = max(of)
+            leads.setdefault(first if gain > 0 else "", []).append(f"{name} (+{gain} points)" if gain > 0 else name)
+    if not leads:
+        return [f"No method has a seed in common with {reference}, so gains over it are unknown."]
+    nowhere = [f"no method gains on {', '.join(leads.pop(''))}"] if "" in leads else []
+    said = [*(f"{first} gains most on {', '.join(on)}" for first, on in leads.items()), *nowhere]
+    few = f"Methods share fewer than {FEW_DATA_SETS} data sets with it, too few for a ranking."
+    return [f"Compared with {reference}: {'; '.join(said)}.", few]
 
 
 # -------------------------------------------------------------------- in words

@@ -93,18 +93,13 @@ class Friedman:
     p: float
     critical_difference: float
 
-    @property
-    def can_decide(self) -> bool:
-        """Whether the largest possible difference of average ranks, K - 1, reaches the critical one."""
-        return len(self.methods) - 1 >= self.critical_difference
-
     def lines(self) -> list[str]:
         """The tests in words."""
         found = [
             f"Friedman chi2 = {self.chi2:.3f}, p = {p_text(self.p)}; Nemenyi's critical difference "
             f"{self.critical_difference:.2f}"
         ]
-        if not self.can_decide:
+        if len(self.methods) - 1 < self.critical_difference:
             found.append(
                 f"too few data sets for Nemenyi's test: average ranks of {len(self.methods)} methods differ by "
                 f"{len(self.methods) - 1} at most, which is below the critical difference"

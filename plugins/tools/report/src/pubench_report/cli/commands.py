@@ -33,7 +33,6 @@ def site(
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
     measure: Annotated[str | None, typer.Option(help="First measure. (default: accuracy)")] = None,
     criterion: NamingCriterion = None,
-    baseline: Baseline = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Copy scores as well, so that others can check them.")
     ] = False,
@@ -43,7 +42,7 @@ def site(
     from ..site.sources import SiteRequest
     from ..site.write import print_site
 
-    print_site(SiteRequest(sources or [Path("results")], out, study, measure, criterion, baseline, scores, title))
+    print_site(SiteRequest(sources or [Path("results")], out, study, measure, criterion, scores, title))
 
 
 @takes(

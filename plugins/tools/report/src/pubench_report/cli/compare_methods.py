@@ -93,13 +93,13 @@ def compare_methods(
             for note in model.gathered.notes:
                 out().print(f"note: {note}", markup=False, soft_wrap=not out().is_terminal)
         if few := few_in_all([run.result for run in results]):
-            err().print(f"warning: {few}", markup=False, soft_wrap=not out().is_terminal)
+            say(f"warning: {few}")
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if out_file is not None:
         against = shown[0][1][0].reference
         for file in results.report(out_file, measure=shown[0][0].measure.key, baseline=against):
-            err().print(f"written: {file}", markup=False, soft_wrap=not out().is_terminal)
+            err().print(f"written: {file}", markup=False, soft_wrap=True)
     return not results.failures
 
 

@@ -141,6 +141,11 @@ class View:
 
         return list(map(on, self.setting.columns))
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """Key of a data set -> its name."""
+        return {c.spec.data.key: self.columns[c.label].partition(",")[0] for c in self.setting.columns}
+
     def rows_of_method(self, key: str) -> list[str]:
         """The rows of a method, set up in one way each."""
         return [row for row in self.rows if self.model.method_of[row] == key]
@@ -264,25 +269,25 @@ def _gains(view: View, over: str, measure: ShownMeasure, criterion: str, setting
     means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
     cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
     said = {view.names[row]: mean for row, mean in means.items() if row not in {*view.kinds, *view.folded}}
+    says = gain_sentences(said, view.names[over], view.sources)
     return {
         "over": rows.index(over),
         "cells": [0 if one is None else [round(one.difference, 2), one.n, int(is_sure(one))] for one in cells],
         "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
-        "said": gain_sentences(said, view.names[over]),
+        "said": says,
     }
 
 
 def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, str]:
     """Who is best by a measure and criterion, how sure that is, and of what it is said."""
     ranking = view.ranking(criterion, measure)
-    sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
     compared = len(view.rows) - len(view.kinds)
     without = " (oracle)" if criterion in view.model.oracle_criteria else ", without labels"
     no_choice = criterion in (*view.model.oracle_criteria, "last")
     at_0 = measure.key == "accuracy" and len(view.model.by_decision) == 1
     return {
-        "headline": " ".join(headline(ranking, view.names, sources)).replace(" %", "\u00a0%"),
-        "changes": " ".join(changes(ranking, view.names, sources)),
+        "headline": " ".join(headline(ranking, view.names, view.sources)).replace(" %", "\u00a0%"),
+        "changes": " ".join(changes(ranking, view.names, view.sources)),
         "apart": " ".join(not_told_apart(ranking, view.names, view.columns)),
         "held": "" if no_choice else view.held,
         "setting": f"{view.title}; test {measure.name} at the epoch chosen by {criterion_text(criterion)[0]}{without}"

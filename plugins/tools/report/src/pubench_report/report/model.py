@@ -139,7 +139,7 @@ class Model:
                 self.counts(setting),
                 {c.label: c.spec.data.key for c in setting.columns},
                 references=self.grid.apart,
-                baselines=self.grid.baselines,
+                baselines=self.grid.baselines & self.grid.apart,
                 alike=[(row, c.label) for row in rows for c in setting.columns if cells[row, c.label].alike],
                 unranked=measure.unranked,
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pubench.running import RunResult
-from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import InfoT
 from pubench_core.results import at_prior_name
@@ -26,7 +26,7 @@ from ..pages.template import rendered
 from ..pages.view import View, shown_first
 from ..ranking import sources_of
 from ..report.gather import Gathered, place_of
-from ..report.model import Model, ProblemColumn, Significance, check_baseline, comparisons_of, model_of, setting_of
+from ..report.model import Model, Significance, comparisons_of, model_of, setting_of
 from ..report.write import title_lines
 from .sources import Collected, Run, SiteRequest
 
@@ -56,12 +56,6 @@ class SiteTable(View):
         """Its table for programs."""
         return f"{TABLES}/{self.page.removesuffix('.html')}.csv"
 
-    @property
-    def counts_of_runs(self) -> tuple[int, int, int]:
-        """How many methods, data sets and finished runs."""
-        done = self.model.gathered.done
-        return len({*self.model.method_of.values()}), len({run.result.spec.data.key for run in done}), len(done)
-
 
 def slug(text: str) -> str:
     """Text that is safe in the name of a file and in an address.
@@ -87,7 +81,7 @@ def slugs(texts: Sequence[str], before: str) -> dict[str, str]:
 def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTable], list[str]]:
     """(tables, what could not be shown). The largest comes first, equal ones by title.
 
-    Raises RequestError where nothing can be shown, for a baseline that no table has, or a measure that no run has.
+    Raises RequestError where nothing can be shown, or for a measure that no run has.
     """
     groups: dict[str, list[Run]] = {}
     for run in collected.runs.values():
@@ -114,15 +108,12 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
             notes.append(f"{title} is not shown: {error}")
     if not models:
         raise refused[0]
-    if (asked := request.baseline) is not None and not any(model.grid.called(asked) for _, model in models):
-        raise unknown("baseline", asked, {row: row for _, model in models for row in model.grid.rows})
     models.sort(key=lambda one: (-len(one[1].gathered.done), one[1].gathered.study))
     called = setting_names([model.settings[0].columns[0].spec for _, model in models])
     found = []
     for (key, model), name in zip(models, called, strict=True):
-        against = None if asked is None else model.grid.called(asked) or None
-        tests = comparisons_of(model, check_baseline(model, against))
-        found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", tests=tuple(tests)))
+        tests = tuple(comparisons_of(model, model.grid.reference))
+        found.append(SiteTable.of(model, model.settings[0], name, f"{key}.html", tests=tests))
     return found, notes
 
 
@@ -198,7 +189,7 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
         yield name, _method(site, key)
     for key, name in site.pages["data"].items():
         places = [(one, c) for one in site.tables for c in one.setting.columns if c.spec.data.key == key]
-        given = {**site.described(DatasetInfo, "data-sets", key), "places": places, "best": best_of}
+        given = {**site.described(DatasetInfo, "data-sets", key), "places": places}
         yield name, site.rendered("data.html.j2", **given, criterion_text=criterion_text)
 
 
@@ -248,16 +239,3 @@ def _method(site: Site, key: str) -> str:
         criteria={c: f"by {criterion_text(c)[0]}{' (oracle)' if c in oracles else ''}" for c in criteria},
         places=[(one, row, c) for one, row, c in places if one.model.gathered.grid.cell(row, c.label).seeds],
     )
-
-
-def best_of(one: SiteTable, column: ProblemColumn) -> str:
-    """The best methods of a data set, in a sentence."""
-    cells = {row: one.cell(row, column) for row in one.rows}
-    first = [row for row, cell in cells.items() if cell.rank == 1]
-    if not first:
-        return "No two methods can be compared here."
-    cell = cells[first[0]]
-    text = one.model.measure.text(cell.mean or 0.0) + " %" * one.model.measure.percent
-    value = f" with {one.model.measure.name} {text} over {counted(len(cell.values), 'seed')}"
-    names = " and ".join(one.names[row] for row in first)
-    return f"{names} {'is' if len(first) == 1 else 'are'} first of {cell.among} methods{value}."

@@ -30,7 +30,6 @@ class SiteRequest:
     study: str | None = None
     measure: str | None = None
     criterion: str | None = None
-    baseline: str | None = None
     with_scores: bool = False
     title: str = "Leaderboard"
     home: str = ""

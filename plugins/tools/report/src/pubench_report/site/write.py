@@ -45,7 +45,6 @@ def site(
     study: str | None = None,
     measure: str | None = None,
     criterion: str | None = None,
-    baseline: str | None = None,
     with_scores: bool = False,
     title: str = "Leaderboard",
     home: str = "",
@@ -58,9 +57,9 @@ def site(
     ``study``: only the runs of one. A table is of runs under the same labeling, scheme and validation.
     ``measure``: the one that is shown first; None means accuracy, as decided at the prior where most runs of a table
     have that. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or
-    another that reads no true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies
-    scores, from which :func:`pubench.verify` derives measures. ``home``: an address that every page links to as
-    documentation; ``docs``: that of a plugin's page in it, with ``{kind}`` (methods, data-sets) and ``{key}``.
+    another that reads no true labels. ``with_scores``: copies scores, from which :func:`pubench.verify` derives
+    measures. ``home``: an address that every page links to as documentation; ``docs``: that of a plugin's page in it,
+    with ``{kind}`` (methods, data-sets) and ``{key}``.
     ``progress``: called with a line about each thing left out or missing.
 
     A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
@@ -74,9 +73,7 @@ def site(
     'index.html'
     """
     given = [sources] if isinstance(sources, (str, Path)) else sources
-    request = SiteRequest(
-        tuple(map(Path, given)), Path(out), study, measure, criterion, baseline, with_scores, title, home, docs
-    )
+    request = SiteRequest(tuple(map(Path, given)), Path(out), study, measure, criterion, with_scores, title, home, docs)
     with in_words():
         return write_site(request, lambda text: progress(in_python(text)) if progress is not None else None).index
 
