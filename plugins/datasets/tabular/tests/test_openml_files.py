@@ -28,6 +28,10 @@ CACHE = Path("org", "openml", "www", "datasets")
 SPAM: Table = {**{f"f{j}": [j + 0.5, 0.0] for j in range(57)}, "class": ["1", "0"]}
 
 
+def table_of(width: int, *classes: str) -> Table:
+    return {f"f{j}": [k + 1.0 for k in range(len(classes))] for j in range(width)} | {"class": list(classes)}
+
+
 def arff_text(table: Table) -> str:
     """Nominal where the cells are text, else numeric."""
     lines = ["% a comment", "@RELATION set", ""]
@@ -68,13 +72,37 @@ both = pytest.mark.parametrize("write", [write_arff, write_parquet], ids=["arff"
 
 @both
 class TestSameArrays:
-    def test_numbers(self, write: Write, cache: Path, rows: Rows, read: Read) -> None:
-        rows("spambase", 2)
-        write(cache, 44, SPAM)
-        data = read("spambase")
+    @pytest.mark.parametrize(
+        ("key", "number", "table", "classes", "of_test", "said"),
+        [
+            ("spambase", 44, SPAM, [1, 0], None, ""),
+            ("pima", 37, table_of(8, "tested_positive", "tested_negative"), [1, 0], None, ""),
+            ("letter", 6, table_of(16, "Z", "P", "A"), [25, 15], [0], "not the usual one"),
+        ],
+    )
+    def test_numbers_and_classes_in_openml_s_order(
+        self,
+        key: str,
+        number: int,
+        table: Table,
+        classes: list[int],
+        of_test: list[int] | None,
+        said: str,
+        write: Write,
+        cache: Path,
+        rows: Rows,
+        root: DataRoot,
+        source: Source,
+    ) -> None:
+        rows(key, len(table["class"]), last=0 if of_test is None else len(of_test))
+        notes: list[str] = []
+        data = source(key).read((write(cache, number, table),), replace(root, say=notes.append))
         assert data.x.dtype == np.float32
-        assert data.x.tolist() == [[j + 0.5 for j in range(57)], [0.0] * 57]
-        assert data.y.tolist() == [1, 0]
+        assert data.x.tolist() == [list(row[:-1]) for row in zip(*table.values(), strict=True)][: len(classes)]
+        assert data.y.tolist() == classes
+        assert (data.y_test if data.y_test is None else data.y_test.tolist()) == of_test
+        assert len(notes) == bool(said)
+        assert said in "".join(notes)
 
     @pytest.mark.parametrize("first_player", ["1", "2"])
     @pytest.mark.parametrize("typed", [str, int])
@@ -119,26 +147,6 @@ class TestSameArrays:
         from_openml = read("mushroom")
         assert np.array_equal(from_openml.x, from_text.x)
         assert np.array_equal(from_openml.y, from_text.y)
-
-    def test_classes_of_other_names(self, write: Write, cache: Path, rows: Rows, read: Read) -> None:
-        rows("pima", 2)
-        table: Table = {f"f{j}": [1.0, 2.0] for j in range(8)} | {"class": ["tested_positive", "tested_negative"]}
-        write(cache, 37, table)
-        assert read("pima").y.tolist() == [1, 0]
-
-    def test_the_other_order_of_letter_is_said(
-        self, write: Write, cache: Path, rows: Rows, root: DataRoot, source: Source
-    ) -> None:
-        rows("letter", 3, last=1)
-        table: Table = {f"f{j}": [1, 2, 3] for j in range(16)} | {"class": ["Z", "P", "A"]}
-        files = (write(cache, 6, table),)
-        said: list[str] = []
-        data = source("letter").read(files, replace(root, say=said.append))
-        assert data.y.tolist() == [25, 15]
-        assert data.y_test is not None
-        assert data.y_test.tolist() == [0]
-        assert len(said) == 1
-        assert "not the usual one" in said[0]
 
 
 class TestPlaces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,154 +39,152 @@ def hot(n: int, k: int) -> list[float]:
     return [float(j == k) for j in range(n)]
 
 
-class TestFormats:
-    def test_numbers_and_a_class_between_commas(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("spambase", 3)
-        put("spambase/spambase.data", numbers(57, "1") + numbers(57, "0") + "0.21" + numbers(57, "0")[1:])
-        data = read("spambase")
-        assert data.x.shape == (3, 57)
-        assert (str(data.x.dtype), str(data.y.dtype)) == ("float32", "int64")
-        assert data.y.tolist() == [1, 0, 0]
-        assert data.x[:2].tolist() == [list(range(57))] * 2
-        assert data.x[2, 0] == np.float32(0.21)
-        assert data.x_test is None
+BANK = (
+    '58;"management";"married";"tertiary";"no";2143;"yes";"no";"unknown";5;"may";261;1;-1;0;"unknown";"no"\n'
+    '30;"admin.";"divorced";"primary";"yes";-7;"no";"yes";"cellular";6;"jan";1;2;3;4;"success";"yes"\n'
+)
+BANK_ROWS = [
+    [*[58, *hot(12, 4), *hot(3, 1), *hot(4, 2), *hot(2, 0), 2143, *hot(2, 1), *hot(2, 0), *hot(3, 2), 5],
+     *[*hot(12, 4), 261, 1, -1, 0, *hot(4, 3)]],
+    [*[30, *hot(12, 0), *hot(3, 0), *hot(4, 0), *hot(2, 1), -7, *hot(2, 0), *hot(2, 1), *hot(3, 0), 6],
+     *[*hot(12, 0), 1, 2, 3, 4, *hot(4, 2)]],
+]  # fmt: skip
+#: The squares are blank, o, x, and rows are in their order; classes are loss 0, win 1, draw 2.
+CONNECT_4 = "".join(",".join([first, *"b" * 41, y]) + "\n" for first, y in (("x", "win"), ("b", "loss"), ("o", "draw")))
+GAS = " ".join(f"{k}:{k / 2:.6f}" for k in range(1, 129))
+CEMENT = '"Cement (kg)",b,c,d,e,f,g,h,"strength(MPa, megapascals) "\n'
 
-    def test_the_class_may_stand_first_and_the_last_rows_be_the_test_part(
-        self, put: Put, rows: Rows, read: Read
-    ) -> None:
-        rows("letter", 3, last=1)
-        put("letter/letter-recognition.data", "".join(f"{c},{numbers(15, '15')}" for c in "TAZ"))
-        data = read("letter")
-        assert data.y.tolist() == [19, 0]
-        assert data.x[0].tolist() == list(range(16))
-        assert data.y_test is not None
-        assert data.y_test.tolist() == [25]
 
-    @pytest.mark.parametrize(
-        ("key", "files", "classes", "first"),
-        [
+@pytest.mark.parametrize(
+    ("key", "files", "classes", "of_test", "x"),
+    [
+        (
+            "spambase",  # empty lines and line ends of Windows do not matter
+            {"spambase.data": f"{numbers(57, '1')[:-1]}\r\n   \r\n0.21{numbers(57, '0')[1:]}"},
+            [1, 0],
+            [],
+            [range(57), [np.float32(0.21), *range(1, 57)]],
+        ),
+        (
+            "letter",  # the class comes first, and the last rows are the test part
+            {"letter-recognition.data": "".join(f"{c},{numbers(15, '15')}" for c in "TAZ")},
+            [19, 0],
+            [25],
+            [range(16)],
+        ),
+        (
+            "landsat",
+            {"sat.trn": "".join(numbers(36, code, " ") for code in "123457"), "sat.tst": numbers(36, "1", " ")},
+            [0, 1, 2, 3, 4, 5],
+            [0],
+            [range(36)],
+        ),
+        (
+            "shuttle",
+            {"shuttle.trn": "".join(numbers(9, c, " ") for c in "1234567"), "shuttle.tst": numbers(9, "1", " ")},
+            [0, 1, 2, 3, 4, 5, 6],
+            [0],
+            [range(9)],
+        ),
+        (
+            "pendigit",
+            {"pendigits.tra": numbers(16, "0") + numbers(16, "9"), "pendigits.tes": numbers(16, "3")},
+            [0, 9],
+            [3],
+            [range(16)],
+        ),
+        (
+            "pageblock",  # columns between runs of spaces
+            {"page-blocks.data": "   5   7     35  1.400 .400 .657     2.33     14     23      6 5\n"},
+            [4],
+            [],
+            [[5, 7, 35, 1.4, 0.4, 0.657, 2.33, 14, 23, 6]],
+        ),
+        (
+            "pima",
+            {"pima-indians-diabetes.data": "6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n"},
+            [1, 0],
+            [],
+            [[6, 148, 72, 35, 0, 33.6, 0.627, 50]],
+        ),
+        (
+            "housing",  # what equals the mean is not above it
+            {"housing.data": "".join(numbers(13, value, "  ") for value in ("24.00", "21.60", "26.40"))},
+            [0, 0, 1],
+            [],
+            [range(13)],
+        ),
+        *(
             (
-                "landsat",
-                {"sat.trn": "".join(numbers(36, code, " ") for code in "123457"), "sat.tst": numbers(36, "1", " ")},
-                [0, 1, 2, 3, 4, 5],
-                range(36),
-            ),
-            (
-                "shuttle",
-                {"shuttle.trn": "".join(numbers(9, c, " ") for c in "1234567"), "shuttle.tst": numbers(9, "1", " ")},
-                [0, 1, 2, 3, 4, 5, 6],
-                range(9),
-            ),
-            (
-                "pendigit",
-                {"pendigits.tra": numbers(16, "0") + numbers(16, "9"), "pendigits.tes": numbers(16, "3")},
-                [0, 9],
-                range(16),
-            ),
-            (
-                "pageblock",  # columns between runs of spaces
-                {"page-blocks.data": "   5   7     35  1.400 .400 .657     2.33     14     23      6 5\n"},
-                [4],
-                [5, 7, 35, 1.4, 0.4, 0.657, 2.33, 14, 23, 6],
-            ),
-            (
-                "pima",
-                {"pima-indians-diabetes.data": "6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n"},
-                [1, 0],
-                [6, 148, 72, 35, 0, 33.6, 0.627, 50],
-            ),
-            (
-                "housing",  # what equals the mean is not above it
-                {"housing.data": "".join(numbers(13, value, "  ") for value in ("24.00", "21.60", "26.40"))},
+                "concrete",  # with or without names
+                {"Concrete_Data.csv": header + numbers(8, "10") + numbers(8, "20") + numbers(8, "60.5")},
                 [0, 0, 1],
-                range(13),
-            ),
+                [],
+                [range(8)],
+            )
+            for header in ("", CEMENT)
+        ),
+        (
+            "connect-4",
+            {"connect-4.data": CONNECT_4},
+            [1, 2, 0],
+            [],
+            [[*square, *[1, 0, 0] * 41] for square in ([0, 0, 1], [0, 1, 0], [1, 0, 0])],
+        ),
+        ("bank", {"bank-full.csv": BANK_HEADER + BANK}, [0, 1], [], BANK_ROWS),
+        (
+            "wine",  # red ones come first
+            {
+                "winequality-red.csv": WINE_HEADER + numbers(11, "3", ";"),
+                "winequality-white.csv": WINE_HEADER + numbers(11, "9", ";") + numbers(11, "6", ";"),
+            },
+            [0, 6, 3],
+            [],
+            [range(11)],
+        ),
+        *(
             (
-                "spambase",  # empty lines and line ends of Windows do not matter
-                {"spambase.data": numbers(57, "1").replace("\n", "\r\n") + "   \r\n" + numbers(57, "0")},
-                [1, 0],
-                range(57),
-            ),
-        ],
-    )
-    def test_numbers_and_a_class(
-        self, key: str, files: dict[str, str], classes: list[int], first: list[float], put: Put, rows: Rows, read: Read
-    ) -> None:
-        rows(key, len([line for line in next(iter(files.values())).splitlines() if line.strip()]))
-        for name, text in files.items():
-            put(f"uci/{name}", text)
-        data = read(key)
-        assert data.y.tolist() == classes
-        assert data.x[0].tolist() == pytest.approx(list(first))
-        assert (data.x_test is None) == (len(files) == 1)
+                "gas",  # the later edition writes the concentration behind the class
+                {f"batch{k + 1}.dat": f"{k % 6 + 1}{concentration} {GAS} \n" for k in range(10)},
+                [0, 1, 2, 3, 4, 5, 0, 1, 2, 3],
+                [],
+                [[k / 2 for k in range(1, 129)]] * 10,
+            )
+            for concentration in ("", ";10.000000")
+        ),
+    ],
+)
+def test_every_format_is_read(
+    key: str,
+    files: dict[str, str],
+    classes: list[int],
+    of_test: list[int],
+    x: list[Sequence[float]],
+    put: Put,
+    rows: Rows,
+    read: Read,
+) -> None:
+    last = len(of_test) if len(files) == 1 else 0
+    rows(key, len(classes) + last, last)
+    for name, text in files.items():
+        put(f"uci/{name}", text)
+    data = read(key)
+    assert (str(data.x.dtype), str(data.y.dtype)) == ("float32", "int64")
+    assert data.y.tolist() == classes
+    assert ([] if data.y_test is None else data.y_test.tolist()) == of_test
+    for found, expected in zip(data.x, x, strict=False):
+        assert found.tolist() == pytest.approx(list(expected))
 
-    def test_the_squares_of_connect_4_are_blank_o_x_and_its_rows_are_ordered(
-        self, put: Put, rows: Rows, read: Read
-    ) -> None:
-        """As are its classes: loss 0, win 1, draw 2."""
-        rows("connect-4", 3)
-        blank = ["b"] * 42
-        lines = []
-        for first, result in (("x", "win"), ("b", "loss"), ("o", "draw")):
-            lines.append(",".join([first, *blank[1:], result]))
-        put("connect-4/connect-4.data", "\n".join(lines) + "\n")
-        data = read("connect-4")
-        assert data.x.shape == (3, 126)
-        assert data.x[:, :3].tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]  # x, o, blank
-        assert data.y.tolist() == [1, 2, 0]
-        assert (data.x.sum(axis=1) == 42).all()
 
-    def test_a_missing_stalk_root_is_a_value_of_its_own(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("mushroom", 2)
-        put("mushroom/agaricus-lepiota.data", MUSHROOMS)
-        data = read("mushroom")
-        assert data.y.tolist() == [1, 0]
-        assert data.x.shape == (2, 126)
-        assert (data.x.sum(axis=1) == 22).all()
-        before = sum([6, 4, 10, 2, 9, 4, 3, 2, 12, 2])  # values of the ten attributes before it
-        assert data.x[:, before : before + 7].tolist() == [[0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1]]
-
-    def test_bank_has_a_header_quotes_numbers_and_one_hot_attributes(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("bank", 2)
-        put(
-            "uci/bank-full.csv",
-            BANK_HEADER
-            + '58;"management";"married";"tertiary";"no";2143;"yes";"no";"unknown";5;"may";261;1;-1;0;"unknown";"no"\n'
-            + '30;"admin.";"divorced";"primary";"yes";-7;"no";"yes";"cellular";6;"jan";1;2;3;4;"success";"yes"\n',
-        )
-        data = read("bank")
-        assert data.y.tolist() == [0, 1]
-        one = [58, *hot(12, 4), *hot(3, 1), *hot(4, 2), *hot(2, 0), 2143, *hot(2, 1), *hot(2, 0), *hot(3, 2), 5]
-        assert data.x[0].tolist() == [*one, *hot(12, 4), 261, 1, -1, 0, *hot(4, 3)]
-        two = [30, *hot(12, 0), *hot(3, 0), *hot(4, 0), *hot(2, 1), -7, *hot(2, 0), *hot(2, 1), *hot(3, 0), 6]
-        assert data.x[1].tolist() == [*two, *hot(12, 0), 1, 2, 3, 4, *hot(4, 2)]
-
-    def test_red_wines_come_before_white_ones(self, put: Put, rows: Rows, read: Read) -> None:
-        rows("wine", 3)
-        put("uci/winequality-red.csv", WINE_HEADER + numbers(11, "3", ";"))
-        put("uci/winequality-white.csv", WINE_HEADER + numbers(11, "9", ";") + numbers(11, "6", ";"))
-        assert read("wine").y.tolist() == [0, 6, 3]
-
-    @pytest.mark.parametrize("concentration", ["", ";10.000000"])
-    def test_gas_is_sparse_text_with_every_feature_in_ten_files(
-        self, concentration: str, put: Put, rows: Rows, read: Read
-    ) -> None:
-        """The later edition of the set writes the concentration behind the class."""
-        rows("gas", 10)
-        values = " ".join(f"{k}:{k / 2:.6f}" for k in range(1, 129))
-        for batch in range(1, 11):
-            put(f"gas/batch{batch}.dat", f"{(batch - 1) % 6 + 1}{concentration} {values} \n")
-        data = read("gas")
-        assert data.y.tolist() == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3]
-        assert data.x[9].tolist() == [k / 2 for k in range(1, 129)]
-
-    @pytest.mark.parametrize("header", ["", '"Cement (kg)",b,c,d,e,f,g,h,"strength(MPa, megapascals) "\n'])
-    def test_concrete_is_divided_at_its_mean_with_or_without_names(
-        self, header: str, put: Put, rows: Rows, read: Read
-    ) -> None:
-        rows("concrete", 3)
-        put("concrete/Concrete_Data.csv", header + numbers(8, "10") + numbers(8, "20") + numbers(8, "60.5"))
-        assert read("concrete").y.tolist() == [0, 0, 1]
+def test_a_missing_stalk_root_is_a_value_of_its_own(put: Put, rows: Rows, read: Read) -> None:
+    rows("mushroom", 2)
+    put("mushroom/agaricus-lepiota.data", MUSHROOMS)
+    data = read("mushroom")
+    assert data.y.tolist() == [1, 0]
+    assert data.x.shape == (2, 126)
+    assert (data.x.sum(axis=1) == 22).all()
+    before = sum([6, 4, 10, 2, 9, 4, 3, 2, 12, 2])  # values of the ten attributes before it
+    assert data.x[:, before : before + 7].tolist() == [[0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1]]
 
 
 class TestPlaces:
@@ -208,12 +206,11 @@ class TestPlaces:
         own, _ = put("spambase/spambase.data", "one"), put("uci/spambase.data", "another")
         assert source("spambase").locate(root) == (own,)
 
-    def test_absent_files_their_source_and_the_searched_folders_are_named(
+    def test_absent_files_are_named_and_the_copy_of_openml(
         self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
     ) -> None:
         line = refusal(lambda: source("spambase").locate(root))
-        places = str(root.path / "spambase"), str(root.path / "uci")
-        for words in ("no spambase.data in", *places, "UCI", "pubench downloads OpenML's copy, data set 44"):
+        for words in ("no spambase.data in", str(root.path / "uci"), "pubench downloads OpenML's copy, data set 44"):
             assert words in line
         put("uci/sat.trn", "")
         assert "landsat: no sat.tst in " in refusal(lambda: source("landsat").locate(root))

@@ -103,12 +103,6 @@ class TestForms:
         assert len(read("imdb").x) == 5
 
 
-def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, refused: Refused) -> None:
-    line = refused("imdb")
-    for words in ("imdb.jsonl.xz", "aclImdb_v1.tar.gz", str(root.path / "imdb"), "stanfordnlp/imdb"):
-        assert words in line
-
-
 def lines_of(*rows: object) -> Callable[[Path], object]:
     """Writes these reviews as lines."""
     written = lines([row if isinstance(row, str) else json.dumps(row) for row in rows])

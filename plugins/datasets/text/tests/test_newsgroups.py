@@ -94,26 +94,6 @@ class TestForms:
         assert {"a doubt", "an older doubt"} & set(encoded) == {"a doubt"}
 
 
-def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, refused: Refused) -> None:
-    line = refused("20news")
-    for words in (
-        "20news-bydate.tar.gz",
-        "20news-bydate.tar.xz",
-        str(root.path / "20newsgroups"),
-        "fetch_20newsgroups",
-    ):
-        assert words in line
-
-
-def test_an_archive_that_is_cut_short(folder: Path, refused: Refused) -> None:
-    as_gz(folder)
-    path = folder / "20news-bydate.tar.gz"
-    path.write_bytes(path.read_bytes()[:-4])
-    line = refused("20news")
-    assert line.startswith(f"{path} is damaged (")
-    assert line.endswith("get it again")
-
-
 OTHER = "which is no post of 20 Newsgroups"
 
 

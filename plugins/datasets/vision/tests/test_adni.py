@@ -21,7 +21,6 @@ from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
-from pubench_core.data.store import located
 
 INFO = {info.key: info for info in pubench_datasets()}["adni"]
 CLASSES = ("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented")
@@ -146,13 +145,8 @@ class TestTables:
         assert_content(read(tmp_path))
 
 
-def test_nothing_at_all_and_no_download_is_offered(tmp_path: Path) -> None:
-    source, root = source_of(INFO), DataRoot(tmp_path, "a test")
-    line = refusal(lambda: located(source, root))
-    assert "downloaded" not in line
-    for words in (INFO.source, str(tmp_path / "adni"), "train-*.parquet", "train/"):
-        assert words in line
-    line = refusal(lambda: source.fetch(root))
+def test_no_download_is_offered(tmp_path: Path) -> None:
+    line = refusal(lambda: source_of(INFO).fetch(DataRoot(tmp_path, "a test")))
     assert line.startswith("adni cannot be downloaded by pubench: get the four-class")
     assert str(tmp_path / "adni") in line
 

@@ -207,20 +207,6 @@ def test_folders_come_before_archives_and_complete_ones_before_others(
 
 
 @pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("fashion-mnist", (*NAMES, "{}/fashion-mnist", "{}/FashionMNIST/raw", "Fashion-MNIST distribution", "a test")),
-        ("cifar10", (ARCHIVE, "{}/cifar10", INFOS["cifar10"].source)),
-        ("usps", ("zip.train.gz", "usps.t.bz2", "{}/usps", INFOS["usps"].source)),
-    ],
-)
-def test_where_nothing_is_files_folders_and_source_are_named(tmp_path: Path, key: str, words: tuple[str, ...]) -> None:
-    line = refused(key, tmp_path)
-    for word in words:
-        assert word.format(tmp_path) in line
-
-
-@pytest.mark.parametrize(
     ("key", "files", "absent"),
     [
         ("mnist", IDX, NAMES[3]),
@@ -286,13 +272,6 @@ def test_torchvision_reads_the_same_digits_up_to_its_256_gray_values(tmp_path: P
     data, theirs = read("usps", tmp_path), USPS(tmp_path, train=True)
     assert theirs.targets == data.y.tolist()
     assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
-
-
-@pytest.mark.parametrize("key", INFOS)
-def test_every_binarization_divides_all_classes(key: str) -> None:
-    info = INFOS[key]
-    for positive, negative in ((info.positive, info.negative), *info.binarizations.values()):
-        assert sorted(positive + negative) == list(range(len(info.classes)))
 
 
 def test_a_prepared_copy_is_opened_and_loaders_are_imported_without_what_only_reading_needs(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ class TestARequest:
 
 
 class TestAProblem:
-    def test_u_is_the_background_and_holds_no_record(self, root: DataRoot) -> None:
+    def test_u_is_the_background_and_position_in_u_tells_nothing_of_the_file(self, root: DataRoot) -> None:
+        """Records come first in the arrays that are read; they are spread over the pool that is trained on."""
         plan = plan_of(validation={"fraction": 0})
         problem = build_problem(plan, opened=open_data(plan, root), root=root)
         view = problem.view(frozenset())
@@ -63,17 +64,12 @@ class TestAProblem:
         assert problem.prior_true is None
         assert problem.truth_test is not None
         assert len(problem.truth_test) == 12
+        positions = np.flatnonzero(problem.split.train.labeled)
+        assert positions.max() - positions.min() > 20
 
     def test_the_prior_of_the_survey_is_an_oracle_s(self, root: DataRoot) -> None:
         plan = plan_of("nnpu", prior="test")
         assert build_problem(plan, opened=open_data(plan, root), root=root).prior == pytest.approx(4 / 12)
-
-    def test_position_in_u_tells_nothing_of_the_file(self, root: DataRoot) -> None:
-        """Records come first in the arrays that are read; they are spread over the pool that is trained on."""
-        plan = plan_of(validation={"fraction": 0})
-        problem = build_problem(plan, opened=open_data(plan, root), root=root)
-        positions = np.flatnonzero(problem.split.train.labeled)
-        assert positions.max() - positions.min() > 20
 
 
 class TestAStudy:
@@ -124,17 +120,11 @@ def test_a_run_is_recorded_with_its_survey_as_test_and_verified(
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
-def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
-    env = {"PUBENCH_DATA": str(root.path)}
-    found = json.loads(pubench("info", "disdat", "--format", "json", env=env).stdout)
-    assert len(found["tasks"]) == 226
-    assert found["tasks"][0] == {
-        "name": "awt01",
-        "region": "awt",
-        "group": "bird",
-        "presences": 2,
-        "sites": 12,
-        "present": 4,
-    }
-    one = json.loads(pubench("info", "disdat/nsw14", "--format", "json", env=env).stdout)
+def test_the_command_lists_the_tasks(root: DataRoot, pubench_within: Pubench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBENCH_DATA", str(root.path))
+    found = json.loads(pubench_within("info", "disdat", "--format", "json").stdout)["tasks"]
+    assert len(found) == 226
+    counts = {"presences": 2, "sites": 12, "present": 4}
+    assert found[0] == {"name": "awt01", "region": "awt", "group": "bird", **counts}
+    one = json.loads(pubench_within("info", "disdat/nsw14", "--format", "json").stdout)
     assert [task["name"] for task in one["tasks"]] == ["nsw14"]

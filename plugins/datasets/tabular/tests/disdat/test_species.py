@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -103,11 +104,6 @@ class TestWhatIsWrong:
             source("disdat/sa01").locate(root)
         assert len(source("disdat/nz01").locate(root)) == 4
 
-    def test_a_file_that_is_something_else(self, root: DataRoot) -> None:
-        (root.path / "disdat" / "SAtest_env.rds").write_bytes(b"siteid,x,y\n")
-        with pytest.raises(RequestError, match=r"SAtest_env\.rds is damaged"):
-            opened("disdat/sa01", root)
-
     def test_a_species_without_a_record_or_a_presence(self, root: DataRoot, change: Change) -> None:
         change("SAtrain_po.rds", lambda frame: frame[frame["spid"] != "sa02"])
         change("SAtest_pa.rds", lambda frame: frame.assign(sa03=0))
@@ -127,13 +123,22 @@ class TestWhatIsWrong:
             ),
             ("SAtest_pa.rds", lambda frame: frame[:-1], r"SAtest_pa\.rds is damaged \(11 sites, and SAtest_env"),
             ("SAtest_pa.rds", lambda frame: frame.assign(sa07=2), "a value other than 0 and 1"),
+            ("SAtest_env.rds", None, r"SAtest_env\.rds is damaged"),
             ("SAtrain_po.rds", lambda frame: frame.assign(temp=np.nan), r"SAtrain_po\.rds .* not a finite number"),
         ],
     )
     def test_content_of_another_kind(
-        self, root: DataRoot, change: Change, file: str, function: Callable[[pd.DataFrame], pd.DataFrame], said: str
+        self,
+        root: DataRoot,
+        change: Change,
+        file: str,
+        function: Callable[[pd.DataFrame], pd.DataFrame] | None,
+        said: str,
     ) -> None:
-        change(file, function)
+        if function is None:
+            (root.path / "disdat" / file).write_bytes(b"siteid,x,y\n")
+        else:
+            change(file, function)
         with pytest.raises(RequestError, match=said):
             opened("disdat/sa01", root)
 
@@ -154,11 +159,7 @@ class TestFetch:
         assert len(source("disdat").locate(root)) == 40
 
     def test_a_file_of_another_checksum_is_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(*args: object) -> None:
-            raise ValueError("MD5 hash does not match")
-
-        monkeypatch.setattr("pooch.retrieve", fail)
-        with pytest.raises(
-            RequestError, match=r"disdat could not be downloaded .*MD5 hash does not match.*; try again"
-        ):
+        monkeypatch.setattr("pooch.retrieve", Mock(side_effect=ValueError("MD5 hash does not match")))
+        said = r"disdat could not be downloaded .*MD5 hash does not match.*; try again"
+        with pytest.raises(RequestError, match=said):
             source("disdat").fetch(DataRoot(tmp_path, "a test"))
