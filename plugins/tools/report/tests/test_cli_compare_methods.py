@@ -97,9 +97,9 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_trained(
-    words: tuple[str, ...], error: str, tmp_path: Path, pubench_in: Callable[[Path], Run]
+    words: tuple[str, ...], error: str, tmp_path: Path, pubench_within: Run
 ) -> None:
-    refused = pubench_in(tmp_path)("compare-methods", *words, "--no-tracking")
+    refused = pubench_within("compare-methods", *words, "--no-tracking")
     assert refused.returncode == 2
     assert error in refused.stderr
     assert refused.stderr.startswith("error: ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from pubench_study.seeds import SEEDS
 
 import pubench
-from pubench import InvalidRequest, PubenchWarning, Results, compare, load_results
+from pubench import InvalidRequest, PubenchWarning, Results, compare
 from pubench.running import run
 
 pytestmark = [
@@ -146,13 +145,6 @@ def test_an_interrupted_comparison_goes_on_where_it_was(small: Compare) -> None:
     assert [r.reused for r in small("nnpu", seeds=3)] == [True, True, False]
 
 
-def test_what_was_compared_can_be_loaded(small: Compare, tmp_path: Path) -> None:
-    results = small(["upu", "nnpu"], results=tmp_path / "mine")
-    loaded = load_results(tmp_path / "mine")
-    assert loaded.to_frame()["run_id"].tolist() == results.to_frame()["run_id"].tolist()
-    assert str(loaded.table()) == str(results.table())
-
-
 # ---------------------------------------------------------------- failures
 
 
@@ -252,25 +244,6 @@ def test_warnings_of_runs_are_pointed_out_once(small: Compare) -> None:
     assert "of 4 runs have warnings: upu on digits (" in str(warning.message)
     assert str(warning.message) in results.table().notes
     assert warning.filename == __file__
-
-
-def test_a_comparison_from_nothing_to_a_table(tmp_path: Path, script_in: Callable[..., Any]) -> None:
-    """As a reader types it, in a process of its own."""
-    code = (
-        "import json, warnings, pubench\n"
-        "warnings.simplefilter('ignore')\n"
-        "results = pubench.compare(['nnpu', 'pn'], data=['digits', 'breast-cancer'], seeds=2, preset='quick',\n"
-        "                          config={'epochs': 2}, tracking=False, threads=1)\n"
-        "print(json.dumps([str(results.table()), str(results.significance())]))"
-    )
-    (tmp_path / "typed.py").write_text(code)
-    done = script_in(tmp_path, tmp_path / "typed.py")
-    assert done.returncode == 0, done.stderr
-    table, significance = json.loads(done.stdout)
-    assert [line.split()[0] for line in table.splitlines()[1:4]] == ["method", "nnpu", "pn"]
-    assert "pn (oracle)" in table
-    assert "paired t-test" in significance
-    assert len(done.stderr.splitlines()) == 8
 
 
 def test_what_is_said_of_a_table_is_said_once(small: Compare) -> None:

@@ -128,6 +128,9 @@ def test_every_committed_file_and_board_can_be_read() -> None:
         ("seconds", "", "seconds must be a number of 0 or more, got ''"),
         ("seconds", "inf", "seconds must be a number of 0 or more, got 'inf'"),
         ("epochs", "1.5", "epochs must be a whole number of 0 or more, got '1.5'"),
+        ("c", "3.0", "c must be a number from 0 to 1, got '3.0'"),
+        ("at_once", "-5", "at_once must be a whole number of 1 or more, got '-5'"),
+        ("run_id", "mine", "run_id must be sixteen hexadecimal digits, got 'mine'"),
         ("selected", "yes", "selected must be True or False, got 'yes'"),
     ],
 )

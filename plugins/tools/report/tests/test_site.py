@@ -13,7 +13,6 @@ import signal
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,7 +23,6 @@ from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import StoredRuns, gather
-from pubench_report.report.model import model_of
 from pubench_report.site import write
 from pubench_report.site.sources import SiteRequest, collect
 from pubench_study.plan import write_plan
@@ -157,13 +155,6 @@ def test_names_are_text_and_never_code(site: Path) -> None:
     assert html.escape(STRANGE) in text_of(site / "index.html")
 
 
-def test_numbers_are_those_of_the_runs_at_the_epoch_that_pa_chose(results: Path, site: Path) -> None:
-    cell = pubench.load_results(results).where(c=0.1).table("accuracy", criterion="pa").cells["nnpu", "imdb"]
-    shown = board_of(site)
-    assert shown["nnPU"]["IMDb"] == f"{100 * cell.mean:.2f}"
-    assert shown["PN (oracle)"]["#"] == ""
-
-
 def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: Path) -> None:
     found = pubench.load_results(results).where(c=0.1, data="imdb")
     page = site / "method-vpu.html"
@@ -176,19 +167,8 @@ def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: P
         assert re.findall(r'title="rank (\d of \d)"', mine)[place] == f"{rank} of 3", criterion
         assert place or f">{rank} of 3</td>" in mine
     assert {row[3] for row in table_of(site / "method-pn.html", "results")[1:]} == {"-"}
+    assert board_of(site)["PN (oracle)"]["#"] == ""
     assert "rank " not in text_of(site / "method-pn.html").partition('<table id="results">')[2].partition("</table>")[0]
-
-
-def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
-    model = model_of(gather(str(results), results, None), "accuracy", "f1")
-    lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
-    column = model.settings[0].columns[0]
-    upwards, downwards = (
-        {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.grid.rows} for one in (model, lower)
-    )
-    assert sorted(rank for row, rank in upwards.items() if row not in model.grid.apart) == [1, 2, 3]
-    assert {row: 4 - rank if rank else 0 for row, rank in upwards.items()} == downwards
-    assert {upwards[row] for row in model.grid.oracles} == {0}
 
 
 def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:
@@ -610,9 +590,14 @@ def test_more_seeds_need_no_more_specs_and_recipes(tmp_path: Path, monkeypatch: 
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(
-    results: Path, pubench_in: Callable[[Path], Any], arguments: list[str], words: str
+    results: Path,
+    pubench_within: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    words: str,
 ) -> None:
     place = results.parent
+    monkeypatch.chdir(place)
     (place / "empty").mkdir(exist_ok=True)
     (place / "taken").mkdir(exist_ok=True)
     (place / "taken" / "mine.txt").write_text("mine")
@@ -621,7 +606,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     for name in ("study-one.csv", "study-two.csv"):
         shutil.copy(ROWS, place / "rows" / name)
     shutil.copy(place / "other.csv", place / "rows")
-    done = pubench_in(place)("site", *arguments)
+    done = pubench_within("site", *arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert words in done.stderr
     assert (place / "taken" / "mine.txt").read_text() == "mine"

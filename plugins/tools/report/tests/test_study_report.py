@@ -106,9 +106,10 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(
-    folder: Path, pubench_in: Callable[[Path], Run], arguments: list[str], said: str
+    folder: Path, pubench_within: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
-    done = pubench_in(folder)("study", "report", *arguments)
+    monkeypatch.chdir(folder)
+    done = pubench_within("study", "report", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert said in done.stderr

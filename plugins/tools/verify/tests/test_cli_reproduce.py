@@ -170,26 +170,27 @@ def test_a_commit_with_changes_is_another_source_than_the_commit(copy: Path) -> 
     assert list(map(str, apart.changed)) == ["environment.git_dirty is False; now it is True"]
 
 
-def test_bits_are_compared_and_not_numbers(record: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("test_scores_", lambda scores: (scores, scores.astype(np.longdouble))),
+        ("test_scores_", lambda scores: (scores * 0.0, scores * 0.0 * -1.0)),  # equal as numbers
+        ("test_rows", lambda rows: (rows, rows[::-1])),
+    ],
+)
+def test_bits_are_compared_and_not_numbers_and_never_other_rows(
+    record: Path, name: str, change: Callable[[Any], tuple[Any, Any]]
+) -> None:
     found, arrays = read_record(record), read_scores(record)
-    name = next(name for name in arrays if name.startswith("test_scores_"))
-    wider = {**arrays, name: arrays[name].astype(np.longdouble)}
-    assert compared(found, found, arrays, wider).apart == (name,)
-    nothing = {**arrays, name: arrays[name] * 0.0}
-    negative = {**arrays, name: arrays[name] * 0.0 * -1.0}
-    assert (nothing[name] == negative[name]).all()
-    assert compared(found, found, nothing, negative).apart == (name,)
-
-
-def test_parts_with_other_rows_are_not_compared_row_by_row(record: Path) -> None:
-    found, arrays = read_record(record), read_scores(record)
-    other = {**arrays, "test_rows": arrays["test_rows"][::-1]}
-    apart = compared(found, found, arrays, other)
-    assert apart.apart == ("test_rows",)
-    assert apart.verdict == f"not identical: 1 of {len(arrays)} arrays of scores.npz differ, test_rows among them"
-    assert apart.scores
-    assert all(line.endswith(", test: other rows") for line in apart.scores)
     assert compared(found, found, arrays, arrays).identical
+    name = next(each for each in arrays if each.startswith(name))
+    one, other = ({**arrays, name: changed} for changed in change(arrays[name]))
+    apart = compared(found, found, one, other)
+    assert apart.apart == (name,)
+    if name == "test_rows":
+        assert apart.verdict == f"not identical: 1 of {len(arrays)} arrays of scores.npz differ, test_rows among them"
+        assert apart.scores
+        assert all(line.endswith(", test: other rows") for line in apart.scores)
 
 
 def test_a_run_that_failed_is_refused_with_its_reason(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:

@@ -85,18 +85,6 @@ def said(folder: Path) -> list[str]:
     return [problem.what for problem in pubench.verify(folder.parent, rerun=0).problems]
 
 
-def test_sound_records_have_no_problem_and_run_again_to_the_same_bits(recorded: dict[str, Path]) -> None:
-    found = pubench.verify(recorded[UPU].parent, rerun=2)
-    assert (found.ok, found.records, found.without_scores, found.notes) == (True, 2, 0, ())
-    assert {one.run_id for one in found.again} == {recorded[method].name for method in (UPU, PN)}
-    assert all(one.identical for one in found.again)
-
-
-def test_one_record_can_be_checked_alone(recorded: dict[str, Path]) -> None:
-    found = pubench.verify(recorded[UPU], rerun=0)
-    assert (found.ok, found.records) == (True, 1)
-
-
 def test_folds_of_a_joint_record_are_those_of_its_spec(tmp_path: Path) -> None:
     given: Any = {"config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False, "save_model": True}
     folder = pubench.run(UPU, "breast-cancer", folds=2, results=tmp_path / "results", **given).folder
@@ -789,10 +777,10 @@ def test_the_command_says_a_line_per_problem(
     ],
 )
 def test_a_wrong_request_is_one_line(
-    tmp_path: Path, pubench_in: Callable[[Path], Any], arguments: list[str], words: str
+    tmp_path: Path, pubench_within: Callable[..., Any], arguments: list[str], words: str
 ) -> None:
     (tmp_path / "site" / "records").mkdir(parents=True)
-    done = pubench_in(tmp_path)("verify", *arguments)
+    done = pubench_within("verify", *arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert words in done.stderr
 
