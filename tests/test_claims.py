@@ -152,5 +152,5 @@ def test_the_printed_run_is_that_of_the_processor_that_is_named(pubench: Callabl
     done = pubench("run", "--method", "nnpu", "--data", "digits", "--c", 0.1, "--no-tracking")
     assert done.returncode == 0, done.stderr
     lines = [line for line in block[1].splitlines() if line != "..."]
-    assert len(lines) == 6
+    assert len(lines) == 8
     assert [line for line in lines if line not in done.stdout.splitlines()] == []

@@ -258,7 +258,7 @@ def listed(*command: str) -> list[str]:
 
 
 def test_the_help_of_run_lists_every_option_once() -> None:
-    mine = ["--set", "--config", "--seeds", "--force", "--traceback", "--dry-run", "--format", "--help"]
+    mine = ["--set", "--config", "--seeds", "--force", "--traceback", "--dry-run", "--full", "--format", "--help"]
     assert sorted(listed("run")) == sorted([option.flag for option in OPTIONS] + mine)
 
 

@@ -55,8 +55,10 @@ def _fresh_console() -> Iterator[None]:
     out.cache_clear()
 
 
-def printed(capsys: pytest.CaptureFixture[str], folder: Path | None = Path("results/abc"), **changed: Any) -> list[str]:
-    results.print_result(RESULT.model_copy(update=changed), folder, registry())
+def printed(
+    capsys: pytest.CaptureFixture[str], folder: Path | None = Path("results/abc"), *, full: bool = True, **changed: Any
+) -> list[str]:
+    results.print_result(RESULT.model_copy(update=changed), folder, full=full)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
@@ -69,6 +71,17 @@ def test_measures_are_per_cent_and_the_chosen_criterion_is_marked(capsys: pytest
     assert lines[2].split() == ["pa", "1", "1.2500", "75.00", "50.00", "100.00", "66.67", "70.00", "87.50"]
     assert [line[0] for line in lines[2:6]] == [" ", ">", " ", " "]
     assert lines[4].split()[:2] == ["f1", "(oracle)"]
+
+
+def test_by_itself_a_run_prints_what_names_it_with_an_oracle_and_the_last_epoch(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert [line.split() for line in printed(capsys, full=False)[1:5]] == [
+        ["selected", "by", "epoch", "value", "accuracy", "F1", "AUC"],
+        [">", "pauc", "3", "0.5000", "75.00", "66.67", "87.50"],
+        ["f1", "(oracle)", "2", "0.6000", "75.00", "66.67", "87.50"],
+        ["last", "4", "75.00", "66.67", "87.50"],
+    ]
 
 
 def test_the_mark_is_the_result_s_and_not_the_spec_s(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,13 +159,11 @@ def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp
     assert line.endswith("a column that tells who is labeled (filled in for them alone, say)") is own
 
 
-def test_if_all_rows_are_decided_alike_the_next_criterion_is_named_after_the_warning(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_if_all_rows_are_decided_alike_a_warning_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     alike = criterion(3, 0.5).model_copy(update={"warnings": (said_alike("test", positive=False, rows=20),)})
-    lines = printed(capsys, criteria=with_criterion("pauc", alike))
+    lines = printed(capsys, criteria=with_criterion("pauc", alike), full=False)
     assert lines[0].startswith("warning: all 20 test rows are decided negative")
-    assert lines[0].endswith("; the next criterion that decides both ways is pa, at epoch 1")
+    assert lines[0].endswith("; --full shows what other criteria chose")
 
 
 def test_a_choice_by_few_held_out_labels_is_said_and_one_by_enough_is_not(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pubench_core.errors import counted
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.plugins.registry import Registry
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import predictions_in
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
@@ -16,33 +16,39 @@ from .columns import PrintedColumn, print_table
 from .console import out
 from .few_labels import few_held_out
 
+#: Test measures that are shown unless all are asked for.
+SHORT = ("accuracy", "f1", "auc")
 #: What is said of a result without true labels, where there is nothing else to go by.
 WITHOUT_TRUTH = ("recovered-auc", "recovered-precision", "recovered-recall")
 
 
 def print_result(
-    result: Result, folder: Path | None, registry: Registry, more: Callable[[], None] = lambda: None
+    result: Result, folder: Path | None, more: Callable[[], None] = lambda: None, *, full: bool = False
 ) -> None:
-    """Test measures in percent under each criterion, the chosen one marked; costs; where the record is.
+    """Test measures in percent at the chosen epoch, the last one and an oracle's; time; where the record is.
 
     The first line warns if the selected state decides every row alike. ``more``: prints what comes before the record's
-    name.
+    name. ``full``: every criterion and measure, and costs.
     """
     console = out()
     if alike := result.chosen.alike_warning:
-        console.print(f"warning: {alike}; {_next_criterion(result)}", style="bold yellow", markup=False)
+        other = "" if full else "; --full shows what other criteria chose"
+        console.print(f"warning: {alike}{other}", style="bold yellow", markup=False)
     console.print(_title(result), style="bold", markup=False)
-    infos = {m.key: m for m in registry.infos(MetricInfo)}
-    _print_criteria(result, infos, [key for key in registry.headline() if key in result.test])
-    seconds, memory = result.seconds, result.peak_memory
+    infos = {m.key: m for m in registry().infos(MetricInfo)}
+    keys = [key for key in registry().headline() if key in result.test]
+    _print_criteria(result, infos, keys if full else [key for key in keys if key in SHORT], full=full)
+    seconds, memory, threshold = result.seconds, result.peak_memory, result.chosen.threshold
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
-    if (threshold := result.chosen.threshold) is not None and result.test:
-        test += f"; at the prior: the share of U above the threshold is the prior's (selected state: {threshold:.4g})"
-    console.print(
-        f"{test}. {counted(result.epochs, 'epoch')}, {seconds.total:.1f} s in all, "
-        f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
-        f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
-    )
+    costs = "; --full: every criterion and measure"
+    if full:
+        if threshold is not None and result.test:
+            test += f"; at the prior: the share of U above {threshold:.4g} is the prior's (selected state)"
+        costs = (
+            f", {seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
+            f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
+        )
+    console.print(f"{test}. {counted(result.epochs, 'epoch')}, {seconds.total:.1f} s in all{costs}")
     if few := few_held_out(result):
         console.print(f"{few} (--folds 5)", style="yellow", markup=False)
     if not result.test and (line := recovered_line(result, infos)):
@@ -57,26 +63,19 @@ def print_result(
     console.print(f"record: {folder or 'none could be written'}", markup=False, soft_wrap=True)
 
 
-def _next_criterion(result: Result) -> str:
-    """Which other criterion that reads no true label chose a state that decides both ways; its row is in the table."""
-    others = {
-        name: one for name, one in result.criteria.items() if not (one.oracle or one.undefined or one.decided_alike)
-    }
-    if not others:
-        return "no criterion without true labels chose a state that decides both ways"
-    name, chosen = next(iter(others.items()))
-    return f"the next criterion that decides both ways is {name}, at epoch {chosen.epoch}"
-
-
-def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str]) -> None:
-    """One row per criterion; why one has no value follows below."""
+def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str], *, full: bool) -> None:
+    """A row per criterion, unless ``full`` of the selected one, f1 and last; why one has no value follows below."""
     columns = [PrintedColumn("selected by"), PrintedColumn("epoch", right=True), PrintedColumn("value", right=True)]
     columns += [PrintedColumn(infos[key].name, right=True) for key in keys]
-    twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
+    shown = result.criteria
+    if not full:
+        named = (result.selected, *(("f1", "last") if result.epochs > 1 else ()))
+        shown = {name: shown[name] for name in dict.fromkeys(named) if name in shown}
+    twice = any(criterion.at_prior.get("test") for criterion in shown.values())
     if twice:
         columns.insert(3, PrintedColumn("decided"))
     rows, styles = [], []
-    for name, criterion in result.criteria.items():
+    for name, criterion in shown.items():
         chosen = name == result.selected
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
@@ -85,25 +84,21 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str
             rows.append([label, str(criterion.epoch or ""), value, *cells] if not k else ["", "", "", *cells])
             styles.append("dim" if criterion.undefined else "bold" if chosen and not k else "")
     print_table(out(), columns, rows, styles, surplus="below")
-    for name, criterion in result.criteria.items():
+    for name, criterion in shown.items():
         if criterion.undefined:
             out().print(f"{name} is undefined: {criterion.undefined}", style="dim", markup=False)
 
 
 def _decided(criterion: CriterionResult, keys: list[str], first: DecisionRule) -> list[list[str]]:
-    """Test measures by each decision, that of ``first`` first; what needs no decision only there."""
+    """Test measures by each decision, that of ``first`` first; what needs no decision is the same in both."""
     if criterion.undefined:
         return [["", *("" for _ in keys)]]
     measured = criterion.measured("test")
     by_rule = {"zero": ["at 0", *(_percent(measured.get(key)) for key in keys)]}
     if criterion.threshold is not None and criterion.at_prior.get("test"):
-        at_prior = [measured.get(at_prior_name(key)) for key in keys]
-        by_rule["prior"] = ["at the prior", *("" if one is None else _percent(one) for one in at_prior)]
-    rows = sorted(by_rule.items(), key=lambda row: row[0] != first)
-    if rows[0][0] == "prior":
-        rows[0] = ("prior", [own or zero for own, zero in zip(rows[0][1], by_rule["zero"], strict=True)])
-        rows[1] = ("zero", [zero if own else "" for own, zero in zip(by_rule["prior"], by_rule["zero"], strict=True)])
-    return [cells for _, cells in rows]
+        found = [measured.get(at_prior_name(key), measured.get(key)) for key in keys]
+        by_rule["prior"] = ["at the prior", *map(_percent, found)]
+    return [cells for _, cells in sorted(by_rule.items(), key=lambda row: row[0] != first)]
 
 
 #: How a metric's warning begins where labels and prior cannot both be right.

@@ -68,10 +68,11 @@ def run_once(
     dry_run: bool,
     as_json: bool,
     seeds: str | None = None,
+    full: bool = False,
 ) -> None:
     """Carries out what the options, the texts of ``--set`` and the file of ``--config`` describe, and prints it.
 
-    ``seeds``: once for each of several seeds, with what the runs have in common.
+    ``seeds``: once for each of several seeds, with what the runs have in common. ``full``: every criterion and measure.
     """
     if seeds is not None:
         if given.get("--seed") is not None or dry_run:
@@ -89,7 +90,7 @@ def run_once(
         return
 
     def show(result: Result, folder: Path | None, *, reused: bool) -> None:
-        _show(plan, result, folder, reused=reused, as_json=as_json)
+        _show(plan, result, folder, reused=reused, as_json=as_json, full=full)
 
     try:
         carry_out(plan, force=force, show=lambda done: show(done.result, done.folder, reused=done.reused))
@@ -154,7 +155,7 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Any:
     return decisions_of(plan, result, folder)
 
 
-def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
+def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool, full: bool) -> None:
     for text in (*result.warnings, *result.chosen.warnings):
         if as_json or text != result.chosen.alike_warning:  # the first line of the table
             err().print(f"warning: {text}", markup=False)
@@ -163,4 +164,4 @@ def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_j
         more = {"decisions": asdict(decisions)} if decisions is not None else {}
         print_json({**result.model_dump(mode="json"), **more, "record": folder and str(folder), "reused": reused})
         return
-    print_result(result, folder, registry(), lambda: decisions.show(plan) if decisions else None)
+    print_result(result, folder, lambda: decisions.show(plan) if decisions else None, full=full)

@@ -56,9 +56,12 @@ def run(
             rich_help_panel=MACHINE,
         ),
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every criterion and measure, and costs.", rich_help_panel=MACHINE)
+    ] = False,
     format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=MACHINE)] = Format.table,
 ) -> None:
-    """Train one method and print its test scores for each selection criterion.
+    """Train one method and print its test scores at the epoch that was chosen.
 
     With --format json, an error is an object on stdout as well: {"error": ..., "field": ..., "exit_code": ...}.
     """
@@ -66,7 +69,8 @@ def run(
 
     as_json = format is Format.json
     with shown_traceback() if traceback else nullcontext():
-        run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
+        words = {"force": force, "dry_run": dry_run, "as_json": as_json, "full": full}
+        run_once(given, sets=set_ or [], config=config, seeds=seeds, **words)
 
 
 def track(
