@@ -86,10 +86,19 @@ def test_a_joint_pass_has_every_row_once_and_no_batch_of_a_single_row(
     assert 2 <= sizes(batches)[-1] <= size + 1
 
 
-def test_a_last_single_row_joins_the_batch_before_it() -> None:
-    assert sizes(run_of(3, 10, batch_size=4).joint_batches()) == [4, 4, 5]
-    assert sizes(run_of(3, 11, batch_size=4).joint_batches()) == [4, 4, 4, 2]
-    assert sizes(run_of(2, 11, batch_size=13).joint_batches()) == [13]
+@pytest.mark.parametrize(
+    ("rows_of_p_and_u", "config", "expected"),
+    [
+        ((3, 10), {"batch_size": 4}, [4, 4, 5]),  # a last single row joins the batch before it
+        ((3, 11), {"batch_size": 4}, [4, 4, 4, 2]),
+        ((2, 11), {"batch_size": 13}, [13]),
+        ((3, 10), {"batch_size": 4, "steps_per_epoch": 7}, [4] * 7),
+    ],
+)
+def test_joint_batches_have_these_sizes(
+    rows_of_p_and_u: tuple[int, int], config: dict[str, Any], expected: list[int]
+) -> None:
+    assert sizes(run_of(*rows_of_p_and_u, **config).joint_batches()) == expected
 
 
 def test_a_batch_says_which_rows_it_has_and_who_is_labeled() -> None:
@@ -137,14 +146,8 @@ def test_a_length_in_passes_over_u_is_one_in_epochs(
 ) -> None:
     run = run_of(10, 8190, batch_size=128, steps_per_epoch=steps_per_epoch)
     assert run.in_epochs(number, unit) == epochs
-
-
-def test_a_pass_over_fewer_rows_than_a_batch_is_one_step() -> None:
-    assert run_of(10, 50, batch_size=128, steps_per_epoch=10).in_epochs(20, "passes") == 2
-
-
-def test_steps_per_epoch_is_the_number_of_joint_batches_all_of_full_size() -> None:
-    assert sizes(run_of(3, 10, batch_size=4, steps_per_epoch=7).joint_batches()) == [4] * 7
+    fewer_rows_than_a_batch = run_of(10, 50, batch_size=128, steps_per_epoch=10)
+    assert fewer_rows_than_a_batch.in_epochs(20, "passes") == 2  # a pass is one step
 
 
 def test_joint_batches_of_several_epochs_continue_one_pass() -> None:
@@ -193,17 +196,20 @@ def test_the_number_of_pairs_is_that_asked_for_else_that_configured() -> None:
     assert sizes(p_side(run_of(5, 10, batch_size=4).paired_batches())) == [4, 4, 4]
 
 
-def test_a_spanning_batch_joins_the_end_of_one_pass_and_the_next() -> None:
-    p = p_side(run_of(5, 10).paired_batches(3, 1, steps=10))
-    assert sizes(p) == [3] * 10
+@pytest.mark.parametrize(
+    ("size", "tail", "of_a_round"),
+    [
+        (3, "span", [3] * 5),  # three passes over five rows: a batch joins the end of one and the next
+        (5, "span", [5]),
+        (3, "keep", [3, 2]),
+        (64, "keep", [5]),
+    ],
+)
+def test_every_pass_has_each_row_of_its_side_once(size: int, tail: Any, of_a_round: list[int]) -> None:
+    p = p_side(run_of(5, 10).paired_batches(size, 1, steps=2 * len(of_a_round), tail=tail))
+    assert sizes(p) == of_a_round * 2
     seen = flat(p)
-    assert all(sorted(seen[start : start + 5]) == [0, 1, 2, 3, 4] for start in range(0, 30, 5))
-
-
-def test_a_kept_tail_is_a_smaller_batch() -> None:
-    p = p_side(run_of(5, 10).paired_batches(3, 1, steps=6, tail="keep"))
-    assert sizes(p) == [3, 2, 3, 2, 3, 2]
-    assert all(sorted(flat(p[i : i + 2])) == [0, 1, 2, 3, 4] for i in (0, 2, 4))
+    assert all(sorted(seen[start : start + 5]) == [0, 1, 2, 3, 4] for start in range(0, len(seen), 5))
 
 
 def test_a_dropped_tail_is_left_out_of_its_pass() -> None:
@@ -221,16 +227,6 @@ def test_a_batch_larger_than_its_side_is_drawn_with_replacement(tail: Any) -> No
     assert set(counts) == {0, 1, 2, 3, 4}
     sigma = (64 * 20 * 0.2 * 0.8) ** 0.5
     assert all(abs(count - 64 * 20 / 5) < 5 * sigma for count in counts.values())
-
-
-def test_a_batch_larger_than_its_side_is_the_whole_side_if_tails_are_kept() -> None:
-    p = p_side(run_of(5, 10).paired_batches(64, 1, steps=3, tail="keep"))
-    assert all(sorted(batch) == [0, 1, 2, 3, 4] for batch in rows(p))
-
-
-def test_a_batch_as_large_as_its_side_is_a_permutation_of_it() -> None:
-    p = p_side(run_of(5, 10).paired_batches(5, 1, steps=4))
-    assert all(sorted(batch) == [0, 1, 2, 3, 4] for batch in rows(p))
 
 
 def test_pairs_may_be_restricted_to_some_rows_of_each_side() -> None:
@@ -357,12 +353,6 @@ def plain_sgd(**more: Any) -> Run:
     return run_of(2, 4, optimizer="sgd", momentum=0.0, lr=0.1, **more)
 
 
-def test_a_step_goes_down_the_gradient_of_its_objective() -> None:
-    run, a = plain_sgd(), one(3.0)
-    run.step(a**2, sgd(run, a))
-    assert a.item() == pytest.approx(3 - 0.1 * 6)
-
-
 def test_all_gradients_are_taken_before_any_optimizer_steps() -> None:
     run, a, b = plain_sgd(), one(2.0), one(5.0)
     product = a * b
@@ -408,38 +398,18 @@ def test_the_configured_optimizer_is_used_with_its_values() -> None:
     assert isinstance(run_of(2, 4, optimizer="adamw").optimizer([one(1.0)]), torch.optim.AdamW)
 
 
-def test_an_epoch_reports_the_mean_of_each_value() -> None:
-    run, a = run_of(2, 4, optimizer="sgd", momentum=0.0, lr=1e-9), one(1.0)
+def test_an_epoch_reports_the_mean_of_each_value_by_kind_of_step() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
     engine = Listening()
     with ending_epochs_with(engine):
         for _ in run.epochs(2):
             for value in (1.0, 2.0, 6.0):
-                run.step(a * value, sgd(run, a), report={"risk": torch.tensor(-value)})
+                run.step(a * 0.0 + value, sgd(run, a), report={"risk": torch.tensor(-value)})
+                run.step(b * 0.0 - value, sgd(run, b), name="generator")
+                run.step(b * 0.0, sgd(run, b), name="generator", report={"other": torch.tensor(10 * value)})
     assert len(engine.epochs) == 2
     for said in engine.epochs:
-        assert said["values"] == {"loss": pytest.approx(3, rel=1e-6), "risk": pytest.approx(-3)}
-
-
-def test_steps_of_different_kinds_have_names_of_their_own() -> None:
-    run, a, b = plain_sgd(), one(2.0), one(5.0)
-    engine = Listening()
-    with ending_epochs_with(engine):
-        for _ in run.epochs(1):
-            for value in (1.0, 3.0):
-                run.step(a * 0.0 + value, sgd(run, a), name="discriminator")
-                run.step(b * 0.0 - value, sgd(run, b), name="generator")
-    assert engine.epochs[0]["values"] == pytest.approx({"discriminator": 2, "generator": -2})
-
-
-def test_steps_of_one_epoch_may_report_different_values() -> None:
-    run, a, b = plain_sgd(), one(2.0), one(5.0)
-    engine = Listening()
-    with ending_epochs_with(engine):
-        for _ in run.epochs(1):
-            for value in (1.0, 3.0):
-                run.step(a * 0.0, sgd(run, a), report={"discriminator": torch.tensor(value)})
-                run.step(b * 0.0, sgd(run, b), report={"generator": torch.tensor(10 * value)})
-    assert engine.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
+        assert said["values"] == pytest.approx({"loss": 3, "risk": -3, "generator": -1.5, "other": 30})
 
 
 # ---------------------------------------------------------------- values that are not finite
