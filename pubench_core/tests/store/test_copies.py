@@ -50,26 +50,19 @@ class TestDigest:
 
 
 class TestCopy:
-    def test_the_files_are_read_once_and_the_copy_is_opened_ever_after(self, gray: GrayData) -> None:
+    def test_it_holds_what_the_source_returned_mapped_from_the_first_opening_on(self, gray: GrayData) -> None:
         first, second = gray.opened(), gray.opened()
         assert gray.reads() == 1
-        assert first.folder == second.folder
-        assert first.digest == second.digest
+        assert (first.folder, first.digest) == (second.folder, second.digest)
         assert len(first.digest) == 16
-
-    def test_the_first_opening_is_mapped_like_every_other(self, gray: GrayData) -> None:
-        for data in (gray.opened().data, gray.opened().data):
-            for array in (data.x, data.y, data.x_test, data.y_test):
-                assert isinstance(array, np.memmap)
-
-    def test_it_holds_what_the_source_returned_and_uint8_stays(self, gray: GrayData) -> None:
-        data = gray.opened().data
-        assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.uint8, np.uint8, np.int64)
-        assert np.array_equal(data.x, gray.table[:40, :4])
-        assert np.array_equal(data.y, gray.table[:40, 4])
-        assert np.array_equal(data.x_test, gray.table[40:, :4])
-        assert np.array_equal(data.y_test, gray.table[40:, 4])
-        assert (data.mean, data.std) == ((0.5,), (0.25,))
+        for data in (first.data, second.data):
+            assert all(isinstance(array, np.memmap) for array in (data.x, data.y, data.x_test, data.y_test))
+            assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.uint8, np.uint8, np.int64)
+            assert np.array_equal(data.x, gray.table[:40, :4])
+            assert np.array_equal(data.y, gray.table[:40, 4])
+            assert np.array_equal(data.x_test, gray.table[40:, :4])
+            assert np.array_equal(data.y_test, gray.table[40:, 4])
+            assert (data.mean, data.std) == ((0.5,), (0.25,))
 
     def test_a_set_without_test_part_has_none(self, gray: GrayData, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
@@ -283,35 +276,19 @@ class TestPackaged:
 
 
 class TestManifest:
-    @pytest.fixture
-    def manifest(self, gray: GrayData) -> dict[str, Any]:
-        gray.opened()
-        ((_, found),) = copies_of("gray", gray.root.cache)
-        return found
-
-    def test_it_names_the_sources_with_size_time_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
-        assert manifest["sources"] == [
-            {
-                "path": str(gray.rows),
-                "bytes": 225,
-                "mtime_ns": gray.rows.stat().st_mtime_ns,
-                "sha256": sha256(gray.rows),
-            }
-        ]
-
-    def test_it_names_the_arrays_with_size_time_and_sha256(self, manifest: dict[str, Any], gray: GrayData) -> None:
-        folder = gray.opened().folder
+    def test_it_names_sources_and_arrays_with_size_time_and_sha256_and_counts_classes(self, gray: GrayData) -> None:
+        opened = gray.opened()
+        manifest = json.loads((opened.folder / MANIFEST).read_text())
         assert manifest["arrays"].keys() == {"x", "y", "x_test", "y_test"}
-        for name, entry in manifest["arrays"].items():
-            path = folder / f"{name}.npy"
+        arrays = [(opened.folder / f"{name}.npy", entry) for name, entry in manifest["arrays"].items()]
+        (source,) = manifest["sources"]
+        assert source["path"] == str(gray.rows)
+        for path, entry in [(gray.rows, source), *arrays]:
             assert (entry["bytes"], entry["mtime_ns"]) == (path.stat().st_size, path.stat().st_mtime_ns)
             assert entry["sha256"] == sha256(path)
-        assert {p.name for p in folder.iterdir()} == {MANIFEST, *(f"{name}.npy" for name in manifest["arrays"])}
-
-    def test_it_counts_the_classes_and_says_what_it_is(self, manifest: dict[str, Any], gray: GrayData) -> None:
+        assert {p.name for p in opened.folder.iterdir()} == {MANIFEST, *(path.name for path, _ in arrays)}
         assert manifest["classes"] == {"y": [12, 24, 4], "y_test": [2, 3, 0]}
-        assert manifest["key"] == "gray"
-        assert manifest["digest"] == gray.opened().digest
+        assert (manifest["key"], manifest["digest"]) == ("gray", opened.digest)
         assert manifest["made_at"].endswith("Z")
 
     @pytest.mark.parametrize("text", ["", '{"layout": 1', "[]", "{}", '{"layout": 1, "key": "gray"}'])
@@ -328,8 +305,3 @@ class TestManifest:
         assert remove_copies("gray", gray.root.cache) > 0
         gray.opened()
         assert gray.reads() == 2
-
-    def test_a_manifest_is_plain_json_that_others_can_read(self, gray: GrayData) -> None:
-        folder = gray.opened().folder
-        assert json.loads((folder / MANIFEST).read_text())["key"] == "gray"
-        assert np.array_equal(np.load(folder / "x.npy"), gray.table[:40, :4])

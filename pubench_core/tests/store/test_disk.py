@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from gray_data import GrayData, failing, later
 from refusals import refusal
 
-from pubench_cli.copies import copies_of, folders_of_copies
 from pubench_core.data import store
 from pubench_core.data.cache import MANIFEST
 
@@ -88,13 +86,3 @@ class TestDisk:
                 gray.opened()
         assert gray.left_in_cache() == []
         gray.opened()
-
-    def test_what_killed_processes_left_is_no_copy_and_is_swept_by_the_next(self, gray: GrayData) -> None:
-        folder = gray.opened().folder
-        for number in (11, 12):
-            shutil.copytree(folder, folder.with_name(f"{folder.name}.{number}.incoming"))
-        assert folders_of_copies("gray", gray.root.cache) == [folder]
-        shutil.rmtree(folder)
-        assert copies_of("gray", gray.root.cache) == []
-        gray.opened()
-        assert [p.name for p in folder.parent.iterdir() if p.is_dir()] == [folder.name]

@@ -133,17 +133,6 @@ class TestCheckedOnEveryOpen:
 
 
 class TestVerify:
-    def test_a_sound_copy_has_nothing_wrong(self, gray: GrayData) -> None:
-        assert verify_copy(gray.opened().folder) == []
-
-    def test_everything_that_is_wrong_is_said(self, gray: GrayData) -> None:
-        folder = gray.opened().folder
-        flipped(folder / "x.npy", keep_time=True)
-        (folder / "y.npy").unlink()
-        first, second = verify_copy(folder)
-        assert str(first).startswith(f"{folder / 'x.npy'} is not what it was")
-        assert str(second).startswith(f"{folder / 'y.npy'} cannot be read")
-
     def test_a_copy_that_was_removed_in_the_meantime_is_none(self, gray: GrayData) -> None:
         folder = gray.opened().folder
         remove_copies("gray", gray.root.cache)
