@@ -20,8 +20,7 @@ from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.records.files import RESULT, read_scores
-from pubench_core.records.record import read_record
+from pubench_core.records.files import read_scores
 from pubench_core.records.scores import knowledge_in, scores_name
 from pubench_core.results import Estimate, Measure, RunResult
 
@@ -305,25 +304,6 @@ def test_what_the_info_record_decides_is_part_of_the_metric_s_code(
 
 
 # ---------------------------------------------------------------- in the record of a run
-
-
-def on_disk(outcome: RunResult) -> Any:
-    return json.loads((outcome.folder / RESULT).read_text())
-
-
-def test_interval_warnings_and_details_are_in_the_record(do: Do) -> None:
-    outcome = do()
-    for criterion in outcome.result.criteria.values():
-        scores = read_scores(outcome.folder)[scores_name("test", criterion.snapshot)]
-        found = criterion.measures["test"]["bounded"]
-        assert found.value == pytest.approx((scores > 0).mean())
-        assert found.interval is not None
-        assert found.warnings == ("a small part", "in two lines")
-        assert found.details["rows"] == len(scores)
-        assert found.details["curve"] == [[0.0, 0.5], [None, None]]
-    written = on_disk(outcome)["criteria"]["last"]["measures"]["test"]["bounded"]
-    assert set(written) == {"value", "interval", "warnings", "details"}
-    assert read_record(outcome.folder).result == outcome.result
 
 
 def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> None:

@@ -17,7 +17,7 @@ from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
 from pubench_core.records.scores import arrays_of, scores_name, scores_of_u, share_of_u, threshold_in
-from pubench_core.results import Result, RunResult
+from pubench_core.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -118,8 +118,9 @@ def test_an_older_record_has_no_decision_at_the_prior(ask: Ask) -> None:
     older(done)
     again = execute(ask())
     assert again.reused
-    assert again.result.chosen.threshold is None
+    assert (again.result.chosen.threshold, again.result.spec.decision.rule) == (None, "zero")
     assert "accuracy-at-prior" not in again.result.test
+    assert "threshold" not in again.result.model_dump(mode="json")["criteria"]["pa"]
     lines: list[str] = []
     wanted = execute(ask("decision.rule=prior"), say=lines.append)
     assert not wanted.reused
@@ -162,11 +163,3 @@ def test_a_share_outside_0_and_1_is_moved_there(ask: Ask) -> None:
 def test_names_of_measures() -> None:
     assert [metric_and_rule(name) for name in ("f1", "f1-at-prior")] == [("f1", "zero"), ("f1", "prior")]
     assert shown_first("auc", ["auc"], "prior") == "auc", "what reads no decision has one value"
-
-
-def test_results_without_the_new_fields_are_read(ask: Ask) -> None:
-    done = execute(ask())
-    older(done)
-    result = Result.model_validate_json((done.folder / RESULT).read_bytes())
-    assert result.spec.decision.rule == "zero"
-    assert "threshold" not in result.model_dump(mode="json")["criteria"]["pa"]
