@@ -56,12 +56,16 @@ def test_networks_of_images_are_pu_benchs(shape: Shape) -> None:
     ("features", "hidden"),
     [(2, [256, 128, 64]), (513, [512, 256, 128]), (768, [512, 256, 128]), (9000, [1024, 512, 256])],
 )
-def test_networks_of_vectors_are_pu_benchs(features: int, hidden: list[int]) -> None:
+def test_networks_of_vectors_are_pu_benchs_without_norm(features: int, hidden: list[int]) -> None:
     """The first layer: the power of two from half the features on, within [256, 1024]."""
-    networks = (new_discriminator((features,)), 1), (new_generator((features,), 6, bounded=False), features)
-    for network, outputs in networks:
+    networks = (
+        (new_discriminator((features,)), 1, ["Flatten"]),
+        (new_generator((features,), 6, bounded=False), features, ["Unflatten", "Identity"]),
+    )
+    for network, outputs, last in networks:
         layers = [m for m in network.modules() if isinstance(m, nn.Linear)]
         assert [m.out_features for m in layers] == [*hidden, outputs]
+        assert layer_names(network) == ["Flatten", *["Linear", "ReLU"] * 3, "Linear", *last]
 
 
 def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None:
@@ -70,9 +74,3 @@ def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None
     between = ["BatchNorm2d", "ReLU", "ConvTranspose2d"]
     generator = new_generator(shape, 6, bounded=True)
     assert layer_names(generator) == ["Linear", "Unflatten", *between * 3, "_Crop", "Sigmoid"]
-
-
-def test_vectors_have_no_norm() -> None:
-    hidden = ["Flatten", *["Linear", "ReLU"] * 3, "Linear"]
-    assert layer_names(new_discriminator((57,))) == [*hidden, "Flatten"]
-    assert layer_names(new_generator((57,), 6, bounded=False)) == [*hidden, "Unflatten", "Identity"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from pubench_cvir import method as cvir
 from pubench_cvir.method import CVIR, n_ignored
-from pubench_testkit.testing import MethodFacts, Trainer, watch
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, watch
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.train import train
@@ -55,17 +55,10 @@ def test_a_batch_of_which_nothing_is_kept_is_skipped(monkeypatch: pytest.MonkeyP
 
 
 def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
-    paddings: list[str] = []
-
-    class Views:
-        @staticmethod
-        def augment(view: object, x: torch.Tensor, padding: str = "") -> torch.Tensor:
-            paddings.append(padding)
-            return x
-
+    run = ViewsAsked()
     for shape in ((2, 3, 8, 8), (2, 5)):
-        CVIR._view(torch.zeros(shape), Views())  # type: ignore[arg-type]
-    assert paddings == ["zeros", ""]
+        CVIR._view(torch.zeros(shape), run)  # type: ignore[arg-type]
+    assert run.asked == [("weak_view", {"padding": "zeros"}), ("weak_view", {})]
 
 
 def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_starts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from pubench_glws import method
 from pubench_glws.method import Posterior, glws_loss, parameter_groups, posteriors
 from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
 
@@ -31,41 +32,29 @@ class TestFacts(MethodFacts):
 def test_as_many_rows_of_a_batch_are_positive_as_the_share_in_u_says(
     scheme: str, rounding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: set[tuple[int, int]] = set()
-
-    def watched(logits: torch.Tensor, count: int, posterior: Posterior) -> torch.Tensor:
-        targets = posteriors(logits, count, posterior)
-        assert float(targets.double().sum()) == pytest.approx(count, abs=1e-3)
-        seen.add((len(logits), count))
-        return targets
-
-    monkeypatch.setattr("pubench_glws.method.posteriors", watched)
+    calls = watch(monkeypatch, method, "posteriors")
     result = trained.shortly(f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
     data = result.evaluator.problem.view(frozenset({"truth"}))
     rows = 102 * float(data.truth[data.unlabeled_rows].mean())
     assert rows % 1 > 0.5  # rounding up and down differ
-    assert seen == {(102, int(rows) + (rounding == "nearest"))}  # incomplete batches are dropped
+    for call in calls:
+        logits, count, _ = call.args
+        assert float(call.result.double().sum()) == pytest.approx(count, abs=1e-3)
+        assert (len(logits), count) == (102, int(rows) + (rounding == "nearest"))  # incomplete batches are dropped
+    assert calls
 
 
 def test_the_posteriors_come_from_another_view_than_what_learns_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def expecting(logits: torch.Tensor, count: int, posterior: Posterior) -> torch.Tensor:
-        targets = posteriors(logits, count, posterior)
-        assert not targets.requires_grad
-        pairs.append((logits.detach(), targets))
-        return targets
-
-    def learning(z_p: torch.Tensor, z_u: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        assert targets is pairs[-1][1]
-        assert torch.equal(z_u, pairs[-1][0]) != augmented
-        return glws_loss(z_p, z_u, targets)
-
-    monkeypatch.setattr("pubench_glws.method.posteriors", expecting)
-    monkeypatch.setattr("pubench_glws.method.glws_loss", learning)
+    expected, learned = (watch(monkeypatch, method, name) for name in ("posteriors", "glws_loss"))
     for augmented in (False, True):
         trained.last(f"augment={augmented}".lower())
-    assert pairs
+        for of_view, of_loss in zip(expected, learned, strict=True):
+            assert not of_view.result.requires_grad
+            assert of_loss.args[2] is of_view.result
+            assert torch.equal(of_loss.args[1], of_view.args[0]) != augmented
+        assert expected
+        expected.clear()
+        learned.clear()
 
 
 def test_the_learning_rate_follows_half_a_cosine_over_all_steps_or_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,11 @@ import pytest
 import torch
 from pubench_mpe_pu import method as mpe_pu
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU
-from pubench_testkit.testing import LAST, MethodFacts, Trainer, watch
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, ViewsAsked, watch
 
-from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
 from pubench_formulas.bbe import best_bin
 
@@ -95,17 +92,10 @@ def test_the_boundary_is_lower_while_it_separates_p_from_u(monkeypatch: pytest.M
 
 
 def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
-    paddings: list[str] = []
-
-    class Views:
-        @staticmethod
-        def augment(view: object, x: torch.Tensor, padding: str = "") -> torch.Tensor:
-            paddings.append(padding)
-            return x
-
+    run = ViewsAsked()
     for shape in ((2, 3, 8, 8), (2, 5)):
-        MPEPU._view(torch.zeros(shape), Views())  # type: ignore[arg-type]
-    assert paddings == ["zeros", ""]
+        MPEPU._view(torch.zeros(shape), run)  # type: ignore[arg-type]
+    assert run.asked == [("weak_view", {"padding": "zeros"}), ("weak_view", {})]
 
 
 @pytest.mark.parametrize(
@@ -119,12 +109,8 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
 def test_too_few_labeled_positives_are_refused_before_the_run_is_announced(
     c: float, n: int, held: int, remedy: str
 ) -> None:
-    layer = assigned("data.key=digits", "method.key=mpe-pu", "epochs=1", f"mechanism.c={c}", *LAST)
-    plan = resolve([layer], registry())
+    plan = trained.plan("epochs=1", f"mechanism.c={c}", *LAST)
     announced: list[bool] = []
     with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; {remedy}$"):
         train(plan, build_problem(plan), started=lambda: announced.append(True))
     assert not announced
-
-
-# ---------------------------------------------------------------- best bin estimation

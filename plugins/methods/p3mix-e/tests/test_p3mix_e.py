@@ -106,6 +106,3 @@ def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.Mon
     """Rows are scored for their partners as well, which must leave no trace."""
     net, _ = fitted(monkeypatch)
     assert int(net.state_dict()["stages.0.1.num_batches_tracked"]) == 12
-
-
-# -------------------------------------------------------------------- presets, edges

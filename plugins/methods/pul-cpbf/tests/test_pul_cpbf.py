@@ -65,9 +65,6 @@ def test_both_terms_of_u_have_its_weight(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(seen, 0, atol=1e-5)
 
 
-# -------------------------------------------------------------------- formulas
-
-
 # -------------------------------------------------------------------- the two stages
 
 #: Of a training on a small table, all of it in the test's hands.

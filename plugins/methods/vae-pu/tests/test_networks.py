@@ -53,21 +53,31 @@ def test_images_have_the_convolutions_of_pu_bench(shape: tuple[int, ...], transp
     ("d", "hidden"),
     [(57, [256, 128, 64]), (384, [256, 128, 64]), (784, [512, 256, 128]), (9000, [1024, 512, 256])],
 )
-def test_vectors_have_the_widths_of_pu_bench(d: int, hidden: list[int]) -> None:
+def test_vectors_have_the_widths_and_layers_of_pu_bench(d: int, hidden: list[int]) -> None:
+    """No norm anywhere; the discriminator drops units."""
     assert _narrowing(d) == hidden
-    made = generator((d,), sizes=(64, 64))
+    made, discriminator = generator((d,), sizes=(64, 64)), new_discriminator((d,), "by-shape")
     down = [*itertools.pairwise([d, *hidden])]
     assert widths(made.encoder.trunk) == down  # type: ignore[arg-type]
     assert widths(made.decoder) == [*itertools.pairwise([128, *hidden[::-1], d])]
-    assert widths(new_discriminator((d,), "by-shape")) == [*down, (hidden[-1], 1)]
+    assert widths(discriminator) == [*down, (hidden[-1], 1)]
+    assert layer_names(made.encoder.trunk) == ["Flatten", *(["Linear", "LeakyReLU 0.2"] * 3)]  # type: ignore[arg-type]
+    assert layer_names(made.decoder) == [*(["Linear", "LeakyReLU 0.2"] * 3), "Linear", "Unflatten"]
+    dropped = ["Linear", "LeakyReLU 0.2", "Dropout 0.3"]
+    assert layer_names(discriminator) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
 
 
-def test_the_official_networks_have_two_layers_of_500_for_each_code() -> None:
-    made = generator((1, 28, 28), "mlp", (10, 2))
+def test_the_official_networks_have_two_normed_layers_of_500_for_each_code() -> None:
+    made, discriminator = generator((1, 28, 28), "mlp", (10, 2)), new_discriminator((1, 28, 28), "mlp")
     assert widths(made.encoder) == [(784, 500), (500, 500), (500, 20), (786, 500), (500, 500), (500, 4)]
     assert widths(made.decoder) == [(12, 500), (500, 500), (500, 784)]
     assert widths(made.observer) == [(2, 1)]
-    assert widths(new_discriminator((1, 28, 28), "mlp")) == [(784, 256), (256, 1)]
+    assert widths(discriminator) == [(784, 256), (256, 1)]
+    normed = ["Linear", "BatchNorm1d", "LeakyReLU 0.2"] * 2
+    assert layer_names(made.encoder.of_class) == layer_names(made.encoder.of_observation) == [*normed, "Linear"]
+    assert layer_names(made.decoder) == [*normed, "Linear", "Unflatten"]
+    found = layer_names(discriminator)
+    assert found == ["Flatten", "Linear", "LeakyReLU 0.2", "Dropout 0.3", "Linear", "Flatten"]
 
 
 @pytest.mark.parametrize("side", [1, 2, 3, 4, 8, 16])
@@ -124,19 +134,3 @@ def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None
         "_Crop",
     ]
     assert layer_names(discriminator) == [*(["Conv2d", "LeakyReLU 0.2"] * 3), "_GlobalAverage", "Linear", "Flatten"]
-
-
-def test_vectors_have_no_norm_and_the_discriminator_drops_units() -> None:
-    made = generator((57,))
-    assert layer_names(made.encoder.trunk) == ["Flatten", *(["Linear", "LeakyReLU 0.2"] * 3)]
-    assert layer_names(made.decoder) == [*(["Linear", "LeakyReLU 0.2"] * 3), "Linear", "Unflatten"]
-    dropped = ["Linear", "LeakyReLU 0.2", "Dropout 0.3"]
-    assert layer_names(new_discriminator((57,), "by-shape")) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
-
-
-def test_official_networks_have_two_normed_layers_their_discriminator_one() -> None:
-    made, layer = generator((57,), "mlp"), ["Linear", "BatchNorm1d", "LeakyReLU 0.2"]
-    assert layer_names(made.encoder.of_class) == layer_names(made.encoder.of_observation) == [*(layer * 2), "Linear"]
-    assert layer_names(made.decoder) == [*(layer * 2), "Linear", "Unflatten"]
-    found = layer_names(new_discriminator((57,), "mlp"))
-    assert found == ["Flatten", "Linear", "LeakyReLU 0.2", "Dropout 0.3", "Linear", "Flatten"]
