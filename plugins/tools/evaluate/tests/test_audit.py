@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,15 @@ def table(seed: int = 0, n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 def answered(sample: pubench.AuditSample, truth: np.ndarray) -> pubench.AuditResult:
     return pubench.audit_answers(sample, truth[sample.drawn].astype(int))
+
+
+def test_more_rows_narrow_both_intervals_as_the_root_of_their_number_does() -> None:
+    scores, labeled, truth = table(n=6000)
+    result = answered(pubench.audit_sample(scores, labeled, n=90, threshold=1.0), truth)
+    found = [float(number) for number in re.findall(r"±(\S+?)[ ,.](?!\d)", result.more)]
+    assert "interval of the prior from" in result.more
+    assert found[1] / found[0] == pytest.approx((90 / 120) ** 0.5, abs=0.03)
+    assert found[3] / found[2] == pytest.approx((90 / 120) ** 0.5, abs=0.03)
 
 
 # -------------------------------------------------------------------- which rows

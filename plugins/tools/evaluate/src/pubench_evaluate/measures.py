@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -41,12 +40,7 @@ def installed_metrics() -> dict[str, MetricPlugin]:
     place = {key: k for k, key in enumerate(_ORDER)}
     found = (info for info in registry().infos(MetricInfo) if not info.parameter)
     infos = sorted(found, key=lambda info: (info.oracle, place.get(info.key, len(place)), info.key))
-    return {info.key: MetricPlugin(info, partial(_applied, cache(partial(load, info))), "") for info in infos}
-
-
-def _applied(loaded: Callable[[], Any], view: Any) -> Any:
-    """Value of a metric that is loaded when it is first applied; a Measurer says why one has no value."""
-    return loaded()(view)
+    return {info.key: MetricPlugin(info, lambda view, info=info: load(info)(view), "") for info in infos}
 
 
 # -------------------------------------------------------------------- resamples
@@ -118,8 +112,6 @@ class Measured:
     info: MetricInfo
     measure: Measure
     interval: tuple[float, float] | None = None
-    interval_from: str = ""
-    """how the interval was made; empty if there is none, or the metric does not say"""
 
     @property
     def value(self) -> float | None:
@@ -142,7 +134,6 @@ class Measured:
             "name": self.info.name,
             "value": self.value,
             "interval": plain_data(self.interval),
-            "interval_from": self.interval_from,
             "undefined": self.measure.undefined,
             "assumes": sorted(self.info.assumes),
             "oracle": self.info.oracle,
@@ -168,17 +159,7 @@ def measured(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], times: in
     }
     lacking = [key for key, one in found.items() if key in RESAMPLED and one.value is not None and one.interval is None]
     intervals = _intervals(resampled(rows, {key: metrics[key] for key in lacking}, times, seed), lacking)
-    return {
-        key: Measured(
-            info=metrics[key].info,
-            measure=one,
-            interval=one.interval or intervals.get(key),
-            interval_from=f"bootstrap, {times} resamples"
-            if intervals.get(key)
-            else str(one.details.get("interval_by", "")),
-        )
-        for key, one in found.items()
-    }
+    return {key: Measured(metrics[key].info, one, one.interval or intervals.get(key)) for key, one in found.items()}
 
 
 @dataclass(frozen=True)

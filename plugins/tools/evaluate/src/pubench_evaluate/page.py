@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from html import escape
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
-        raise NotImplementedError
+        return dict(plain_data(asdict(self)))  # type: ignore[call-overload]  # results are dataclasses
 
     def figures(self) -> dict[str, Any]:
         """Figures that the script of the page draws."""

@@ -19,9 +19,9 @@ from pubench_datasets_tables.frames import frame_of, refuse_other_rows
 from pubench_report.rendering import RenderedTable
 
 from pubench.field_names import in_words
-from pubench_core.errors import PluginError, PubenchError, RequestError, Undefined, said_by, unknown
+from pubench_core.errors import PubenchError, RequestError, Undefined, said_by, unknown
 from pubench_core.plugins.info import PriorInfo
-from pubench_core.plugins.registry import load, registry
+from pubench_core.plugins.registry import load_class, registry
 from pubench_core.prior import PriorEstimator, Samples
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
@@ -47,19 +47,17 @@ PAGE = 120
 # -------------------------------------------------------------------- one estimator
 
 
-def infos_of(
-    inputs: str, keys: Sequence[str] | None, *, thorough: bool = False, word: str = "estimators="
-) -> list[PriorInfo]:
-    """The installed estimators that read ``inputs`` (scores, features or ``any``), or those that are named.
+def infos_of(inputs: str, keys: Sequence[str] | None, word: str = "estimators=") -> list[PriorInfo]:
+    """The fast estimators that read ``inputs`` (scores, features or ``any``), or those that are named.
 
-    ``thorough``: whether the slow ones are among them. ``word``: what was written before a key.
+    ``word``: what was written before a key.
 
     Raises RequestError for a key that is not installed, or that reads something else.
     """
     known, field = {info.key: info for info in registry().infos(PriorInfo)}, word.partition("=")[0]
     fitting = [info for info in known.values() if inputs in ("any", info.inputs)]
     if keys is None:
-        return [info for info in fitting if thorough or not info.slow]
+        return [info for info in fitting if not info.slow]
     for key in keys:
         if key not in known:
             raise unknown("prior estimator", key, known, field=field)
@@ -79,7 +77,7 @@ def asked(
     """One estimator's answer, or why it has none: an estimator that fails loses its own row only."""
     started = time.perf_counter()
     try:
-        found = _estimator(info).estimate(positive, unlabeled, stream(seed, "prior"))
+        found = load_class(info, PriorEstimator)().estimate(positive, unlabeled, stream(seed, "prior"))
         if not math.isfinite(found.share):
             raise Undefined(f"it returned {found.share}")
     except (PubenchError, Undefined, ValueError, ArithmeticError) as error:
@@ -102,13 +100,6 @@ def asked(
         seconds=round(time.perf_counter() - started, 4),
         diagnostics=plain_data(found.diagnostics),
     )
-
-
-def _estimator(info: PriorInfo) -> PriorEstimator:
-    made = load(info)
-    if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
-        raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
-    return made()
 
 
 def _why_left_out(info: PriorInfo, warnings: Sequence[str]) -> str:
@@ -214,7 +205,6 @@ def estimate_prior(
     labeled: Any,
     *,
     estimators: Sequence[str] | None = None,
-    thorough: bool = False,
     scheme: str = "one-sample",
     purity: float = 1.0,
     truth: Any = None,
@@ -228,8 +218,8 @@ def estimate_prior(
     ``x``: (n, d) features, as an array or a frame of numbers, or (n,) scores of a model that was not trained on these
     rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
     labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
-    ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all fast ones that can read
-    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``progress``: called with a line before each.
+    ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all that can read ``x``
+    except slow ones (km1, km2, pulsnar). ``progress``: called with a line before each.
 
     Raises InvalidRequest (a ValueError).
 
@@ -247,7 +237,7 @@ def estimate_prior(
         is_scores = values.ndim == 1
         given = values if is_scores else np.zeros(len(values))
         rows = scored_rows(given, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
-        infos = infos_of("scores" if is_scores else "any", estimators, thorough=thorough)
+        infos = infos_of("scores" if is_scores else "any", estimators)
         read = {"scores": rows.scores} if is_scores else {"features": _features(values)}
         found = []
         for number, info in enumerate(infos, 1):
@@ -299,7 +289,9 @@ def held_out_scores(info: PriorInfo, features: FloatArray, rows: LabeledScores, 
             )
     samples = Samples(features[labeled], features[~labeled], of[labeled], of[~labeled])
     found = np.empty(len(features))
-    found[labeled], found[~labeled] = _estimator(info).held_out_scores(samples, stream(seed, "scores for priors"))
+    found[labeled], found[~labeled] = load_class(info, PriorEstimator)().held_out_scores(
+        samples, stream(seed, "scores for priors")
+    )
     return found
 
 

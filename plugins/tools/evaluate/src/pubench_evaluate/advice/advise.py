@@ -157,6 +157,8 @@ class _Steps:
         self.folds = folds_for(self.labeled, self.read.groups)
         self.kept = np.flatnonzero(~self.read.negative)
         self.unlabeled = np.setdiff1d(self.kept, np.flatnonzero(self.labeled))
+        before = self.folder / "answer.json"
+        self.estimated = json.loads(before.read_text("utf-8")).get("estimated") if before.exists() else None
 
     @property
     def spent(self) -> float:
@@ -183,6 +185,7 @@ class _Steps:
         self.say(f"page and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
             estimated = None if self.given else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            self.estimated = estimated and estimated.interval
             self.prior, self.contradicted = prior_of(self.given, None, estimated)
             if self.prior.estimated and self._contradiction(trees):  # it is wrong, whatever the labels are
                 self.prior = Belief(source=f"the estimate {in_short(self.prior.interval)} contradicts the scores")
@@ -275,6 +278,7 @@ class _Steps:
             scar=replace(test, contradiction=self._contradiction(chosen)),
             prior=self.prior,
             estimates=estimates,
+            estimated=self.estimated,
             given=self.given,
             answer=chosen.candidate.name,
             fits=tuple(fits),

@@ -57,6 +57,8 @@ class Advice(Report):
     scar: ScarTest
     prior: Belief
     estimates: PriorEstimates | None
+    estimated: Interval | None
+    """the range of the estimators, which an answer without checked rows asked"""
     given: Interval | None
     """the prior as the user gave it"""
     answer: str
@@ -81,7 +83,7 @@ class Advice(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``answer.json`` holds it."""
-        same = ("answer", "headline", "goal", "given", "scheme", "model", "sheet", "warnings")
+        same = ("answer", "headline", "goal", "given", "estimated", "scheme", "model", "sheet", "warnings")
         return {
             "version": VERSION,
             **plain_data({name: getattr(self, name) for name in same}),
@@ -114,7 +116,8 @@ class Advice(Report):
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""
         said: list[Part] = [self.headline, *(f"warning: {line}" for line in self.warnings), ""]
-        said += [f"prior: {self.prior_line}", self.scar.sentence, self.choice, ""]
+        said += [f"prior: {self.prior_line}", self.scar.sentence, self.choice]
+        said += ["" if self.audited is None else self.audited.result.more, ""]
         if self.fits[1:]:
             said += [self.methods, ""]
         if self.sheet is not None:
@@ -150,7 +153,14 @@ class Advice(Report):
     def prior_line(self) -> str:
         """Where the prior lies, and who says so."""
         scar = ", as if labels were a random draw of the positives" if self.prior.estimated else ""
-        return f"{in_short(self.prior.interval)} ({self.prior.source}{scar})"
+        line = f"{in_short(self.prior.interval)} ({self.prior.source}{scar})"
+        if self.audited is None:
+            return line
+        checked, said = self.audited.result.prior, [] if self.given is None else [line]
+        said.append(f"{checked.value:.3g} by the checked rows ({in_short(checked.interval)})")
+        if self.estimated is not None:
+            said.append(f"{in_short(self.estimated)} by estimators, if labels were a random draw of the positives")
+        return "; ".join(said)
 
     @property
     def taught(self) -> Fit | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from pubench_report.rendering import RenderedTable
 from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
-from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
 from ..page import Part, Report, between
@@ -26,6 +25,8 @@ _YES, _NO = (
     frozenset({"0", "0.0", "-1", "-1.0", "false", "no", "n", "negative"}),
 )
 _BLANK = frozenset({"", "?", "nan", "none"})
+#: A result says what so many more rows would buy.
+MORE = 30
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +46,8 @@ class AuditResult(Report):
     recall: AuditEstimate
     scar: ScarTest
     warnings: tuple[str, ...]
+    more: str = ""
+    """how :data:`MORE` more rows would narrow the intervals, in a sentence"""
 
     @property
     def sentence(self) -> str:
@@ -53,10 +56,6 @@ class AuditResult(Report):
         if self.precision.value is not None:
             said += f"; of the rows above {self.threshold:.4g}, {_ends(self.precision)} are positive"
         return f"{said}; SCAR is {self.scar.verdict}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON holds it."""
-        return dict(plain_data(asdict(self)))
 
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal."""
@@ -76,7 +75,7 @@ class AuditResult(Report):
             f"{self.name}: {self.checked} rows checked; threshold {self.threshold:.4g}",
             *(f"warning: {line}" for line in self.warnings),
             *("", RenderedTable.of(head, rows, texts=(3,), wraps=(3,))),
-            *("", self.scar.sentence),
+            *("", self.scar.sentence, self.more),
             "intervals: exact binomial on each side of the threshold (Clopper and Pearson 1934), melded where both "
             "sides count (Fay, Proschan and Brittain 2015); by design, no model is believed",
         ]
@@ -101,19 +100,35 @@ def audit_answers(sample: AuditSample, answers: Any) -> AuditResult:
         sides = _sides(sample, given)
         rng = stream(sample.seed, "audit answers")
         melded = Melded.of(*sides, rng)
-        share = melded.share()
+        share, precision = melded.share(), melded.precision()
+        prior, scar = _prior(sample, share), _scar(sample, given, melded, rng)
         return AuditResult(
             name=sample.name,
             threshold=sample.threshold,
             checked=int((given >= 0).sum()),
             unanswered=int((given < 0).sum()),
-            prior=_prior(sample, share),
+            prior=prior,
             share=share,
-            precision=melded.precision(),
+            precision=precision,
             recall=melded.recall(),
-            scar=_scar(sample, given, melded, rng),
+            scar=scar,
             warnings=tuple(_warnings(sample, given)),
+            more=_more(sample, sides, (prior, precision), rng),
         )
+
+
+def _more(sample: AuditSample, sides: tuple[Side, Side], now: Sequence[AuditEstimate], rng: np.random.Generator) -> str:
+    """What :data:`MORE` more rows of the same design would do to the intervals of prior and precision."""
+    factor = 1 + MORE / sum(side.checked for side in sides)
+    melded = Melded.of(sides[0].grown(factor), sides[1].grown(factor), rng)
+    then = _prior(sample, melded.share()), melded.precision()
+    said = [
+        f"{name} from ±{np.ptp(before.interval) / 2:.3f} to ±{np.ptp(after.interval) / 2:.3f}"
+        for name, before, after in zip(("prior", "precision"), now, then, strict=True)
+        if before.interval and after.interval and np.ptp(after.interval) < np.ptp(before.interval)
+    ]
+    narrowed = ", and that of the ".join(said)
+    return narrowed and f"{MORE} more rows, if as many are positive, narrow the interval of the {narrowed}."
 
 
 def answered(sample: AuditSample, answers: Any) -> IntArray:

@@ -43,8 +43,13 @@ class Side:
     """``rows``: of the side; ``checked``: those of them with an answer; ``positive``: those found positive."""
 
     rows: int
-    checked: int
-    positive: int
+    checked: float
+    positive: float
+
+    def grown(self, factor: float) -> Side:
+        """The side if ``factor`` times as many rows were checked and the same share of them was positive."""
+        checked = min(self.checked * factor, self.rows)
+        return Side(self.rows, checked, checked * self.share)
 
     @property
     def share(self) -> float:

@@ -210,11 +210,10 @@ def prior(
     file: Annotated[Path, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
     estimators: Annotated[
         str | None,
-        typer.Option(help="Keys of estimators: bbe,dedpul. (default: all fast ones that can read the table)"),
+        typer.Option(
+            help="Keys of estimators: bbe,dedpul. (default: those that can read the table, without slow ones)"
+        ),
     ] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Also run the slow estimators (km1, km2: minutes).")] = (
-        False
-    ),
     beta: Beta = 1.0,
     scheme: Annotated[str, typer.Option(help="one-sample: all rows are one draw; two-sample: the unlabeled ones.")] = (
         "one-sample"
@@ -235,7 +234,6 @@ def prior(
             x,
             labeled,
             estimators=None if estimators is None else _words(estimators),
-            thorough=thorough,
             scheme=scheme,
             purity=beta,
             truth=truth,
