@@ -421,15 +421,32 @@ class TestTime:
             (CHEAP[1], "failed: the loss is not finite")
         ]
 
-    def test_what_does_not_fit_into_the_time_is_left_out_and_bagged_trees_are_not(
-        self, answered: Any, tmp_path: Path
-    ) -> None:
+    def test_a_method_that_does_not_fit_into_the_time_is_left_out(self, answered: Any, tmp_path: Path) -> None:
+        pubench.advise(answered[1], "labeled", out=tmp_path / "out")
         more: dict[str, Any] = {"out": tmp_path / "out", "audited": sheet_of(answered, tmp_path)}
         found = pubench.advise(answered[1], "labeled", **more, time=0.01)
         assert [fit.reason for fit in found.fits] == [
             "",
-            *["the time was up after 0 of 6 fits; the same command goes on"] * 3,
+            *["the time was up after 0 of 6 fits; the same command with more time goes on"] * 3,
         ]
+
+    def test_no_fit_begins_that_would_take_longer_than_the_one_before(self, answered: Any, tmp_path: Path) -> None:
+        plan, labeled = fits.run_of(CHEAP[1], pubench.data(answered[1], "labeled"), 5, tmp_path), of_clouds(answered[1])
+        left = iter([60.0, 20.0, 39.0])  # the first fit takes 40 s
+        found = fits.fitted(CHEAP[1], plan, labeled[1], left=lambda: next(left))
+        assert found.reason == "the time was up after 1 of 6 fits; the same command with more time goes on"
+
+    def test_without_time_for_bagged_trees_there_is_no_answer_but_what_is_kept(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(RequestError, match="bagged trees: the time was up after 0 of 6 fits"):
+            pubench.advise(answered[1], "labeled", out=tmp_path / "none", time=0.01)
+        with monkeypatch.context() as late:
+            fitted = steps.fitted
+            late.setattr(steps, "fitted", lambda *a: fitted(*a[:4], lambda: 60.0 if a[-1] else -1.0, *a[5:]))
+            with pytest.raises(RequestError, match="out has ranked rows and a model, but no page"):
+                pubench.advise(answered[1], "labeled", out=tmp_path / "out")
+        assert (tmp_path / "out" / "ranked.csv").is_file()
 
     def test_a_fit_that_takes_longer_than_the_time_is_ended(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -438,17 +455,20 @@ class TestTime:
         plan, labeled = fits.run_of(CHEAP[1], pubench.data(answered[1], "labeled"), 5, tmp_path), of_clouds(answered[1])
         began = time.perf_counter()
         found = fits.fitted(CHEAP[1], plan, labeled[1], left=lambda: 0.5)
-        assert found.reason == "the time was up after 0 of 6 fits; the same command goes on"
+        assert found.reason == "the time was up after 0 of 6 fits; the same command with more time goes on"
         assert time.perf_counter() - began < 30
 
-    def test_a_long_fit_says_every_few_seconds_that_it_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(fits, "BEAT", 0.02)
+    def test_a_silent_step_says_every_few_seconds_that_it_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fits, "BEAT", 0.05)
         lines: list[str] = []
-        with fits.still_said(lines.append, "training bagged trees on all rows"):
+        with fits.never_silent(lines.append) as say:
+            say("reading my.csv")
+            time.sleep(0.3)
+            say("bagged trees: all rows")
             time.sleep(0.2)
-        assert len(lines) > 2
-        assert lines[0] == "training bagged trees on all rows: 0 s so far"
-        time.sleep(0.1)
+        assert lines[:2] == ["reading my.csv", "reading my.csv: 0 s so far"]
+        assert len(lines) > 4
+        assert lines[-1] == "bagged trees: all rows: 0 s so far"
         said = len(lines)
         time.sleep(0.1)
         assert len(lines) == said

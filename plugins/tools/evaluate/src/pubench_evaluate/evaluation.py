@@ -20,12 +20,12 @@ from pubench_core.specs import is_one_sample
 from .audit import AuditResult
 from .belief import Belief, belief_in, wanted_estimator
 from .measures import (
+    RESAMPLES,
     Measured,
     PlottedCurve,
     curves_of,
     installed_metrics,
     measured,
-    resamples_for,
 )
 from .page import Part, Report, between
 from .prior import asked, infos_of, narrowed
@@ -266,11 +266,12 @@ def evaluate(
             raise RequestError(f"n_unlabeled={shown(n_unlabeled)}: {need}", field="n_unlabeled", value=n_unlabeled)
         cuts = Cuts(rows, belief, seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
-    times = resamples_for(len(rows.scores)) if resamples is None else resamples
+    if resamples is None:
+        resamples = next((times for most, times in RESAMPLES if len(rows.scores) <= most), 0)
     rows = rows.knowing(
         prior=belief.prior, prior_interval=belief.interval, threshold=decision.threshold, thorough=thorough
     )
-    measures = measured(rows, installed_metrics(), times, seed)
+    measures = measured(rows, installed_metrics(), resamples, seed)
     curves, band = curves_of(rows, measures)
     budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
     contradictions = _contradictions(decision, (*budgets, *recalls), measures)

@@ -24,7 +24,7 @@ _ORDER = (
 )  # fmt: skip
 #: PU-only metrics that are resampled here.
 RESAMPLED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")
-#: So many rows at most -> resamples: one of PULP takes time that grows with the rows.
+#: So many rows at most -> resamples, none beyond: one of PULP takes time that grows with the rows.
 RESAMPLES = ((2_000, 1000), (20_000, 400), (100_000, 100))
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
@@ -44,11 +44,6 @@ def installed_metrics() -> dict[str, MetricPlugin]:
 
 
 # -------------------------------------------------------------------- resamples
-
-
-def resamples_for(n: int) -> int:
-    """How many resamples a table of ``n`` rows gets; 0 if intervals would take too long."""
-    return next((resamples for most, resamples in RESAMPLES if n <= most), 0)
 
 
 def resampled(rows: LabeledScores, metrics: Mapping[str, MetricPlugin], times: int, seed: int) -> FloatArray:

@@ -43,7 +43,7 @@ from .choice import (
     chosen_by_checked_rows,
     read_answers,
 )
-from .fits import Say, fitted, folds_for, run_of, with_answers
+from .fits import Say, fitted, folds_for, never_silent, run_of, with_answers
 from .look import looked_at
 from .page import SHEET, Advice, Promise
 
@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 Answers = tuple[IntArray, BoolArray]
 #: The budget that is shown if the goal says none.
 BUDGET = 200
+#: Of the time, for fits; the rest is for the page.
+FOR_FITS = 0.9
 #: Estimators of the prior read at most so many rows, a random part of the table.
 MOST_ROWS = 10_000
-NOT_CHECKED = "no row was checked, and a table alone cannot tell"
 
 
 def advise(
@@ -79,18 +80,18 @@ def advise(
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
     ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
     ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: the other methods
-    are fitted, cheapest first, and compared by it, and the answer trains on it. ``time``: seconds for that, or ``10m``;
-    half of it for the comparison. ``out``: folder of the answer, by default ``advice-NAME``; it keeps every finished
-    fit, and the same call goes on. ``scheme`` and ``about``: as :func:`pubench.data` has them. ``progress``: called
-    with a line about what runs now.
+    are fitted, cheapest first, and compared by it, and the answer trains on it. ``time``: limit for everything, seconds
+    or ``10m``; nine tenths are for fits, half of them for the comparison. ``out``: folder of the answer, by default
+    ``advice-NAME``; it keeps every finished fit, and the same call goes on. ``scheme`` and ``about``: as
+    :func:`pubench.data` has them. ``progress``: called with a line about what runs now, at least every ten seconds.
 
     The answer is bagged trees unless checked rows speak for another method: see ``docs/pages/advice.md``.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
-    with in_words():
-        began, budget, limit = perf_counter(), budget_of(goal), seconds_of(time, "time", least=1e-9)
-        given, say = None if prior is None else ends_of(prior), progress or (lambda text: None)
+    with in_words(), never_silent(progress or (lambda text: None)) as say:
+        began, budget, limit = perf_counter(), budget_of(goal), FOR_FITS * seconds_of(time, "time", least=1e-9)
+        given = None if prior is None else ends_of(prior)
         own = table if isinstance(table, PUTable) else data(table, label, scheme=scheme, **about)
         folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
         say(f"reading {own.name}")
@@ -143,7 +144,7 @@ class _Steps:
     """how many rows are to be reviewed"""
     began: float
     limit: float
-    """seconds for a comparison, from the beginning"""
+    """seconds for all fits, from the beginning"""
     given: Interval | None
     audited: Audited | None
     threads: int | None
@@ -178,13 +179,15 @@ class _Steps:
             self.say(f"ranked rows and model after {duration(self.spent)}: {self.folder}")
         trees = self._fitted(DEFAULT)
         if trees.reason:
-            raise RequestError(f"{look.name}: {DEFAULT.name} {trees.reason}")
+            kept = "" if first.reason or self.audited else f"; {self.folder} has ranked rows and a model, but no page"
+            raise RequestError(f"{look.name}: {DEFAULT.name}: {trees.reason}{kept}")
         self.reference = trees.scores
         self.sheet = self._sheet(trees.scores) if self.audited is None else None
         self._answered([trees])
         self.say(f"page and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
-            estimated = None if self.given else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            late = self.given is not None or self.spent > self.limit
+            estimated = None if late else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
             self.estimated = estimated and estimated.interval
             self.prior, self.contradicted = prior_of(self.given, None, estimated)
             if self.prior.estimated and self._contradiction(trees):  # it is wrong, whatever the labels are
@@ -211,14 +214,13 @@ class _Steps:
         trains on. ``quick``: as :func:`fitted` has it.
         """
         until = self.limit / (2 if compare else 1)  # half of the time is left for training on the checked rows
-        left = (lambda: until - self.spent) if compare or known else None
         kept, table, labeled = self.folder / "fits", self.table, self.labeled
         if known is not None:
             table, labeled = with_answers(table, self.read, *known), labeled.copy()
             labeled[known[0][known[1]]] = True
         plan = run_of(one, table, self.folds, kept, self._told(known), threads=self.threads, seed=self.seed)
         alone = self.read.groups is None and not self.look.copies  # of twins, one may be in every bag
-        fit = fitted(one, plan, labeled, self.say, left, alone, quick)
+        fit = fitted(one, plan, labeled, self.say, lambda: until - self.spent, alone, quick)
         if not compare or fit.reason or self.audited is None:
             return fit
         return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
@@ -269,7 +271,8 @@ class _Steps:
             chosen, fits = chosen if taught.reason else taught, [*fits, taught]
         self._keep(chosen)
         card = self._card(chosen, self.prior.interval)
-        test = ScarTest(undefined=NOT_CHECKED) if self.audited is None else self.audited.result.scar
+        unknown = ScarTest(undefined="no row was checked, and a table alone cannot tell")
+        test = unknown if self.audited is None else self.audited.result.scar
         advice = Advice(
             folder=self.folder,
             goal=self.goal,

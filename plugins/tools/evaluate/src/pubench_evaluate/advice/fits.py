@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -37,13 +38,16 @@ Say = Callable[[str], None]
 
 #: Parts that the rows are cut into; more if few rows are labeled, so that a model trains on nearly all of them.
 FOLDS, FOLDS_OF_FEW, FEW = 5, 10, 20
-#: Seconds between two lines about a fit.
+#: Parts if so many rows are labeled that half of them train a model as well.
+FOLDS_OF_MANY, MANY = 2, 5_000
+#: Most seconds between two lines.
 BEAT = 10.0
 
 
 def folds_for(labeled: BoolArray, groups: IntArray | None = None) -> int:
     """Number of parts, at most one for each group with labeled rows. ``groups``: (n,) codes that no fold parts."""
-    most = FOLDS if labeled.sum() >= FEW else FOLDS_OF_FEW
+    n = labeled.sum()
+    most = FOLDS_OF_MANY if n >= MANY else FOLDS if n >= FEW else FOLDS_OF_FEW
     return most if groups is None else min(most, len(np.unique(groups[labeled])))
 
 
@@ -101,28 +105,37 @@ def kept_record(plan: Plan) -> Record | None:
     return found if isinstance(found, Record) else None
 
 
-def trained(plan: Plan, seconds: float | None = None) -> Record:
+def trained(plan: Plan, seconds: float = math.inf) -> Record:
     """Record of a run that had none. Raises RunFailed if it takes longer than ``seconds``."""
     from pubench_core.engine.execute import execute
 
-    execution = plan.spec.execution.model_copy(update={"timeout": seconds})
+    execution = plan.spec.execution.model_copy(update={"timeout": seconds if math.isfinite(seconds) else None})
     done = execute(replace(plan, spec=plan.spec.model_copy(update={"execution": execution})))
     return Record(done.folder, done.result)
 
 
 @contextmanager
-def still_said(say: Say, text: str) -> Iterator[None]:
-    """A block of which a line is said every ten seconds, with the time so far."""
-    over, began = threading.Event(), time.perf_counter()
+def never_silent(say: Say) -> Iterator[Say]:
+    """A ``say`` after whose last line another one comes every ten seconds, with the time since."""
+    over, text, since = threading.Event(), "", time.perf_counter()
+
+    def line(said: str) -> None:
+        nonlocal text, since
+        text, since = said, time.perf_counter()
+        say(said)
 
     def beat() -> None:
-        while not over.wait(BEAT):
-            say(f"{text}: {duration(time.perf_counter() - began)} so far")
+        beats = 1
+        while not over.wait(max(since + beats * BEAT - time.perf_counter(), 0)):
+            silent = time.perf_counter() - since
+            beats = 1 + int(silent / BEAT + 0.01)
+            if beats > 1:
+                say(f"{text}: {duration(silent)} so far")
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
     try:
-        yield
+        yield line
     finally:
         over.set()
         thread.join()
@@ -133,34 +146,32 @@ def fitted(
     plan: Plan,
     labeled: BoolArray,
     say: Say = lambda text: None,
-    left: Callable[[], float] | None = None,
+    left: Callable[[], float] = lambda: math.inf,
     out_of_bag: bool = False,
     quick: bool = False,
 ) -> Fit:
     """Scores of all rows, each by a model that did not see it, or why there are none; NaN for known negatives.
 
-    Every finished fit is a record, which always counts. ``left``: gives the seconds that are left for fits; None:
-    whatever time it takes. ``out_of_bag``: rows of U are scored by members of the model of all rows, if it has them.
-    ``quick``: nothing else is fitted then, and labeled rows have no score.
+    Every finished fit is a record, which always counts. ``left``: gives the seconds that are left for fits; none begins
+    if the one before took longer. ``out_of_bag``: rows of U are scored by members of the model of all rows, if it has
+    them. ``quick``: nothing else is fitted then, and labeled rows have no score.
     """
-    bag, parts, done = out_of_bag and plan.method.info.out_of_sample, parts_of(plan), 0
+    bag, parts, done, took = out_of_bag and plan.method.info.out_of_sample, parts_of(plan), 0, 0.0
     quick = bag and quick
     plan, parts = (parts[-1], parts[-1:]) if quick else (plan, parts)
     record = kept_record(plan)
     try:
         for done, part in enumerate(() if record else parts):
-            seconds = left and left()
-            text = f"{candidate.name}: {'all rows' if quick else f'fit {done + 1} of {len(parts)}'}"
             if kept_record(part) is None:
-                if seconds is not None and seconds <= 0:
+                if (seconds := left()) <= took:
                     raise RunFailed("", cause="timeout")
-                with still_said(say, text):
-                    trained(part, seconds)
-                say(text)
+                say(f"{candidate.name}: {'all rows' if quick else f'fit {done + 1} of {len(parts)}'}")
+                trained(part, seconds)
+                took = seconds - left()
         record = record or kept_record(plan) or trained(plan)
     except PubenchError as error:
         if isinstance(error, RunFailed) and error.cause == "timeout":
-            reason = f"the time was up after {done} of {len(parts)} fits; the same command goes on"
+            reason = f"the time was up after {done} of {len(parts)} fits; the same command with more time goes on"
             return Fit(candidate, reason=reason)
         return Fit(candidate, reason=f"failed: {error}")
     found, result, among = np.full(len(labeled), np.nan), record.result, ~labeled

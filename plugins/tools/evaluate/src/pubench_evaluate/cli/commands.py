@@ -39,15 +39,9 @@ SchemeOf = Annotated[
         "(default: one-sample, or the run's)",
     ),
 ]
-Audited = Annotated[
-    Path | None, typer.Option(help="A sheet of pubench audit, filled in: it narrows the prior and tests SCAR.")
-]
 Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score are decided positive. (default: 0)")]
 Budget = Annotated[
     int | None, typer.Option(help="Instead of --threshold: so many of the highest unlabeled rows are decided positive.")
-]
-Recall = Annotated[
-    float | None, typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives.")
 ]
 
 
@@ -66,7 +60,10 @@ def evaluate(
     scheme: SchemeOf = None,
     threshold: Threshold = None,
     budget: Budget = None,
-    recall: Recall = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Instead of --threshold: the fewest rows that hold this share of the positives."),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report card there, as one HTML file.")] = None,
     results: Results = Path("results"),
     resamples: Annotated[
@@ -77,7 +74,9 @@ def evaluate(
             max=100_000,
         ),
     ] = None,
-    audited: Audited = None,
+    audited: Annotated[
+        Path | None, typer.Option(help="A sheet of pubench audit, filled in: it narrows the prior and tests SCAR.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
@@ -259,7 +258,7 @@ def advise(
         Path | None, typer.Option(help="The sheet of an earlier answer, filled in: other methods are compared by it.")
     ] = None,
     time: Annotated[
-        str, typer.Option(help="Time for a comparison: 90s, 10m, 1h. Methods that do not fit into it are left out.")
+        str, typer.Option(help="Limit for all of it: 90s, 10m, 1h. Methods that do not fit into it are left out.")
     ] = "10m",
     out: Annotated[Path | None, typer.Option(help="Folder of the answer. (default: advice-NAME)")] = None,
     scheme: Annotated[
