@@ -6,6 +6,7 @@ import codecs
 import datetime
 import gzip
 import io
+import itertools
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -127,6 +128,7 @@ WITH_DECIMALS = {"a": [1.5, 1.0, None], "b": [2.0, 2.75, 3.0], "c": [-0.25, 3.0,
         ),
         ('{"a": 1.5, "zip": "007"}\n{"a": 2.5, "zip": "8"}\n', "my.jsonl", {"a": [1.5, 2.5], "zip": ["007", "8"]}),
     ],
+    ids=itertools.count(),
 )
 def test_text_is_read_as_it_was_meant(
     written: Written, content: str | bytes, name: str, expected: dict[str, list[Any]]
@@ -191,6 +193,7 @@ def test_arff(written: Written) -> None:
         *((text, "no.jsonl", "json lines") for text in ("[1, 2]\n", "{bad\n", '[{"a": 1}]\n3\n')),
         ("a,b\n1,2\n", "no.libsvm", "is not svmlight"),
     ],
+    ids=itertools.count(),
 )
 def test_what_is_no_table_says_why(written: Written, content: str | bytes, name: str, words: str) -> None:
     assert words in complaint(written(content, name))

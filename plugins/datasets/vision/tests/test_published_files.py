@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import itertools
 import pickle
 import struct
 import subprocess
@@ -245,6 +246,7 @@ OTHER = PICKLES | {"data_batch_1": python2({"labels": [7], "data": 0})}
         ("cifar10", "data_batch_1", OTHER["data_batch_1"], OTHER["data_batch_1"], PICKLES["data_batch_1"]),
         ("cifar10", ARCHIVE, tar_gz(OTHER, f"{PY}/"), OTHER["data_batch_1"], PICKLES["data_batch_1"]),
     ],
+    ids=itertools.count(),
 )
 def test_another_file_is_named_with_both_checksums_and_never_opened(
     tmp_path: Path,

@@ -67,17 +67,17 @@ def write_rds(path: Path, frame: pd.DataFrame) -> None:
 
 
 @pytest.fixture(scope="session")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with small files of all regions."""
-    folder = tmp_path_factory.mktemp("disdat")
-    write_files(folder)
-    return folder
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> DataRoot:
+    """A data root with small files of all regions, which no test changes."""
+    place = tmp_path_factory.mktemp("species")
+    write_files(place / "data" / "disdat")
+    return DataRoot(place / "data", "a test", cache=place / "cache")
 
 
 @pytest.fixture
-def root(written: Path, tmp_path: Path) -> DataRoot:
-    """A data root with small files of all regions."""
-    shutil.copytree(written, tmp_path / "data" / "disdat")
+def root(prepared: DataRoot, tmp_path: Path) -> DataRoot:
+    """A copy of it, of which nothing is prepared."""
+    shutil.copytree(prepared.path, tmp_path / "data")
     return DataRoot(tmp_path / "data", "a test", cache=tmp_path / "cache")
 
 

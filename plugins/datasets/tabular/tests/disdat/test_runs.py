@@ -12,6 +12,7 @@ import pytest
 from pubench_study.grid import cells_of
 from pubench_study.spec import StudySpec
 
+import pubench
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
@@ -20,8 +21,6 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-
-Pubench = Callable[..., Any]
 
 
 def plan_of(method: str = "pu-bagging", **more: Any) -> Plan:
@@ -55,10 +54,10 @@ class TestARequest:
 
 
 class TestAProblem:
-    def test_u_is_the_background_and_position_in_u_tells_nothing_of_the_file(self, root: DataRoot) -> None:
+    def test_u_is_the_background_and_position_in_u_tells_nothing_of_the_file(self, prepared: DataRoot) -> None:
         """Records come first in the arrays that are read; they are spread over the pool that is trained on."""
         plan = plan_of(validation={"fraction": 0})
-        problem = build_problem(plan, opened=open_data(plan, root), root=root)
+        problem = build_problem(plan, opened=open_data(plan, prepared), root=prepared)
         view = problem.view(frozenset())
         assert (view.n_labeled, view.n_unlabeled) == (15, 40)
         assert problem.prior_true is None
@@ -67,28 +66,28 @@ class TestAProblem:
         positions = np.flatnonzero(problem.split.train.labeled)
         assert positions.max() - positions.min() > 20
 
-    def test_the_prior_of_the_survey_is_an_oracle_s(self, root: DataRoot) -> None:
+    def test_the_prior_of_the_survey_is_an_oracle_s(self, prepared: DataRoot) -> None:
         plan = plan_of("nnpu", prior="test")
-        assert build_problem(plan, opened=open_data(plan, root), root=root).prior == pytest.approx(4 / 12)
+        assert build_problem(plan, opened=open_data(plan, prepared), root=prepared).prior == pytest.approx(4 / 12)
 
 
 class TestAStudy:
-    def keys(self, entry: Any, root: DataRoot) -> list[str]:
+    def keys(self, entry: Any, prepared: DataRoot) -> list[str]:
         study = StudySpec.model_validate({"name": "s", "methods": ["pu-bagging"], "data": [entry]})
-        return [str(cell.facts["data"]) for cell in cells_of(study, registry(), root)]
+        return [str(cell.facts["data"]) for cell in cells_of(study, registry(), prepared)]
 
-    def test_a_source_counts_as_all_its_tasks_and_does_not_multiply_labels(self, root: DataRoot) -> None:
+    def test_a_source_counts_as_all_its_tasks_and_does_not_multiply_labels(self, prepared: DataRoot) -> None:
         study = {"name": "s", "methods": ["pu-bagging"], "data": ["disdat"], "c": [0.1, 0.3], "seeds": 2}
-        cells = cells_of(StudySpec.model_validate(study), registry(), root)
+        cells = cells_of(StudySpec.model_validate(study), registry(), prepared)
         assert len(cells) == 226 * 2
         assert "mechanism" not in cells[0].values
 
-    def test_tasks_are_chosen_by_their_facts(self, root: DataRoot) -> None:
+    def test_tasks_are_chosen_by_their_facts(self, prepared: DataRoot) -> None:
         """Species number k has k + 1 records here."""
         entry = {"key": "disdat", "tasks": {"min_presences": 30, "region": ["sa", "swi"]}}
-        assert self.keys(entry, root) == ["disdat/sa29", "disdat/sa30", "disdat/swi29", "disdat/swi30"]
-        assert self.keys({"key": "disdat", "tasks": {"group": "nb"}}, root) == ["disdat/nsw16", "disdat/nsw17"]
-        assert self.keys("disdat/nz07", root) == ["disdat/nz07"]
+        assert self.keys(entry, prepared) == ["disdat/sa29", "disdat/sa30", "disdat/swi29", "disdat/swi30"]
+        assert self.keys({"key": "disdat", "tasks": {"group": "nb"}}, prepared) == ["disdat/nsw16", "disdat/nsw17"]
+        assert self.keys("disdat/nz07", prepared) == ["disdat/nz07"]
 
     @pytest.mark.parametrize(
         ("entry", "said"),
@@ -100,28 +99,28 @@ class TestAStudy:
             ({"key": "digits", "tasks": {"min_presences": 3}}, "'digits' has no tasks to choose from"),
         ],
     )
-    def test_a_choice_that_means_nothing_is_refused(self, root: DataRoot, entry: Any, said: str) -> None:
+    def test_a_choice_that_means_nothing_is_refused(self, prepared: DataRoot, entry: Any, said: str) -> None:
         with pytest.raises(RequestError, match=said):
-            self.keys(entry, root)
+            self.keys(entry, prepared)
 
 
-def test_a_run_is_recorded_with_its_survey_as_test_and_verified(
-    root: DataRoot, tmp_path: Path, pubench: Pubench
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # of what so small a survey can decide
+def test_a_run_is_recorded_with_its_survey_as_test_and_verified(prepared: DataRoot, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"data_root": prepared.path, "results": tmp_path, "threads": 1, "tracking": False}
+    run = pubench.run("naive", "disdat/swi20", config={"base": "logistic"}, prior="test", **given)
+    assert run.result.spec.data.key == "disdat/swi20"
+    assert run.result.oracle
+    assert run.result.data.test is not None
+    assert run.result.data.test.positive == 4
+    found = pubench.verify(tmp_path, rerun=0, data_root=prepared.path)
+    assert (found.problems, found.unchecked) == ((), {})
+
+
+def test_the_command_lists_the_tasks(
+    prepared: DataRoot, pubench_within: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = ["run", "--method", "naive", "--data", "disdat/swi20", "--set", "base=logistic", "--no-tracking", "--prior"]
-    done = pubench(*run, "test", "--data-root", root.path, "--results", tmp_path / "r")
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "r").glob("*/result.json")
-    result = json.loads(path.read_text())
-    assert result["spec"]["data"]["key"] == "disdat/swi20"
-    assert result["oracle"]
-    assert result["data"]["test"]["positive"] == 4
-    verified = pubench("verify", tmp_path / "r", "--data-root", root.path)
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-
-
-def test_the_command_lists_the_tasks(root: DataRoot, pubench_within: Pubench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PUBENCH_DATA", str(root.path))
+    monkeypatch.setenv("PUBENCH_DATA", str(prepared.path))
+    monkeypatch.setenv("PUBENCH_CACHE", str(prepared.cache))
     found = json.loads(pubench_within("info", "disdat", "--format", "json").stdout)["tasks"]
     assert len(found) == 226
     counts = {"presences": 2, "sites": 12, "present": 4}

@@ -36,33 +36,33 @@ def opened(address: str, root: DataRoot) -> PNDataset:
 
 
 class TestASpecies:
-    def test_p_are_records_u_the_background_test_rows_the_survey_of_the_group(self, root: DataRoot) -> None:
-        data = opened("disdat/nsw14", root)
+    def test_p_are_records_u_the_background_test_rows_the_survey_of_the_group(self, prepared: DataRoot) -> None:
+        data = opened("disdat/nsw14", prepared)
         assert data.labeled is not None
         assert data.y_test is not None
         assert (int(data.labeled.sum()), len(data.rows)) == (15, 15 + BACKGROUND)
         assert data.y is None
         assert (len(data.y_test), int(data.y_test.sum())) == (SITES, SITES // 3)
 
-    def test_features_are_variables_one_hot_categories_and_no_coordinates(self, root: DataRoot) -> None:
+    def test_features_are_variables_one_hot_categories_and_no_coordinates(self, prepared: DataRoot) -> None:
         """``rain``, three values of ``vegsys``, ``temp``: five features; x and y would be 150 and -30."""
-        data = opened("disdat/nsw14", root)
+        data = opened("disdat/nsw14", prepared)
         assert data.x.shape[1] == 5
         assert set(np.unique(data.x[:, 1:4])) == {0, 1}
         np.testing.assert_array_equal(data.x[:, 1:4].sum(axis=1), 1)
         assert not ((data.x == 150).all(axis=0) | (data.x == -30).all(axis=0)).any()
 
-    def test_species_of_a_group_share_one_copy(self, root: DataRoot) -> None:
+    def test_species_of_a_group_share_one_copy(self, prepared: DataRoot) -> None:
         folders = {
-            open_dataset(source(f"disdat/{name}"), root, preprocess="standardize").folder
+            open_dataset(source(f"disdat/{name}"), prepared, preprocess="standardize").folder
             for name in ("nsw08", "nsw14", "nsw15")
         }
         assert len(folders) == 1
-        assert open_dataset(source("disdat/nsw16"), root, preprocess="standardize").folder not in folders
+        assert open_dataset(source("disdat/nsw16"), prepared, preprocess="standardize").folder not in folders
 
-    def test_a_target_group_background_is_the_records_of_the_group(self, root: DataRoot) -> None:
+    def test_a_target_group_background_is_the_records_of_the_group(self, prepared: DataRoot) -> None:
         """Species 8 to 15 of NSW are one group, with 9 to 16 records."""
-        data = opened("disdat-target-group/nsw14", root)
+        data = opened("disdat-target-group/nsw14", prepared)
         assert data.labeled is not None
         assert (int(data.labeled.sum()), len(data.rows)) == (15, 15 + sum(range(9, 17)))
 
@@ -75,16 +75,13 @@ class TestASpecies:
 
 
 class TestTheWhole:
-    def test_every_species_is_listed_with_what_studies_choose_by(self, root: DataRoot) -> None:
+    def test_the_whole_is_prepared_when_every_group_is_and_lists_what_studies_choose_by(self, root: DataRoot) -> None:
+        info = registry().find(DatasetInfo, "disdat")
+        assert availability_of(info, root).state == "files"
         tasks = {task.name: dict(task.facts) for task in source("disdat").tasks(root)}
         assert len(tasks) == 226
         counts = {"presences": 15, "sites": SITES, "present": SITES // 3}
         assert tasks["nsw14"] == {"region": "nsw", "group": "db", **counts}
-
-    def test_the_whole_is_prepared_when_every_group_is(self, root: DataRoot) -> None:
-        info = registry().find(DatasetInfo, "disdat")
-        assert availability_of(info, root).state == "files"
-        source("disdat").tasks(root)
         here = availability_of(info, root)
         assert (here.state, len(here.copies), len(here.files)) == ("prepared", len(GROUPS), 40)
 
