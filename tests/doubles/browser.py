@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -58,6 +59,10 @@ CUT = """() => [...document.querySelectorAll("main *")].filter((e) => {
   const b = svg.getBoundingClientRect();
   return e.matches("text, circle") && (a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1);
 }).map((e) => e.tagName + " " + e.textContent.trim().slice(0, 30))"""  # noqa: E501
+
+
+#: The same in the text of a page of the documentation, whose frame is the theme's.
+CUT_IN_TEXT = CUT.replace("main *", "article *")
 
 
 def absent() -> str:
@@ -130,7 +135,8 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
     page.goto(address)
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
         found.append(f"{wide} pixels wide")
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    for _ in range(2):  # those that the first ones lay out
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     found += [f"cut off: {what}" for what in page.evaluate(CUT)]
     found += [] if len(page.inner_text("main")) > _LEAST else ["nothing to read"]
     found += [f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST)]
@@ -144,6 +150,44 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
         found += [] if framed else [f"no frame around {what}"]
         seen.append(place)
     found += [] if seen else ["Tab reaches nothing"]
+    return found
+
+
+#: Pages of each kind of a site that ``pubench site`` writes: one is looked at.
+KINDS = ("index", "protocol-*", "method-*", "data-*")
+WIDTHS = (1280, 390)
+
+
+def faults_of_board(site: Path) -> list[str]:
+    """:func:`faults` of a page of each kind, at both widths, light and dark."""
+    found = []
+    for path in [path for kind in KINDS for path in sorted(site.glob(f"{kind}.html"))[:1]]:
+        for width, scheme in product(WIDTHS, SCHEMES):
+            with browser() as page:
+                mine = faults(page, path, width=width, scheme=scheme)
+            found += [f"{path.name}, {width} pixels, {scheme}: {one}" for one in mine]
+    return found
+
+
+def faults_of_documents(site: Path) -> list[str]:
+    """Pages of the documentation that are wider than the window or cut a text off, at both widths, light and dark.
+
+    Of pages in folders, which are all made alike, the first one of each folder is looked at.
+    """
+    folders = sorted(path for path in site.glob("*/*/index.html") if path.parents[1].name != "leaderboard")
+    made = {path.parents[1]: path for path in reversed(folders)}
+    found = []
+    with browser() as page:
+        for path in [site / "index.html", *sorted(site.glob("*/index.html")), *made.values()]:
+            if path.parent.name == "leaderboard":
+                continue
+            page.goto(f"file://{path.resolve()}")
+            for width, scheme in product(WIDTHS, SCHEMES):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                mine = [*([f"{wide} pixels wide"] if wide > width else []), *page.evaluate(CUT_IN_TEXT)]
+                found += [f"{path.relative_to(site)}, {width} pixels, {scheme}: {one}" for one in mine]
     return found
 
 

@@ -1,10 +1,24 @@
 // Tables are sorted by their heads and filtered by names; an address that is the place of a cell opens its runs.
 {
 const filter = by("filter"), count = by("count");
-const tables = [...document.querySelectorAll("table[id]:not(#board)")];
 const SMALL_FIRST = /^(rank|average rank|p|adjusted p|points below|s \/ run|seconds|peak)/;
-const firstOrder = new Map(tables.map((table) => [table, [...table.tBodies[0].rows]]));
+const firstOrder = new Map(); // tables that are laid out -> their rows as they came
 const sorted = new Map();
+
+function tables() {
+  for (const one of document.querySelectorAll("table[id]:not(#board)")) if (!firstOrder.has(one)) firstOrder.set(one, [...one.tBodies[0].rows]);
+  return [...firstOrder.keys()];
+}
+
+// Lays out what a page has for later: rows of a table that is there, or all of a section
+function layOut(place) {
+  const text = place.querySelector("noscript"), found = document.createElement("template"), table = by(place.dataset.rows);
+  if (!text) return;
+  found.innerHTML = text.textContent;
+  if (table) { table.tBodies[0].append(...found.content.querySelectorAll("tbody > tr")); firstOrder.delete(table); place.remove(); } else text.replaceWith(found.content);
+  tables();
+  document.dispatchEvent(new Event("drawn"));
+}
 
 const textOf = (cell) => cell.textContent.trim();
 const numberIn = (text) => { const found = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/i.exec(text); return found ? Number(found[0]) : NaN; };
@@ -20,6 +34,7 @@ function compare(one, other, direction) {
 }
 
 function sort(table, column, way) {
+  if (way) for (const rest of document.querySelectorAll(`.later[data-rows="${table.id}"]`)) layOut(rest);
   const head = table.tHead.rows[0].cells, body = table.tBodies[0];
   for (const cell of head) cell.removeAttribute("aria-sort");
   let rows = firstOrder.get(table);
@@ -34,7 +49,8 @@ function sort(table, column, way) {
 
 function show() {
   if (!filter) return;
-  const words = filter.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
+  const words = filter.value.toLowerCase().split(/[\s,]+/).filter(Boolean), rest = document.querySelector(".later[data-rows] noscript");
+  if (words.length && rest) { rest.parentElement.open = true; layOut(rest.parentElement); return; } // which shows again
   let shown = 0, all = 0;
   for (const row of document.querySelectorAll("table[id] > tbody > tr")) {
     const names = [...row.querySelectorAll(".n, th")].map((cell) => `${cell.textContent} ${cell.title}`).join(" ").toLowerCase();
@@ -58,18 +74,18 @@ function arrive() {
   const hash = decodeURIComponent(location.hash.slice(1)), chosen = address.read();
   if (!hash || hash.includes("=")) {
     if (filter) filter.value = chosen.get("filter") || "";
-    for (const table of tables) sort(table, 0, "");
+    for (const table of tables()) sort(table, 0, "");
     for (const value of chosen.getAll("sort")) {
-      const [id, column, way] = value.split(":"), table = tables.find((one) => one.id === id);
+      const [id, column, way] = value.split(":"), table = tables().find((one) => one.id === id);
       if (table && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
     }
     show();
     return;
   }
-  const target = hash && document.getElementById(hash);
+  for (const place of document.getElementById(hash) ? [] : document.querySelectorAll(".later")) if (place.textContent.includes(`id="${hash}"`)) layOut(place);
+  const target = document.getElementById(hash);
   if (!target) return;
-  const details = target.closest("details");
-  if (details) details.open = true;
+  for (let one = target; one; one = one.parentElement) if (one.matches("details")) one.open = true;
   if (target.matches("button")) choose(target);
   target.scrollIntoView();
   (target.querySelector("summary") || target).focus({ preventScroll: true });
@@ -89,6 +105,7 @@ document.addEventListener("click", (event) => {
 });
 if (filter) filter.addEventListener("input", () => { show(); remember(); });
 document.addEventListener("drawn", show);
+document.addEventListener("toggle", (event) => { if (event.target.matches(".later[open]")) layOut(event.target); }, true);
 window.addEventListener("hashchange", arrive);
 for (const one of document.querySelectorAll("[data-script]")) one.hidden = false;
 arrive();
