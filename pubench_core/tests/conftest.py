@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,30 @@ def do(ask: Callable[..., Plan]) -> Callable[..., RunResult]:
     return do
 
 
+Callers = Callable[[int], AbstractContextManager[None]]
+
+
 @pytest.fixture
-def seeded_by_the_caller() -> Iterator[None]:
-    """Global generators in a state of the caller's, put back afterwards."""
-    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
-    yield
-    np.random.set_state(states[0])
-    random.setstate(states[1])
-    torch.set_rng_state(states[2])
+def caller() -> Iterator[Callers]:
+    """``with caller(1):`` seeds all global generators as a caller would; what is in the block must not move them.
+
+    They are put back when the test ends.
+    """
+
+    def states() -> tuple[Any, ...]:
+        return np.random.get_state()[1].tobytes(), random.getstate(), torch.get_rng_state().numpy().tobytes()
+
+    @contextmanager
+    def seeded(seed: int) -> Iterator[None]:
+        np.random.seed(seed)
+        random.seed(seed)
+        torch.manual_seed(seed)
+        before = states()
+        yield
+        assert states() == before
+
+    found = np.random.get_state(), random.getstate(), torch.get_rng_state()
+    yield seeded
+    np.random.set_state(found[0])
+    random.setstate(found[1])
+    torch.set_rng_state(found[2])

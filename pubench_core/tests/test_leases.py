@@ -17,7 +17,7 @@ from pubench_core.records import staging
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import RecordStore
 
-RUNS = 200
+RUNS = 60
 WORKER = f"""
 import fcntl, os, sys, time
 from pathlib import Path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
 from pubench_core.mechanism import Mechanism
 
-pytestmark = pytest.mark.usefixtures("one_thread", "seeded_by_the_caller")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Careless(Mechanism):
@@ -50,23 +51,15 @@ def labeled_rows(found: Problem) -> tuple[list[int], list[int]]:
     return train.rows[train.labeled].tolist(), validation.rows[validation.labeled].tolist()
 
 
-def test_labels_follow_the_seed_of_the_run_and_not_the_caller_s(problem: Callable[[int], Problem]) -> None:
+def test_labels_follow_the_seed_of_the_run_and_the_caller_s_generators_stay(
+    problem: Callable[[int], Problem], caller: Callable[[int], AbstractContextManager[None]]
+) -> None:
     found = []
-    for caller in (0, 1):
-        np.random.seed(caller)
-        random.seed(caller)
-        torch.manual_seed(caller)
-        found.append(labeled_rows(problem(2)))
+    for seed in (0, 1):
+        with caller(seed):
+            found.append(labeled_rows(problem(2)))
     assert found[0] == found[1]
     assert labeled_rows(problem(3))[0] != found[0][0]
-
-
-def test_the_caller_s_generators_go_on_where_they_were(problem: Callable[[int], Problem]) -> None:
-    before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state().clone()
-    problem(2)
-    assert np.array_equal(np.random.get_state()[1], before[0])
-    assert random.getstate() == before[1]
-    assert torch.equal(torch.get_rng_state(), before[2])
 
 
 def test_the_two_parts_of_a_split_are_labeled_by_different_draws(

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core import MetricInfo, hookimpl
+from pubench_core import MetricInfo, PriorInfo, hookimpl
 from pubench_core.engine.criteria import Installed
+from pubench_core.engine.identity import code_of
 from pubench_core.errors import PluginError, RunFailed, Undefined
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished
@@ -284,22 +285,31 @@ def test_a_metric_that_fails_has_no_value_and_is_not_applied_again(function: Any
     assert set(measurer.failed) == {"m"}
 
 
-@pytest.mark.parametrize("changed", ["needs=frozenset({'labeled'})", "higher_is_better=False"])
-def test_what_the_info_record_decides_is_part_of_the_metric_s_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+@pytest.mark.parametrize(
+    ("hook", "kind", "before", "after"),
+    [
+        ("pubench_metrics", MetricInfo, "", "needs=frozenset({'labeled'})"),
+        ("pubench_metrics", MetricInfo, "", "higher_is_better=False"),
+        ("pubench_priors", PriorInfo, "inputs='scores'", "inputs='features'"),
+    ],
+)
+def test_what_the_info_record_decides_is_part_of_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str, kind: Any, before: str, after: str
 ) -> None:
-    """Otherwise a stored record answers with an epoch, or a part, that nobody would choose or measure now."""
+    """Otherwise a stored record answers with an epoch, a part or a share that nobody would choose or measure now."""
     monkeypatch.syspath_prepend(tmp_path)
     here = tmp_path.name
     (tmp_path / f"{here}_code.py").write_text("def m(view):\n    return 0.5\n")
-    source = (
-        "from pubench_core import MetricInfo, hookimpl\n\n\n@hookimpl\ndef pubench_metrics():\n"
-        "    return [MetricInfo(key='m', name='m', summary='s', load='{}_code:m', {})]\n"
-    )
     codes = []
-    for name, fields in ((f"{here}_before", ""), (f"{here}_after", changed)):
-        (tmp_path / f"{name}.py").write_text(source.format(here, fields))
-        codes.append(Installed.of(Registry([EntryPoint("m", name, GROUP)])).usable["m"].code)
+    for name, fields in ((f"{here}_before", before), (f"{here}_after", after)):
+        (tmp_path / f"{name}.py").write_text(
+            f"from pubench_core import {kind.__name__}, hookimpl\n\n\n@hookimpl\ndef {hook}():\n"
+            f"    return [{kind.__name__}(key='m', name='m', summary='s', load='{here}_code:m', {fields})]\n"
+        )
+        registry = Registry([EntryPoint("m", name, GROUP)])
+        info = registry.find(kind, "m")
+        of_metric = kind is MetricInfo
+        codes.append(Installed.of(registry).usable["m"].code if of_metric else code_of([info], registry).hash)
     assert codes[0] != codes[1]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from pubench_priors_standard import bagged_nets
 from pubench_priors_standard.held_out import ReadsScores
 
 from pubench_core import PriorInfo, hookimpl
-from pubench_core.engine.identity import code_of
 from pubench_core.errors import PluginError, RequestError, RunFailed
-from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
@@ -205,25 +202,6 @@ def test_an_estimator_is_part_of_the_run_id_and_its_code_of_the_runs_code(do: Do
     assert len({outcome.result.run_id for outcome in (one, other, true)}) == 3
     assert "prior talkative" in one.result.code.parts
     assert not [part for part in true.result.code.parts if part.startswith("prior ")]
-
-
-def test_what_the_info_record_decides_is_part_of_the_estimator_s_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Scores or features: the share that is estimated depends on it, and the spec does not say it."""
-    monkeypatch.syspath_prepend(tmp_path)
-    here = tmp_path.name
-    (tmp_path / f"{here}_code.py").write_text("class Guess:\n    pass\n")
-    source = (
-        "from pubench_core import PriorInfo, hookimpl\n\n\n@hookimpl\ndef pubench_priors():\n"
-        "    return [PriorInfo(key='g', name='g', summary='s', load='{}_code:Guess', inputs='{}')]\n"
-    )
-    codes = []
-    for name, inputs in ((f"{here}_before", "scores"), (f"{here}_after", "features")):
-        (tmp_path / f"{name}.py").write_text(source.format(here, inputs))
-        registry = Registry([EntryPoint("g", name, GROUP)])
-        codes.append(code_of([registry.find(PriorInfo, "g")], registry).hash)
-    assert codes[0] != codes[1]
 
 
 # ---------------------------------------------------------------- what cannot be used

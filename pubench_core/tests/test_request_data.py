@@ -89,26 +89,28 @@ def refusal(**given: Any) -> str:
 
 
 class TestClasses:
-    def test_by_default_they_are_the_data_set_s(self) -> None:
-        assert classes() == ([0], [1, 2, 3])
-
     @pytest.mark.parametrize(
-        "positive",
-        ["1,3", "dog,cow", " Dog , COW ", "1, cow", [1, 3], ["dog", "cow"], ["1", "3"], (1, "cow")],
-        ids=str,
+        ("given", "expected"),
+        [
+            ({}, ([0], [1, 2, 3])),
+            *(
+                ({"positive": named, "negative": [0]}, ([1, 3], [0]))
+                for named in ("1,3", "dog,cow", " Dog , COW ", "1, cow", [1, 3], ["dog", "cow"], ["1", "3"], (1, "cow"))
+            ),
+            ({"positive": 3, "negative": "cat"}, ([3], [0])),  # one class needs no list
+            ({"positive": "2", "negative": [0]}, ([2], [0])),  # a name that is a number
+            ({"positive": [1]}, ([1], [0, 2, 3])),  # the other side has every other class
+            ({"negative": "cat,dog"}, ([2, 3], [0, 1])),
+            ({"binarization": "case1"}, ([1, 3], [0])),
+            ({"binarization": "case2"}, ([0], [1])),
+            ({"binarization": "case1", "positive": [1, 3], "negative": [0]}, ([1, 3], [0])),  # as a resolved spec
+            ({"binarization": "case1", "positive": "dog,cow"}, ([1, 3], [0])),
+        ],
     )
-    def test_they_are_named_by_index_or_by_name(self, positive: Any) -> None:
-        assert classes(positive=positive, negative=[0]) == ([1, 3], [0])
-
-    def test_one_class_needs_no_list(self) -> None:
-        assert classes(positive=3, negative="cat") == ([3], [0])
-
-    def test_a_name_that_is_a_number_is_a_name(self) -> None:
-        assert classes(positive="2", negative=[0]) == ([2], [0])
-
-    def test_a_side_given_alone_leaves_every_other_class_to_the_other(self) -> None:
-        assert classes(positive=[1]) == ([1], [0, 2, 3])
-        assert classes(negative="cat,dog") == ([2, 3], [0, 1])
+    def test_they_are_given_by_index_name_or_binarization(
+        self, given: dict[str, Any], expected: tuple[list[int], list[int]]
+    ) -> None:
+        assert classes(**given) == expected
 
     def test_a_class_that_does_not_exist_is_refused_with_those_that_do(self) -> None:
         for wrong in ("4", "-1", "goat", [4], [1, 9]):
@@ -118,14 +120,7 @@ class TestClasses:
         assert "has no class 4;" in refusal(positive="4")
         assert "has no class goat;" in refusal(positive="0,goat")
 
-    def test_a_named_binarization_is_its_two_lists(self) -> None:
-        assert classes(binarization="case1") == ([1, 3], [0])
-        assert classes(binarization="case2") == ([0], [1])
-
-    def test_it_may_be_given_with_the_lists_it_names_and_with_no_others(self) -> None:
-        """A resolved spec has all three."""
-        assert classes(binarization="case1", positive=[1, 3], negative=[0]) == ([1, 3], [0])
-        assert classes(binarization="case1", positive="dog,cow") == ([1, 3], [0])
+    def test_a_binarization_goes_with_the_lists_it_names_and_with_no_others(self) -> None:
         line = refusal(binarization="case1", positive=[1])
         assert line == "data.binarization=case1 says which classes are positive; leave out data.positive"
         assert "leave out data.negative" in refusal(binarization="case1", negative="2")

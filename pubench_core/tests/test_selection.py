@@ -65,8 +65,21 @@ def outcome(selection: Selection, name: str) -> tuple[Any, ...]:
     return chosen.epoch, chosen.value, chosen.snapshot and chosen.snapshot.state["epoch"], track.stopped_at
 
 
-def test_the_first_maximum_wins() -> None:
-    assert outcome(select({"pa": [0.5, 0.9, 0.7, 0.9, 0.8]}), "pa") == (2, 0.9, 2, None)
+@pytest.mark.parametrize(
+    ("series", "patience", "expected"),
+    [
+        ([0.5, 0.9, 0.7, 0.9, 0.8], None, (2, 0.9, 2, None)),  # the first maximum
+        ([0.5, 0.4, 0.6, 0.5, 0.5, 0.9], 2, (3, 0.6, 3, 5)),
+        ([0.5, 0.4, 0.6, 0.5, 0.5, 0.9], 3, (6, 0.9, 6, None)),
+        ([0.5, 0.6, 0.6, 0.6, 0.5, 0.6, 0.9], 2, (7, 0.9, 7, None)),  # patience does not run while it ties
+        ([0.5, 0.6, 0.6, 0.6, 0.5, 0.6, 0.5], 2, (2, 0.6, 2, 7)),
+        ([None, None, None], 2, (None, None, None, 2)),
+    ],
+)
+def test_the_first_maximum_wins_until_patience_ends(
+    series: Values, patience: int | None, expected: tuple[Any, ...]
+) -> None:
+    assert outcome(select({"pa": series}, patience), "pa") == expected
 
 
 def test_of_a_criterion_that_is_better_when_lower_the_first_minimum_wins() -> None:
@@ -96,18 +109,6 @@ def test_lower_is_better_chooses_what_the_negated_values_would_choose(series: Va
     assert (lower[0], lower[2], lower[3]) == (higher[0], higher[2], higher[3])
 
 
-def test_patience_ends_a_criterion_after_that_many_epochs_without_gain() -> None:
-    series: Values = [0.5, 0.4, 0.6, 0.5, 0.5, 0.9]
-    assert outcome(select({"pa": series}, patience=2), "pa") == (3, 0.6, 3, 5)
-    assert outcome(select({"pa": series}, patience=3), "pa") == (6, 0.9, 6, None)
-
-
-def test_patience_does_not_run_while_a_criterion_ties_with_its_best_value() -> None:
-    series: Values = [0.5, 0.6, 0.6, 0.6, 0.5, 0.6, 0.9]
-    assert outcome(select({"pa": series}, patience=2), "pa") == (7, 0.9, 7, None)
-    assert outcome(select({"pa": [*series[:6], 0.5]}, patience=2), "pa") == (2, 0.6, 2, 7)
-
-
 def test_a_stopped_criterion_no_longer_changes_while_another_does() -> None:
     together = select({"pa": [0.5, 0.4, 0.3, 0.9], "auc": [0.1, 0.2, 0.3, 0.4]}, patience=2)
     assert outcome(together, "pa") == (1, 0.5, 1, 3)
@@ -129,10 +130,41 @@ def test_a_criterion_chooses_the_same_epoch_alone_and_among_others(table: Any, p
 DEAD = HeldOut(alike=True, ranking=0.4)
 
 
-def test_a_one_class_state_is_not_chosen_if_a_two_class_one_ranks_better() -> None:
+GOOD, POOR, BEST = HeldOut(False, 0.8), HeldOut(False, 0.7), HeldOut(False, 0.9)
+#: What is promised -> (values by epoch, states, patience, the outcome).
+ALIKE: dict[str, tuple[Values, list[HeldOut], int | None, tuple[Any, ...]]] = {
     # PA of "all negative" is exactly 1: what nnPU gives on an unbalanced table
-    series, states = [1.0, 1.0, 0.9, 0.95], [DEAD, DEAD, HeldOut(False, 0.8), HeldOut(False, 0.7)]
-    assert outcome(select({"pa": series}, states=states), "pa")[:3] == (4, 0.95, 4)
+    "a two-class state that ranks better": ([1.0, 1.0, 0.9, 0.95], [DEAD, DEAD, GOOD, POOR], None, (4, 0.95, 4, None)),
+    "the one-class state if no other ranks better": (
+        [1.0, 0.9, 0.95], [HeldOut(True, 0.9), GOOD, BEST], None, (1, 1.0, 1, None),
+    ),
+    "the rank if the best two-class state ranks worse": (
+        [1.0, 0.95, 0.9], [HeldOut(True, 0.6), HeldOut(False, 0.5), GOOD], None, (3, 0.9, 3, None),
+    ),
+    "of one-class states the best ranking one": (
+        [1.0] * 4, [HeldOut(True, rank) for rank in (0.3, 0.6, 0.9, 0.7)], None, (3, 1.0, 3, None),
+    ),
+    "... even with a smaller value": (
+        [1.0, 1.0, 0.2, 1.0], [HeldOut(True, rank) for rank in (0.3, 0.6, 0.9, 0.7)], None, (3, 0.2, 3, None),
+    ),
+    "of equal values the better ranking": ([0.7] * 3, [HeldOut(False, 0.5), BEST, BEST], None, (2, 0.7, 2, None)),
+    "no patience while all rows are alike": (
+        [*[1.0] * 20, 0.9, 0.95, 0.96], [*[DEAD] * 20, *[GOOD] * 3], 3, (23, 0.96, 23, None),
+    ),
+    "patience among states that decide both ways": (
+        [1.0, 0.9, 0.8, 0.8, 0.95], [DEAD, *[GOOD] * 4], 2, (2, 0.9, 2, 4),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("series", "states", "patience", "expected"), ALIKE.values(), ids=ALIKE)
+def test_a_state_that_decides_all_rows_alike_counts_by_its_rank(
+    series: Values, states: list[HeldOut], patience: int | None, expected: tuple[Any, ...]
+) -> None:
+    assert outcome(select({"pa": series}, patience, states=states), "pa") == expected
+    if patience is None:  # an oracle chooses by its value alone, the first of several
+        first = next(k for k, value in enumerate(series) if value == max(one or 0 for one in series))
+        assert outcome(select({"f1": series}, oracle=("f1",), states=states), "f1")[0] == first + 1
 
 
 @pytest.mark.parametrize("prior", [0.05, 0.2, 0.4, 0.6])
@@ -157,45 +189,6 @@ def test_at_any_prior_pa_passes_over_a_constant_decision(prior: float) -> None:
     states = [HeldOut.of(one) for one in scored]
     assert [state.alike for state in states] == [True, True, False]
     assert outcome(select({"pa": series}, states=states), "pa")[0] == 3
-
-
-def test_patience_does_not_run_while_all_rows_are_decided_alike() -> None:
-    series: Values = [1.0] * 20 + [0.9, 0.95, 0.96]
-    states = [DEAD] * 20 + [HeldOut(False, 0.8)] * 3
-    assert outcome(select({"pa": series}, patience=3, states=states), "pa") == (23, 0.96, 23, None)
-
-
-def test_patience_counts_states_that_decide_both_ways_against_each_other() -> None:
-    series: Values = [1.0, 0.9, 0.8, 0.8, 0.95]
-    states = [DEAD, *[HeldOut(False, 0.8)] * 4]
-    assert outcome(select({"pa": series}, patience=2, states=states), "pa") == (2, 0.9, 2, 4)
-
-
-def test_of_states_that_decide_all_alike_the_best_ranking_one_is_chosen() -> None:
-    states = [HeldOut(True, ranking) for ranking in (0.3, 0.6, 0.9, 0.7)]
-    assert outcome(select({"pa": [1.0, 1.0, 1.0, 1.0]}, states=states), "pa")[0] == 3
-    assert outcome(select({"pa": [1.0, 1.0, 0.2, 1.0]}, states=states), "pa")[0] == 3
-
-
-def test_a_state_that_decides_all_alike_is_chosen_if_no_other_ranks_better() -> None:
-    states = [HeldOut(True, 0.9), HeldOut(False, 0.8), HeldOut(False, 0.9)]
-    assert outcome(select({"pa": [1.0, 0.9, 0.95]}, states=states), "pa")[0] == 1
-
-
-def test_the_rank_decides_if_the_best_two_class_state_ranks_worse() -> None:
-    states = [HeldOut(True, 0.6), HeldOut(False, 0.5), HeldOut(False, 0.8)]
-    assert outcome(select({"pa": [1.0, 0.95, 0.9]}, states=states), "pa")[0] == 3
-
-
-def test_ties_go_to_the_better_ranking_and_for_an_oracle_to_the_first() -> None:
-    states = [HeldOut(False, ranking) for ranking in (0.5, 0.9, 0.9)]
-    both = select({"pa": [0.7, 0.7, 0.7], "f1": [0.7, 0.7, 0.7]}, oracle=("f1",), states=states)
-    assert (outcome(both, "pa")[0], outcome(both, "f1")[0]) == (2, 1)
-
-
-def test_an_oracle_chooses_by_its_value_alone() -> None:
-    states = [DEAD, HeldOut(False, 0.9)]
-    assert outcome(select({"f1": [0.66, 0.5]}, oracle=("f1",), states=states), "f1")[0] == 1
 
 
 @settings(deadline=None)
@@ -319,10 +312,6 @@ def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> Non
     assert selection.tracks["pa"].chosen is None
     assert selection.exhausted
     assert Selection(("pa",), {"pa": "no labeled validation positive"}, {}).exhausted
-
-
-def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:
-    assert outcome(select({"pa": [None, None, None]}, patience=2), "pa") == (None, None, None, 2)
 
 
 # ---------------------------------------------------------------- refusing an undefined one

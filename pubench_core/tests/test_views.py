@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,11 +52,6 @@ def test_instances_are_positions_in_the_permuted_pool_not_rows_of_the_file() -> 
     assert abs(float(torch.corrcoef(torch.stack([data.instance.float(), rows_of_the_file]))[0, 1])) < 0.3
     for part in (data, data.validation):
         assert torch.equal(part.take(torch.arange(len(part))), part.x)
-
-
-def test_in_a_single_training_set_no_instance_is_twice_in_the_table() -> None:
-    data = view(scheme="single-training-set")
-    assert sorted(data.instance.tolist()) == list(range(300))
 
 
 @pytest.mark.parametrize("calibrated", [False, True])
@@ -117,54 +113,25 @@ def test_granted_truth_is_that_of_each_row_of_the_table(scheme: str) -> None:
 # ---------------------------------------------------------------- the prior of U
 
 
-def test_the_prior_is_that_of_the_pool_not_of_the_table() -> None:
-    data = view(frozenset({"prior"}))
-    assert data.prior == 120 / 300  # the share in the table LP ‖ U would be 156 / 336
-    assert data.unlabeled_prior == data.prior
-
-
-def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives() -> None:
-    data = view(frozenset({"prior", "truth"}), scheme="single-training-set")
-    assert data.prior == 0.4
-    assert data.unlabeled_prior == pytest.approx(float(data.truth[data.unlabeled_rows].mean()))
-    assert data.unlabeled_prior == pytest.approx(84 / 264)
-
-
-def test_calibrated_u_holds_the_labeled_positives_and_has_the_pools_prior() -> None:
-    granted = frozenset({"prior", "truth"})
-    data = view(granted, scheme="single-training-set", calibrated=True)
-    assert (data.n_labeled, data.n_unlabeled) == (36, 300)
-    assert data.unlabeled_prior == 0.4
-    assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(0.4)
-
-
-def test_uncalibrated_u_is_believed_to_have_the_prior_of_the_pool() -> None:
-    """Wang et al.'s uncalibrated rows; the record says that this was the belief."""
-    granted = frozenset({"prior", "truth"})
-    more = {"c": 0.3, "validation_fraction": 0.0, "scheme": "single-training-set", "uncalibrated": True}
-    problem = problem_of(labels_only(120, 180, test=(1, 1)), **more)
-    data = problem.view(granted)
-    assert (data.n_labeled, data.n_unlabeled) == (36, 264)
-    assert data.unlabeled_prior == data.prior == 0.4
-    assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(84 / 264)
-    assert problem.facts().prior.given_unlabeled == 0.4
-
-
 @pytest.mark.parametrize(
-    ("method", "calibrate", "believed"),
-    [("nnpu", "auto", "pool"), ("nnpu", "off", "pool"), ("lbe-pu", "off", "implied"), ("nnpu", "case-control", "pool")],
+    ("more", "n_unlabeled", "believed", "share"),
+    [
+        ({}, 300, 0.4, 0.4),  # of the pool: the share in the table LP ‖ U would be 156 / 336
+        ({"scheme": "single-training-set"}, 264, 84 / 264, 84 / 264),
+        ({"scheme": "single-training-set", "calibrated": True}, 300, 0.4, 0.4),  # U holds the labeled positives
+        ({"scheme": "single-training-set", "uncalibrated": True}, 264, 0.4, 84 / 264),  # as Wang et al. have it
+    ],
 )
-def test_the_setting_of_the_method_decides_what_off_means(method: str, calibrate: str, believed: str) -> None:
-    from pubench_testkit.conformance.subject import Subject
-
-    scheme = "case-control" if calibrate == "case-control" else "single-training-set"
-    subject = Subject.of(method)
-    sets = [] if calibrate == "case-control" else [f"method.calibrate={calibrate}"]
-    problem = subject.problem(subject.plan(*sets, scheme=scheme))
-    train = problem.split.train
-    implied = unlabeled_prior(problem.prior, train.n_labeled, len(train.rows))
-    assert problem.unlabeled_prior == (problem.prior if believed == "pool" else implied)
-    assert implied < problem.prior
+def test_the_prior_is_of_the_pool_and_that_of_u_is_its_share_or_what_is_believed(
+    more: dict[str, Any], n_unlabeled: int, believed: float, share: float
+) -> None:
+    problem = problem_of(labels_only(120, 180, test=(1, 1)), **{"c": 0.3, "validation_fraction": 0.0, **more})
+    data = problem.view(frozenset({"prior", "truth"}))
+    assert (data.prior, data.n_labeled, data.n_unlabeled) == (120 / 300, 36, n_unlabeled)
+    assert data.unlabeled_prior == pytest.approx(believed)
+    assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(share)
+    if more.get("uncalibrated"):
+        assert problem.facts().prior.given_unlabeled == 0.4
 
 
 @given(percent=st.integers(1, 99), c=st.integers(0, 99), n=st.integers(100, 10_000))

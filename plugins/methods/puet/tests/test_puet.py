@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pubench_puet.method import PUET, vote_score
-from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, node_risk, posterior
+from pubench_puet.trees import Limits, Risk, grow, is_pure, node_label, node_risk, posterior
 from pubench_testkit.testing import fit, pu_table
 from scipy import stats
 
@@ -286,16 +286,3 @@ def test_the_score_is_positive_for_a_majority_and_ranks_by_votes(trees: int, dat
     order = np.lexsort((mean, votes))
     assert (np.diff(score[order]) >= 0).all()
     assert (np.diff(score[order])[np.diff(votes[order]) > 0] > 0).all()
-
-
-def test_a_forest_is_its_state() -> None:
-    positive, unlabeled, test, _ = blobs(60, 240)
-    method = fitted(positive, unlabeled, n_estimators=7, risk="upu")  # infinite posteriors and reductions among it
-    before, state = scores(method, test), method.forest.state_dict()
-    assert all(type(v) is np.ndarray and v.flags.c_contiguous for v in state.values())
-    assert set(NODE.names or ()) < set(state)
-    other = fitted(unlabeled, positive, n_estimators=2)
-    other.forest.load_state_dict(state)
-    np.testing.assert_array_equal(scores(other, test), before)
-    np.testing.assert_array_equal(other.forest.importances, method.forest.importances)
-    assert len(other.forest) == 7
