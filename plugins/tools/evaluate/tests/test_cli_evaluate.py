@@ -191,9 +191,10 @@ EVALUATE, AUDIT = ("evaluate", "scores.csv"), ("audit", "scores.csv")
     ],
 )
 def test_a_wrong_request_is_one_line_with_a_flag_and_exit_code_2(
-    command: Run, words: tuple[str, ...], says: str
+    home: Path, pubench_within: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
 ) -> None:
-    done = command(*words)
+    monkeypatch.chdir(home)
+    done = pubench_within(*words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert says in done.stderr
 

@@ -13,6 +13,7 @@ import signal
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,6 +24,7 @@ from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
 from pubench_report.report.gather import StoredRuns, gather
+from pubench_report.report.model import model_of
 from pubench_report.site import write
 from pubench_report.site.sources import SiteRequest, collect
 from pubench_study.plan import write_plan
@@ -169,6 +171,18 @@ def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: P
     assert {row[3] for row in table_of(site / "method-pn.html", "results")[1:]} == {"-"}
     assert board_of(site)["PN (oracle)"]["#"] == ""
     assert "rank " not in text_of(site / "method-pn.html").partition('<table id="results">')[2].partition("</table>")[0]
+
+
+def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
+    model = model_of(gather(str(results), results, None), "accuracy", "f1")
+    lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+    column = model.settings[0].columns[0]
+    upwards, downwards = (
+        {row: one.cells(one.measure, "f1")[row, column.label].rank for row in one.grid.rows} for one in (model, lower)
+    )
+    assert sorted(rank for row, rank in upwards.items() if row not in model.grid.apart) == [1, 2, 3]
+    assert {row: 4 - rank if rank else 0 for row, rank in upwards.items()} == downwards
+    assert {upwards[row] for row in model.grid.oracles} == {0}
 
 
 def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:

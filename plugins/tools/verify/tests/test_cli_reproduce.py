@@ -208,14 +208,16 @@ def test_a_run_that_failed_is_refused_with_its_reason(tmp_path: Path, pubench_in
         )
 
 
-def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
-    missing = pubench("reproduce", "zzzz")
-    assert (missing.returncode, missing.stdout) == (2, "")
-    assert missing.stderr.startswith("error: no finished run 'zzzz' in results")
+def test_what_cannot_be_run_again_is_refused(copy: Path, pubench_within: Run) -> None:
+    for words, said in (
+        (("zzzz",), "no finished run 'zzzz' in results"),
+        ((copy, "--data", "people.csv"), "--data people.csv: this run is not on a user table"),
+    ):
+        refused = pubench_within("reproduce", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert " ".join(refused.stderr.split()).startswith(f"error: {said}")
     edit_json(copy / "result.json", put("spec.method.key", "gone"))
-    gone = pubench("reproduce", copy)
-    assert gone.returncode == 2
-    assert "unknown method 'gone'" in gone.stderr
+    assert "unknown method 'gone'" in pubench_within("reproduce", copy).stderr
 
 
 # -------------------------------------------------------------------- a user table
@@ -246,14 +248,6 @@ def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[P
     changed = pubench("reproduce", record, "--data", "moved.csv")
     assert changed.returncode == 2
     assert "is not the file this spec was written for" in changed.stderr
-
-
-def test_a_place_of_a_table_that_the_run_does_not_read_is_refused(
-    record: Path, home: Path, pubench_in: Callable[[Path], Run]
-) -> None:
-    done = pubench_in(home)("reproduce", record, "--data", "people.csv")
-    assert done.returncode == 2
-    assert "--data people.csv: this run is not on a user table" in " ".join(done.stderr.split())
 
 
 def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
