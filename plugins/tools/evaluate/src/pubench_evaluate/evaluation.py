@@ -19,14 +19,7 @@ from pubench_core.specs import is_one_sample
 
 from .audit import AuditResult
 from .belief import Belief, belief_in, wanted_estimator
-from .measures import (
-    RESAMPLES,
-    Measured,
-    PlottedCurve,
-    curves_of,
-    installed_metrics,
-    measured,
-)
+from .measures import RESAMPLES, Measured, PlottedCurve, curves_of, installed_metrics, measured
 from .page import Part, Report, between
 from .prior import asked, infos_of, narrowed
 from .scored_rows import LabeledScores, scored_rows
@@ -38,14 +31,6 @@ BINS = 30
 BEYOND_CHANCE = "more than chance explains"
 #: Below so many labeled rows, intervals are rough.
 FEW = 30
-
-
-HOW = (
-    f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
-    "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. They "
-    "assume SCAR and a right prior. Infeasible: by the prior and the labeled rows, there would be more positives than "
-    "rows. Contradicted: chance does not explain that."
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +64,12 @@ class Evaluation(Report):
     """``edges`` of bins of scores, and the shares of ``labeled`` and ``unlabeled`` rows in them"""
 
     template = "report_card.html.j2"
-    how = HOW
+    how = (
+        f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
+        "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives is binomial. "
+        "They assume SCAR and a right prior. Infeasible: by the prior and the labeled rows, there would be more "
+        "positives than rows. Contradicted: chance does not explain that."
+    )
 
     def __getitem__(self, key: str) -> float | None:
         """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""

@@ -121,7 +121,7 @@ class Advice(Report):
         if self.fits[1:]:
             said += [self.methods, ""]
         if self.sheet is not None:
-            said.append(f"rows to check: {self.sheet}; then the same command with --audited {self.sheet}")
+            said += [f"rows to check: {self.sheet}; then the same command with --audited {self.sheet}", self.why_these]
         said += [f"ranked rows: {self.folder / 'ranked.csv'}", f"page: {self.folder / 'advice.html'}"]
         return [*said, f"new rows: pubench predict {self.model} new.csv", f"{duration(self.seconds)} in all"]
 
@@ -161,6 +161,12 @@ class Advice(Report):
         if self.estimated is not None:
             said.append(f"{in_short(self.estimated)} by estimators, if labels were a random draw of the positives")
         return "; ".join(said)
+
+    @property
+    def why_these(self) -> str:
+        """What the rows of the sheet buy."""
+        n = self.promise.budget
+        return f"{min(SHEET // 2, n)} of them measure the top {n:,}; all measure the prior and train the answer."
 
     @property
     def taught(self) -> Fit | None:

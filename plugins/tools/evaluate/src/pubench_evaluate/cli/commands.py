@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ..page import Report
     from .score_table import ScoreTable
 
-Scored = Annotated[
-    str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
-]
 ScoreCol = Annotated[
     str | None, typer.Option("--score-col", help="Column of scores, higher means more positive. (default: score)")
 ]
@@ -46,7 +43,9 @@ Budget = Annotated[
 
 
 def evaluate(
-    scored: Scored,
+    scored: Annotated[
+        str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
+    ],
     score_col: ScoreCol = None,
     label_col: LabelCol = None,
     truth_col: Annotated[
