@@ -75,6 +75,16 @@ def test_its_page_has_no_fault_in_a_browser(answered: tuple[Advice, Path, np.nda
             assert faults(page, answered[0].folder / "advice.html", width=width, scheme=scheme) == []
 
 
+@needs_browser
+def test_the_page_of_checked_rows_has_no_fault_on_a_phone(answered: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(answered, tmp_path)
+    after = pubench.advise(answered[1], "labeled", goal="review:60", out=tmp_path / "out", audited=sheet)
+    assert after.audited is not None
+    assert after.audited.result.more in (after.folder / "advice.html").read_text("utf-8")
+    with browser() as page:
+        assert faults(page, after.folder / "advice.html", width=390, scheme=SCHEMES[0]) == []
+
+
 def filled(advice: Advice, truth: np.ndarray, path: Path) -> Path:
     sheet = pd.read_csv(str(advice.sheet))
     sheet["answer"] = truth[sheet["row"]].astype(int)
@@ -94,6 +104,7 @@ class TestAnAnswer:
         advice = answered[0]
         assert (advice.answer, [fit.candidate for fit in advice.fits]) == (DEFAULT.name, [TREES])
         assert advice.headline.startswith("Use bagged trees")
+        assert "30 of them measure the top 60; all measure the prior and train the answer." in str(advice.parts())
 
     def test_all_unlabeled_rows_are_ranked_and_named(self, answered: Any) -> None:
         advice, file, truth = answered

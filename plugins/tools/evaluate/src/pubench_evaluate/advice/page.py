@@ -117,7 +117,7 @@ class Advice(Report):
         """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""
         said: list[Part] = [self.headline, *(f"warning: {line}" for line in self.warnings), ""]
         said += [f"prior: {self.prior_line}", self.scar.sentence, self.choice]
-        said += ["" if self.audited is None else self.audited.result.more, ""]
+        said += [""] if self.audited is None else [self.audited.result.more, ""]
         if self.fits[1:]:
             said += [self.methods, ""]
         if self.sheet is not None:
@@ -164,7 +164,7 @@ class Advice(Report):
 
     @property
     def why_these(self) -> str:
-        """What the rows of the sheet buy."""
+        """Purpose of the rows of the sheet."""
         n = self.promise.budget
         return f"{min(SHEET // 2, n)} of them measure the top {n:,}; all measure the prior and train the answer."
 
@@ -195,10 +195,9 @@ class Advice(Report):
         rows = [
             [
                 fit.candidate.name,
-                str(fit.checked or ""),
-                f"not fitted: {fit.reason}" if fit.reason else duration(fit.seconds),
+                *((f"not fitted: {fit.reason}", "") if fit.reason else (str(fit.checked or ""), duration(fit.seconds))),
             ]
             for fit in sorted(self.fits if self.fits[1:] else (), key=lambda fit: bool(fit.reason))
         ]
         head = ("method", "AUC by checked rows minus bagged trees, 95 %", "time")
-        return RenderedTable.of(head, rows, texts=(2,), wraps=(0, 2))
+        return RenderedTable.of(head, rows, texts=(1,), wraps=(0, 1))
