@@ -73,16 +73,18 @@ def test_counts_are_those_of_the_paper(scheme: str, rate: float, positive: tuple
     assert len(validation.rows) - validation.n_labeled == math.floor(Fraction("0.1") * len(unlabeled))
 
 
-def test_the_validation_part_is_rounded_down_on_both_sides() -> None:
-    """Of 303 labeled and 707 unlabeled rows, a tenth is 30.3 and 70.7."""
-    validation = split_of(data_of(USPS, (4, 5, 7, 8, 9)), total=1010).validation
-    assert (validation.n_labeled, len(validation.rows)) == (30, 30 + 70)
-
-
-def test_the_share_of_the_validation_part_is_the_decimal_written() -> None:
-    """In floating point, 0.29 of 100 is below 29."""
-    data = data_of(USPS, (4, 5, 7, 8, 9))
-    assert split_of(data, total=1000, positive_rate=0.1, validation_fraction=0.29).validation.n_labeled == 29
+@pytest.mark.parametrize(
+    ("more", "labeled", "rows"),
+    [
+        ({"total": 1010}, 30, 30 + 70),  # of 303 labeled and 707 unlabeled rows, a tenth is 30.3 and 70.7
+        ({"total": 1000, "positive_rate": 0.1, "validation_fraction": 0.29}, 29, 29 + 261),  # 29 is below .29 x 100
+    ],
+)
+def test_the_validation_part_is_rounded_down_from_the_decimal_written(
+    more: dict[str, Any], labeled: int, rows: int
+) -> None:
+    validation = split_of(data_of(USPS, (4, 5, 7, 8, 9)), **more).validation
+    assert (validation.n_labeled, len(validation.rows)) == (labeled, rows)
 
 
 def test_the_seed_decides_the_drawn_positives_and_the_order_of_rows() -> None:

@@ -51,28 +51,24 @@ def test_the_validation_part_is_stratified_by_who_is_labeled(fraction: float, la
     assert found.train.n_labeled == N_LABELED - labeled
 
 
-def test_without_truth_nothing_is_kept_for_testing() -> None:
-    assert len(split(table()).test_rows) == 0
-
-
-def test_the_test_part_is_stratified_by_truth() -> None:
-    found = split(table(truth=TRUTH))
-    assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (20, 10)
+@pytest.mark.parametrize(
+    ("truth", "scheme", "rows", "positive"),
+    [(None, "one-sample", 0, 0), (TRUTH, "one-sample", 20, 10), (TRUTH, "two-sample", 16, 6)],
+)
+def test_the_test_part_is_stratified_by_truth(truth: np.ndarray | None, scheme: str, rows: int, positive: int) -> None:
+    """Of two samples, the unlabeled rows alone are a draw from the population: 30 positives of 80."""
+    for seed in range(5):
+        found = split(table(truth=truth), scheme=scheme, seed=seed)
+        assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (rows, positive)
+        if scheme == "two-sample":
+            assert not LABELED[found.test_rows].any()
+            assert found.train.n_labeled + found.validation.n_labeled == N_LABELED
 
 
 def test_of_one_draw_the_test_part_is_a_draw_too_labeled_rows_among_it() -> None:
     counts = [int(LABELED[split(table(truth=TRUTH), seed=seed).test_rows].sum()) for seed in range(20)]
     assert min(counts) < max(counts)
     assert 2 < np.mean(counts) < 6  # 20 of 100 rows are labeled, and 20 are tested on
-
-
-def test_of_two_samples_only_unlabeled_rows_are_tested_on() -> None:
-    """They alone are a draw from the population: 30 positives of 80."""
-    for seed in range(5):
-        found = split(table(truth=TRUTH), scheme="two-sample", seed=seed)
-        assert not LABELED[found.test_rows].any()
-        assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (16, 6)
-        assert found.train.n_labeled + found.validation.n_labeled == N_LABELED
 
 
 @pytest.mark.parametrize("truth", [None, TRUTH])

@@ -364,7 +364,7 @@ class Values:
 def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> None:
     values = Values()
     outcome = do(
-        "epochs=10",
+        "epochs=5",
         "lr=0.003",
         "patience=null",
         "selection.criterion=error",
@@ -372,7 +372,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
         display=values,
     )
     series = [seen["error"] for seen in values.seen]
-    assert len(series) == 10
+    assert len(series) == 5
     numbers = [value for value in series if value is not None]
     assert min(numbers) < max(numbers)
     chosen = outcome.result.chosen

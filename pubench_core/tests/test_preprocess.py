@@ -31,20 +31,14 @@ def peak_of(work: Callable[[], object]) -> int:
 
 
 class TestFill:
-    def test_it_is_the_median_of_the_pool(self) -> None:
+    def test_gaps_and_nothing_else_become_the_median_of_the_pool(self) -> None:
         fitted = Preprocessing.fit(X, POOL, "none")
         assert fitted.fill is not None
         assert fitted.fill.tolist() == [2.5, 0.0, 5.0]
         assert (fitted.mean, fitted.deviation) == (None, None)
-
-    def test_only_gaps_are_filled(self) -> None:
-        filled = Preprocessing.fit(X, POOL, "none").apply(X)
+        filled = fitted.apply(X)
         assert filled.dtype == np.float32
         assert filled.tolist() == [[1, 0, 5], [100, 7, -5], [4, 0, 5], [2.5, 0, 5], [2.5, 9, 1]]
-
-    def test_an_even_pool_has_the_middle_of_two_values(self) -> None:
-        x = np.array([[1.0], [2.0], [10.0], [20.0], [NAN]], dtype=np.float32)
-        assert Preprocessing.fit(x, np.arange(4), "none").apply(x)[-1, 0] == 6
 
     def test_rows_outside_the_pool_change_nothing(self) -> None:
         other = X.copy()

@@ -151,6 +151,9 @@ ALIKE: dict[str, tuple[Values, list[HeldOut], int | None, tuple[Any, ...]]] = {
     "no patience while all rows are alike": (
         [*[1.0] * 20, 0.9, 0.95, 0.96], [*[DEAD] * 20, *[GOOD] * 3], 3, (23, 0.96, 23, None),
     ),
+    "no patience for later ones that are alike": (
+        [0.9, 0.5, 0.5, 0.5, 0.95], [GOOD, DEAD, DEAD, DEAD, GOOD], 2, (5, 0.95, 5, None),
+    ),
     "patience among states that decide both ways": (
         [1.0, 0.9, 0.8, 0.8, 0.95], [DEAD, *[GOOD] * 4], 2, (2, 0.9, 2, 4),
     ),

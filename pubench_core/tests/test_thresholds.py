@@ -89,16 +89,6 @@ def test_thresholds_do_not_see_the_truth(ask: Ask, monkeypatch: pytest.MonkeyPat
     assert {n: c.threshold for n, c in again.criteria.items()} == {n: c.threshold for n, c in first.criteria.items()}
 
 
-def test_the_rule_makes_no_other_run(ask: Ask) -> None:
-    zero, prior = ask(), ask("decision.rule=prior")
-    assert zero.run_id == prior.run_id
-    first, again = execute(zero), execute(prior)
-    assert again.reused
-    assert (first.result.decision, again.result.decision) == ("zero", "prior")
-    assert again.result.criteria == first.result.criteria
-    assert shown_first("f1", again.result.test, again.result.decision) == "f1-at-prior"
-
-
 def test_no_prior_no_threshold(ask: Ask) -> None:
     done = execute(ask("prior=unknown", of=("data.key=digits", "method.key=no-network")))
     assert all(one.threshold is None and not one.at_prior for one in done.result.criteria.values())
@@ -162,4 +152,5 @@ def test_a_share_outside_0_and_1_is_moved_there(ask: Ask) -> None:
 
 def test_names_of_measures() -> None:
     assert [metric_and_rule(name) for name in ("f1", "f1-at-prior")] == [("f1", "zero"), ("f1", "prior")]
+    assert shown_first("f1", ["f1", "f1-at-prior"], "prior") == "f1-at-prior"
     assert shown_first("auc", ["auc"], "prior") == "auc", "what reads no decision has one value"
