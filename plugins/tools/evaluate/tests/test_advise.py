@@ -434,6 +434,8 @@ class TestTime:
 
     def test_a_method_that_does_not_fit_into_the_time_is_left_out(self, answered: Any, tmp_path: Path) -> None:
         pubench.advise(answered[1], "labeled", out=tmp_path / "out")
+        late = pubench.advise(answered[1], "labeled", out=tmp_path / "out", time=0.01)
+        assert late.prior.source == "the time was up before an estimate"
         more: dict[str, Any] = {"out": tmp_path / "out", "audited": sheet_of(answered, tmp_path)}
         found = pubench.advise(answered[1], "labeled", **more, time=0.01)
         assert [fit.reason for fit in found.fits] == [

@@ -186,10 +186,14 @@ class _Steps:
         self._answered([trees])
         self.say(f"page and rows to check after {duration(self.spent)}: {self.folder}")
         if self.audited is None:
-            late = self.given is not None or self.spent > self.limit
-            estimated = None if late else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            late = self.given is None and self.spent > self.limit
+            estimated = (
+                None if self.given or late else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+            )
             self.estimated = estimated and estimated.interval
             self.prior, self.contradicted = prior_of(self.given, None, estimated)
+            if late:
+                self.prior = Belief(source="the time was up before an estimate")
             if self.prior.estimated and self._contradiction(trees):  # it is wrong, whatever the labels are
                 self.prior = Belief(source=f"the estimate {in_short(self.prior.interval)} contradicts the scores")
             return self._answered([trees], estimated)
