@@ -129,25 +129,25 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: Dat
         for name, amounts in [("positive_rate", "positive_rates") if scheme in DRAWN_SCHEMES else ("c", "c")]
         for amount in axis(amounts, (usual[name],))
     ]
-    apart = _told_apart(methods)
+    told_apart = zip(methods, _told_apart(methods), strict=True)
+    rows = [one for entry, told in told_apart for one in _configurations(entry, told, axis("draws", None), registry)]
     for data in each_task(axis("data", ()), registry, root):
-        for labeling, prior, seed in itertools.product(
+        for labeling, prior, seed, (entry, info, row, config, draw) in itertools.product(
             [{}] if brings_labels(data, registry) else labelings,
             priors,
             axis("seeds", (settings.get("seed", 2),)),
+            rows,
         ):
-            for entry, told in zip(methods, apart, strict=True):
-                for row, config, draw in _configurations(entry, told, axis("draws", None), registry):
-                    values = _request(study, entry, config, data, labeling, prior, seed, registry)
-                    facts = {
-                        "mechanism": GIVEN,
-                        **_facts(row, {**values, "data": {**data, **values["data"]}}),
-                        "prior": prior if entry.prior is None else entry.prior,
-                        "preset": values["method"].get("preset"),
-                    }
-                    if block is not study:
-                        values = Layer.joined([Layer(dict(block.settings)), Layer(values)]).values
-                    yield GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
+            values = _request(study, entry, info, config, data, labeling, prior, seed)
+            facts = {
+                "mechanism": GIVEN,
+                **_facts(row, {**values, "data": {**data, **values["data"]}}),
+                "prior": prior if entry.prior is None else entry.prior,
+                "preset": values["method"].get("preset"),
+            }
+            if block is not study and block.settings:
+                values = Layer.joined([Layer(dict(block.settings)), Layer(values)]).values
+            yield GridCell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
 
 
 def _settings(block: Axes, study: StudySpec) -> dict[str, Any]:
@@ -164,15 +164,14 @@ def _schemes(block: Axes, study: StudySpec) -> Sequence[str]:
 def _request(
     study: StudySpec,
     entry: MethodEntry,
+    info: MethodInfo,
     config: Mapping[str, Any],
     data: Mapping[str, Any],
     labeling: Mapping[str, Any],
     prior: float | str,
     seed: int,
-    registry: Registry,
 ) -> dict[str, Any]:
     """Request of one combination. ``labeling``: sections of its data and mechanism; empty for given labels."""
-    info = registry.find(MethodInfo, entry.key)
     known = method_class(info).Config.model_fields if study.config_where_known else {}
     of_all = {name: value for name, value in study.config_where_known.items() if name in known}
     method = {
@@ -311,30 +310,30 @@ def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
 
 def _configurations(
     entry: MethodEntry, told: Mapping[str, Any], draws: Draws | None, registry: Registry
-) -> Iterator[tuple[str, dict[str, Any], int | None]]:
-    """(row, hyper-parameters, number of the draw) of everything that a method is run with.
+) -> Iterator[tuple[MethodEntry, MethodInfo, str, dict[str, Any], int | None]]:
+    """(entry, its method, row, hyper-parameters, number of the draw) of everything that a method is run with.
 
     ``told``: what tells it from other entries of its name.
     """
+    info = registry.find(MethodInfo, entry.key)
     for values in itertools.product(*entry.grid.values()):
         chosen = dict(zip(entry.grid, values, strict=True))
         said = ", ".join(f"{name}={value}" for name, value in {**told, **chosen}.items())
         row = f"{entry.row} [{said}]" if said else entry.row
         config = {**entry.config, **chosen}
         if draws is None:
-            yield row, config, None
+            yield entry, info, row, config, None
             continue
         for number in range(draws.number):
             plain = draws.with_default and number == 0
-            yield row, config if plain else {**_drawn(entry, draws, number, registry), **config}, number
+            yield entry, info, row, config if plain else {**_drawn(info, entry, draws, number), **config}, number
 
 
-def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) -> dict[str, Any]:
+def _drawn(info: MethodInfo, entry: MethodEntry, draws: Draws, number: int) -> dict[str, Any]:
     """Values from the ranges that the method declares; what the entry gives is not drawn.
 
     They depend on the method, the seed of the draws and the number of the draw, and on nothing else.
     """
-    info = registry.find(MethodInfo, entry.key)
     rng = stream(draws.seed, f"draws of {info.key}", number)
     fields = method_class(info).Config.model_fields
     for name in entry.ranges:
