@@ -75,8 +75,9 @@ coverage: .venv/ready ## all tests, measuring what they run; fails where that is
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under $(COVERED)
 
-fuzz: .venv/ready ## an hour of study files, plans, records, tables and options that a grammar makes
-	PUBENCH_FUZZ_SECONDS=$(or $(SECONDS),3600) $(BIN)/python -m pytest tests/test_fuzz.py
+fuzz: .venv/ready ## an hour of study files, plans, records, tables and options that a grammar makes, and models
+	PUBENCH_FUZZ_SECONDS=$(or $(SECONDS),3600) $(BIN)/python -m pytest tests/test_fuzz.py \
+		tests/test_worst_hour_inputs.py
 
 oldest: .venv/ready ## tests with the oldest versions that the distributions say they work with, in .venv-oldest/
 	$(BIN)/python .ci/oldest.py .venv-oldest --uv $(UV)

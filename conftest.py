@@ -347,6 +347,7 @@ def pubench_within(
 
     For what carries nothing out - listings, helps, refused requests - and would take ten times as long in a process.
     """
+    from pubench_cli import machine
     from pubench_cli.main import app
     from pubench_cli.process import carried_out
 
@@ -355,6 +356,7 @@ def pubench_within(
 
     def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
         monkeypatch.setattr(sys, "argv", ["pubench", *map(str, arguments)])
+        monkeypatch.setattr(machine, "_printed", False)  # as a process begins
         code = carried_out(app)
         return subprocess.CompletedProcess(sys.argv, code, *capsys.readouterr())
 
@@ -371,6 +373,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(pubench_in: Callable[[Path], Run], home: Path) -> Run:
     """``here(*arguments)``: what the console script did in the folder of the test module."""
     return pubench_in(home)
+
+
+@pytest.fixture
+def within(pubench_within: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``within(*arguments)``: as ``here``, in this process, for what trains nothing."""
+    monkeypatch.chdir(home)
+    return pubench_within
 
 
 @pytest.fixture(scope="session")

@@ -303,8 +303,8 @@ class TestFetch:
         assert happened(tmp_path) == []
 
     @pytest.mark.parametrize("key", ["mnist", "cifar10", "usps", "imagenette", "imdb", "20news"])
-    def test_offline_none_of_ours_is_downloaded(self, data: Run, tmp_path: Path, key: str) -> None:
-        line = error_line(data("data", "fetch", key, "--offline"), 2)
+    def test_offline_none_of_ours_is_downloaded(self, pubench_within: Run, tmp_path: Path, key: str) -> None:
+        line = error_line(pubench_within("data", "fetch", key, "--offline", "--data-root", root_of(tmp_path)), 2)
         assert key in line
         assert "--offline" in line
         assert not root_of(tmp_path).exists()

@@ -167,21 +167,23 @@ class TestJson:
             ("data", "check", "my.csv"),
             ("data", "check", "my.csv", "--label-col", "s"),
             (*ON_DIGITS, "--dry-run"),
-            ON_DIGITS,
-            (*ON_DIGITS, "--seeds", "2,3"),
         ],
         ids=lambda words: "-".join(map(str, words[:3])),
     )
-    def test_stdout_is_one_value(self, here: Run, words: tuple[object, ...]) -> None:
-        assert one_json(here(*words, "--format", "json"))
+    def test_stdout_is_one_value(self, within: Run, words: tuple[object, ...]) -> None:
+        assert one_json(within(*words, "--format", "json"))
+
+    @pytest.mark.parametrize("more", [(), ("--seeds", "2,3")], ids=["run", "seeds"])
+    def test_stdout_of_a_run_is_one_value(self, here: Run, more: tuple[str, ...]) -> None:
+        assert one_json(here(*ON_DIGITS, *more, "--format", "json"))
 
     def test_nothing_to_verify_is_an_empty_list(self, here: Run, tmp_path: Path) -> None:
         env = {"PUBENCH_CACHE": str(tmp_path)}
         assert one_json(here("doctor", "--data", "--format", "json", env=env)) == {"plugins": [], "copies": []}
 
-    def test_a_dry_run_is_the_spec_that_yaml_says(self, here: Run) -> None:
-        spec = one_json(here(*ON_DIGITS, "--dry-run", "--format", "json"))
-        assert spec == yaml.safe_load(here(*ON_DIGITS, "--dry-run").stdout)
+    def test_a_dry_run_is_the_spec_that_yaml_says(self, within: Run) -> None:
+        spec = one_json(within(*ON_DIGITS, "--dry-run", "--format", "json"))
+        assert spec == yaml.safe_load(within(*ON_DIGITS, "--dry-run").stdout)
         assert spec["method"]["config"]["epochs"] == 2
 
     def test_doctor_says_what_is_broken(self, pubench: Run, with_plugin: Install) -> None:
@@ -206,15 +208,15 @@ class TestJson:
         ids=lambda value: " ".join(map(str, value[:4])) if isinstance(value, tuple) else "",
     )
     def test_an_error_is_one_object_on_stdout_beside_the_line_on_stderr(
-        self, here: Run, words: tuple[object, ...], field: str, text: str
+        self, within: Run, words: tuple[object, ...], field: str, text: str
     ) -> None:
-        done = here(*words, "--format", "json")
+        done = within(*words, "--format", "json")
         found = one_json(done, 2)
         assert list(found) == ["error", "field", "exit_code"]
         assert (found["field"], found["exit_code"]) == (field, 2)
         assert text in found["error"]
         assert done.stderr.splitlines()[-1] == f"error: {found['error']}"
-        without = here(*words)
+        without = within(*words)
         assert (without.returncode, without.stdout) == (2, "")
 
 
@@ -290,8 +292,8 @@ def test_a_method_that_reads_true_labels_is_told_that_they_are_hidden(stone: Cal
     assert "Traceback" not in run(*ON_STONE).stderr
 
 
-def test_a_wrong_request_has_no_traceback(here: Run) -> None:
-    error_line(here(*ON_DIGITS, "--c", "7", "--traceback"))
+def test_a_wrong_request_has_no_traceback(within: Run) -> None:
+    error_line(within(*ON_DIGITS, "--c", "7", "--traceback"))
 
 
 def test_a_refused_run_names_no_line(here: Run) -> None:
@@ -347,8 +349,8 @@ def test_run_ids_are_completed(here: Run, folder: Path, home: Path) -> None:
 
 
 class TestUnderstood:
-    def test_every_column_is_said_before_anything_is_trained(self, here: Run) -> None:
-        done = here("data", "check", "my.csv", "--label-col", "s")
+    def test_every_column_is_said_before_anything_is_trained(self, within: Run) -> None:
+        done = within("data", "check", "my.csv", "--label-col", "s")
         assert (done.returncode, done.stderr) == (0, "")
         rows = {line.split("  ")[0]: " ".join(line.split()) for line in done.stdout.splitlines()}
         assert rows["Nr"].startswith("Nr names rows probably an id: every value differs; --features keeps it 569")
@@ -372,35 +374,35 @@ class TestUnderstood:
             "pubench run --method pu-bagging --data my.csv --label-col s",
         ]
 
-    def test_a_first_look_says_what_could_be_the_labels(self, here: Run) -> None:
-        done = here("data", "check", "my.csv")
+    def test_a_first_look_says_what_could_be_the_labels(self, within: Run) -> None:
+        done = within("data", "check", "my.csv")
         assert done.returncode == 0
         assert done.stdout.splitlines()[-1] == "say who is labeled with --label-col COLUMN; could be: 's'"
-        facts = one_json(here("data", "check", "my.csv", "--format", "json"))
+        facts = one_json(within("data", "check", "my.csv", "--format", "json"))
         assert (facts["rows"], facts["could_be_labels"]) == (N, ["s"])
 
-    def test_data_check_says_what_a_run_says(self, here: Run, first: Done) -> None:
-        facts = one_json(here("data", "check", "my.csv", "--label-col", "s", "--format", "json"))
+    def test_data_check_says_what_a_run_says(self, within: Run, first: Done) -> None:
+        facts = one_json(within("data", "check", "my.csv", "--label-col", "s", "--format", "json"))
         said = first.stderr.splitlines()
         start = said.index(facts["notes"][0])
         assert said[start : start + len(facts["notes"])] == facts["notes"]
         assert (facts["labeled"], facts["unlabeled"]) == (N_LABELED, N - N_LABELED)
         assert len(facts["columns"]) == 14
 
-    def test_data_check_refuses_what_a_run_refuses(self, here: Run, home: Path) -> None:
+    def test_data_check_refuses_what_a_run_refuses(self, within: Run, home: Path) -> None:
         table = pd.read_parquet(home / "plain.parquet").assign(copy=lambda frame: frame.s * 5)
         table.to_csv(home / "leak.csv", index=False)
         for words in (("data", "check", "leak.csv"), (*OWN[:3], "--data", "leak.csv", "--prior", "0.6")):
-            done = here(*words, "--label-col", "s")
+            done = within(*words, "--label-col", "s")
             assert (done.returncode, done.stdout) == (2, "")
             assert "'copy' says the same as 's' in every row" in done.stderr
             assert done.stderr.rstrip().endswith("--drop copy")
 
-    def test_data_check_lists_a_few_of_many_columns_of_numbers(self, here: Run, home: Path) -> None:
+    def test_data_check_lists_a_few_of_many_columns_of_numbers(self, within: Run, home: Path) -> None:
         rng = np.random.default_rng(0)
         frame = pd.DataFrame(rng.normal(size=(20, 60))).add_prefix("x").assign(s=[1] * 5 + [0] * 15)
         frame.to_csv(home / "wide.csv", index=False)
-        done = here("data", "check", "wide.csv", "--label-col", "s")
+        done = within("data", "check", "wide.csv", "--label-col", "s")
         assert len([line for line in done.stdout.splitlines() if line.startswith("x")]) == 10
         assert "and 50 more columns that become a number each" in done.stdout
 
@@ -418,51 +420,51 @@ class TestIds:
         rows = rows_in(home / "again" / folder.name)
         assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
 
-    def test_predict_names_rows_as_they_are_written(self, here: Run, folder: Path) -> None:
-        rows = list(csv.DictReader(here("predict", folder, "my.csv").stdout.splitlines()))
+    def test_predict_names_rows_as_they_are_written(self, within: Run, folder: Path) -> None:
+        rows = list(csv.DictReader(within("predict", folder, "my.csv").stdout.splitlines()))
         assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert [row["Nr"] for row in rows] == [f"{k:05}" for k in range(N)]
 
-    def test_a_file_without_them_is_scored_all_the_same(self, here: Run, home: Path, folder: Path) -> None:
+    def test_a_file_without_them_is_scored_all_the_same(self, within: Run, home: Path, folder: Path) -> None:
         frame = pd.read_csv(home / "my.csv", sep=";", decimal=",", encoding="cp1252", dtype={"Nr": str})
         frame.drop(columns="Nr").to_csv(home / "without.csv", index=False)
-        done = here("predict", folder, "without.csv")
+        done = within("predict", folder, "without.csv")
         assert done.stdout.splitlines()[0] == "row,score,rank,decision,decision_at_prior"
 
 
 class TestPredictOut:
-    def test_the_file_of_the_rows_is_not_written_over(self, here: Run, home: Path, folder: Path) -> None:
+    def test_the_file_of_the_rows_is_not_written_over(self, within: Run, home: Path, folder: Path) -> None:
         before = (home / "my.csv").read_bytes()
-        done = here("predict", folder, "my.csv", "--out", "my.csv")
+        done = within("predict", folder, "my.csv", "--out", "my.csv")
         assert (done.returncode, done.stdout) == (2, "")
         assert "--out my.csv would replace the rows to score" in done.stderr
         assert (home / "my.csv").read_bytes() == before
         (home / "folder.csv").mkdir()
-        assert "--out folder.csv is a folder" in error_line(here("predict", folder, "my.csv", "--out", "folder.csv"))
+        assert "--out folder.csv is a folder" in error_line(within("predict", folder, "my.csv", "--out", "folder.csv"))
 
     @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "PARQUET"])
-    def test_the_ending_says_what_is_written(self, here: Run, home: Path, folder: Path, ending: str) -> None:
+    def test_the_ending_says_what_is_written(self, within: Run, home: Path, folder: Path, ending: str) -> None:
         out = home / f"p.{ending}"
-        done = here("predict", folder, "my.csv", "--out", out)
+        done = within("predict", folder, "my.csv", "--out", out)
         assert (done.returncode, done.stdout) == (0, "")
         read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[ending.lower()]
         found = read(out)
         assert list(found) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert len(found) == N
 
-    def test_another_ending_is_refused_and_nothing_written(self, here: Run, home: Path, folder: Path) -> None:
-        done = here("predict", folder, "my.csv", "--out", "p.xlsx")
+    def test_another_ending_is_refused_and_nothing_written(self, within: Run, home: Path, folder: Path) -> None:
+        done = within("predict", folder, "my.csv", "--out", "p.xlsx")
         assert (done.returncode, done.stdout) == (2, "")
         assert "--out must end in .csv, .json, .parquet" in done.stderr
         assert not (home / "p.xlsx").exists()
 
-    def test_json_is_a_list_of_rows(self, here: Run, folder: Path) -> None:
-        rows = one_json(here("predict", folder, "my.csv", "--format", "json"))
+    def test_json_is_a_list_of_rows(self, within: Run, folder: Path) -> None:
+        rows = one_json(within("predict", folder, "my.csv", "--format", "json"))
         assert len(rows) == N
         assert set(rows[0]) == {"row", "Nr", "score", "rank", "decision", "decision_at_prior"}
         assert (
             "--out must end in .json for --format json, got p.csv"
-            in here("predict", folder, "my.csv", "--format", "json", "--out", "p.csv").stderr
+            in within("predict", folder, "my.csv", "--format", "json", "--out", "p.csv").stderr
         )
 
 
@@ -535,8 +537,8 @@ class TestSeeds:
             (("--seeds", "3", "--dry-run"), "--seeds 3 and --dry-run exclude each other"),
         ],
     )
-    def test_what_contradicts_itself_is_refused(self, here: Run, more: tuple[str, ...], words: str) -> None:
-        done = here(*OWN, *more)
+    def test_what_contradicts_itself_is_refused(self, within: Run, more: tuple[str, ...], words: str) -> None:
+        done = within(*OWN, *more)
         assert (done.returncode, done.stdout) == (2, "")
         assert words in done.stderr
 

@@ -58,9 +58,9 @@ class TestTwoProcesses:
 
 
 class TestInterrupted:
-    """300 epochs of one step on four rows: long enough to be stopped after the first, short enough to do again."""
+    """150 epochs of one step on four rows: long enough to be stopped after the first, short enough to do again."""
 
-    SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=300", "patience=null", "selection.criteria=[pa]")
+    SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=150", "patience=null", "selection.criteria=[pa]")
     ARGUMENTS = (*NNPU, "--format", "json")
 
     def words(self) -> list[str]:
@@ -73,7 +73,7 @@ class TestInterrupted:
         err.touch()
         process = started(folder, *self.words(), files=(out, err))
         until = time.monotonic() + 60
-        while "\ntrain 1/300 " not in err.read_text():
+        while "\ntrain 1/150 " not in err.read_text():
             assert time.monotonic() < until
             time.sleep(0.01)
         return process
@@ -95,7 +95,7 @@ class TestInterrupted:
         done = pubench(*self.words())
         assert done.returncode == 0
         result = json.loads(done.stdout)
-        assert (result["reused"], result["epochs"]) == (False, 300)
+        assert (result["reused"], result["epochs"]) == (False, 150)
         assert (tmp_path / result["record"] / "result.json").exists()
         assert [p.name for p in (tmp_path / "results" / ".incoming").iterdir() if p.name != ".lock"] == []
 
@@ -108,7 +108,7 @@ class TestInterrupted:
         assert (process.returncode, json.loads(out)["exit_code"]) == (130, 130)
         _, *progress, last = err.splitlines()
         assert last == "error: interrupted; nothing unfinished was recorded"
-        assert all(re.match(r"train \d+/300 ", line) for line in progress)
+        assert all(re.match(r"train \d+/150 ", line) for line in progress)
         assert self.finished(tmp_path) == []
 
 
@@ -150,7 +150,8 @@ class TestHiddenLabels:
         return changed
 
     def agreement(self, method: str, scheme: str) -> dict[str, bool]:
-        plan = plan_of(method, f"data.scheme={scheme}", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
+        sets = ("backbone.key=mlp-wang", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
+        plan = plan_of(method, f"data.scheme={scheme}", *sets)
         problem = build_problem(plan)
         return same_bits(train(plan, problem), train(plan, self.permuted(problem)))
 

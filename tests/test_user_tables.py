@@ -164,9 +164,9 @@ class TestWithoutTruth:
         ids=lambda value: "-".join(value) if isinstance(value, tuple) and value[0].startswith("--") else "",
     )
     def test_a_request_for_what_is_not_there_is_one_line(
-        self, here: Run, home: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+        self, within: Run, home: Path, arguments: tuple[str, ...], words: tuple[str, ...]
     ) -> None:
-        line = line_of_the_last(here(*SOUND, *arguments, "--results", "refused"))
+        line = line_of_the_last(within(*SOUND, *arguments, "--results", "refused"))
         for word in words:
             assert word in line
         assert not (home / "refused").exists()
@@ -190,9 +190,9 @@ class TestWithoutTruth:
         assert (failure.cause, failure.spec.data.key) == ("refused", "my.csv")
         assert path.parent.name == f"{failure.run_id}-1"
 
-    def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, here: Run) -> None:
+    def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, within: Run) -> None:
         for none in ((), ("--prior", "unknown")):
-            line = error_line(here(*NNPU, "--data", "my.csv", *none))
+            line = error_line(within(*NNPU, "--data", "my.csv", *none))
             assert "nnpu needs the class prior, which is not known here; give what you believe (--prior 0.3)" in line
 
     def test_a_method_that_needs_no_prior_runs_without_one(self, here: Run, home: Path) -> None:
@@ -338,12 +338,12 @@ NEW = pd.DataFrame({"a": [0.1, -0.4, 2.0], "c": ["red", "blue", "red"], "b": [1.
 
 
 @pytest.fixture
-def scored(here: Run, home: Path, colors: str) -> Run:
+def scored(within: Run, home: Path, colors: str) -> Run:
     """``scored(frame, *more)``: what the command printed that scores these rows with that model."""
 
     def score(frame: pd.DataFrame, *more: object, run: str = colors) -> Done:
         frame.to_csv(home / "new.csv", index=False)
-        return here("predict", run, "new.csv", "--results", "kept", *more)
+        return within("predict", run, "new.csv", "--results", "kept", *more)
 
     return score
 
@@ -381,9 +381,9 @@ class TestPredict:
         for word in words:
             assert word in line
 
-    def test_what_cannot_be_scored_with_is_one_line(self, here: Run, scored: Run, home: Path, colors: str) -> None:
-        assert "no finished run 'ffff' in results" in error_line(here("predict", "ffff", "my.csv"))
-        absent = error_line(here("predict", colors, "absent.csv", "--results", "kept"))
+    def test_what_cannot_be_scored_with_is_one_line(self, within: Run, scored: Run, home: Path, colors: str) -> None:
+        assert "no finished run 'ffff' in results" in error_line(within("predict", "ffff", "my.csv"))
+        absent = error_line(within("predict", colors, "absent.csv", "--results", "kept"))
         assert "cannot read absent.csv: No such file" in absent
         kept = folder_of_run(home / "kept", colors) / "model.safetensors"
         whole = kept.read_bytes()
@@ -405,12 +405,12 @@ class TestPredictOfADataSet:
     """Rows in the data set's order of features: a matrix ``x`` of an npz, or numeric columns."""
 
     def test_a_matrix_and_a_table_are_scored_as_the_run_scored_them(
-        self, here: Run, home: Path, of_a_data_set: Path
+        self, within: Run, home: Path, of_a_data_set: Path
     ) -> None:
         x = cancer()[0].drop(columns="labeled")
         np.savez(home / "x.npz", x=x.to_numpy(), y=np.zeros(N))
         x.to_csv(home / "x.csv", index=False)
-        matrix, table = (here("predict", of_a_data_set, name).stdout for name in ("x.npz", "x.csv"))
+        matrix, table = (within("predict", of_a_data_set, name).stdout for name in ("x.npz", "x.csv"))
         assert matrix == table
         scores = np.array([float(row["score"]) for row in rows_of(matrix)])
         chosen = Result.model_validate_json((of_a_data_set / "result.json").read_text()).chosen
@@ -418,7 +418,7 @@ class TestPredictOfADataSet:
             stored = arrays[f"test_scores_{chosen.snapshot}"]
             assert np.allclose(scores[arrays["test_rows"]], stored, rtol=1e-5, atol=1e-6)
 
-    def test_other_rows_are_one_line(self, here: Run, home: Path, of_a_data_set: Path) -> None:
+    def test_other_rows_are_one_line(self, within: Run, home: Path, of_a_data_set: Path) -> None:
         np.savez(home / "narrow.npz", x=np.zeros((2, 29)))
         np.savez(home / "other.npz", z=np.zeros((2, 30)))
         np.savez(home / "gap.npz", x=np.full((2, 30), np.nan))
@@ -434,7 +434,7 @@ class TestPredictOfADataSet:
             "array.npz": "is not an npz with an array 'x'",
             "absent.npz": "cannot read absent.npz: No such file or directory",
         }.items():
-            assert words in error_line(here("predict", of_a_data_set, name))
+            assert words in error_line(within("predict", of_a_data_set, name))
 
 
 def test_an_absent_file_and_a_folder_are_one_line(pubench: Run, tmp_path: Path) -> None:

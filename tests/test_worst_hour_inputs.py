@@ -171,6 +171,8 @@ def content_of(facts: Any, tensors: dict[str, Tensor]) -> bytes:
     return bytes(file_of({k: v.contiguous() for k, v in tensors.items()}, {"pubench": said}))
 
 
+#: Whether every value is replaced by every other, as ``make fuzz`` does; four of them otherwise.
+EXHAUSTIVE = "PUBENCH_FUZZ_SECONDS" in os.environ
 #: What a value of the metadata becomes. Last: taken away.
 REPLACED: list[Any] = [
     *(None, True, 0, -1, 2**40, 10**30, 0.5, float("nan"), float("inf"), "", "x", "../../etc", "\x1b[31m", "__class__"),
@@ -207,12 +209,12 @@ class TestTamperedModel:
         """Either one line, or a model that scores."""
         facts, tensors = saved(method)
         works(content_of(facts, tensors), plugins)
-        attacks = [(path, value) for path in places_in(facts) for value in REPLACED]
-        # every value of what decides the model's shape, and a draw of the rest
-        first = [a for a in attacks if a[0][0] not in ("spec", "columns")]
-        rest = [a for a in attacks if a[0][0] in ("spec", "columns")]
-        for path, value in [*first, *random.Random(0).sample(rest, 150)]:
-            line_of(lambda path=path, value=value: works(content_of(replaced(facts, path, value), tensors), plugins))
+        draw = random.Random(0)
+        for path in places_in(facts):
+            for value in REPLACED if EXHAUSTIVE else draw.sample(REPLACED, 4):
+                line_of(
+                    lambda path=path, value=value: works(content_of(replaced(facts, path, value), tensors), plugins)
+                )
 
     @pytest.mark.parametrize("method", ["puet", "pusb"])
     def test_any_tensor_may_be_any_other(self, plugins: Registry, saved: Saved, method: str) -> None:
@@ -495,8 +497,8 @@ class TestEscapeSequences:
         ],
         ids=lambda words: " ".join(words).replace(STEERING, "?"),
     )
-    def test_arguments(self, pubench: Run, arguments: tuple[str, ...]) -> None:
-        done = pubench(*arguments)
+    def test_arguments(self, pubench_within: Run, arguments: tuple[str, ...]) -> None:
+        done = pubench_within(*arguments)
         assert done.returncode in (1, 2)
         assert self.plain(done)
 
@@ -611,15 +613,11 @@ class TestMalformedRecords:
     @pytest.mark.parametrize(
         "content",
         [
-            b"",
-            b"{",
-            b"[]",
-            b"\xff\xfe",
             b"[" * 200_000,
             b'{"run_id": "x", "record_version": [' + b"9," * 5000 + b"1]}",
             b"9" * 5000,
         ],
-        ids=["empty", "half", "list", "bytes", "deep", "version", "digits"],
+        ids=["deep", "version", "digits"],
     )
     def test_what_is_no_record_is_one_line(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "abc").mkdir()
