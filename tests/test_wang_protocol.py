@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -63,6 +64,7 @@ OWN: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
+@cache
 def cells(name: str) -> list[GridCell]:
     return cells_of(find_study(name).spec, registry())
 
