@@ -66,7 +66,7 @@ def auc(numbers: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
 class TestWhatAMethodHolds:
     @pytest.fixture
     def walked(self, plugins: Registry) -> tuple[Problem, list[Any]]:
-        plan = plan_of(plugins)
+        plan = plan_of(plugins, "backbone.key=mlp")
         problem = build_problem(plan)
         train(plan, problem)
         return problem, Holds.held[-1]
