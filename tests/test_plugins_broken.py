@@ -57,11 +57,6 @@ class TestBrokenWhenListed:
         line = next(line for line in done.stdout.splitlines() if "acme-raises" in line)
         assert "broken: RuntimeError: the moon is wrong" in line
 
-    def test_a_run_of_something_else_goes_on(self, pubench: Run, broken: Environment) -> None:
-        done = pubench("run", "--method", "nnpu", *QUICK, env=broken)
-        assert done.returncode == 0
-        assert "acme" not in done.stderr + done.stdout
-
     def test_the_doctor_shows_its_traceback(self, pubench: Run, broken: Environment) -> None:
         done = pubench("doctor", "acme-has-a-typo", env=broken)
         assert (done.returncode, done.stderr) == (1, "")
