@@ -57,7 +57,7 @@ tests: .venv/ready
 
 docs: .venv/ready ## build the documentation into docs/site/
 	$(BIN)/mkdocs build --strict -f docs/mkdocs.yml
-	$(BIN)/python docs/check_pages.py docs/site/leaderboard
+	$(BIN)/python docs/check_pages.py docs/site
 
 pages: .venv/ready ## write pages, tables and figures from rows in benchmarks/results (CHECK=1: only say what is stale)
 	$(BIN)/python -m benchmarks.pages $(if $(CHECK),--check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,10 +61,12 @@ def on_nav(nav: Navigation, **_: Any) -> Navigation:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes it where the pages are."""
+    """Writes it where the pages are, and its first sentences into the home page."""
     import pubench
 
     say = logging.getLogger("mkdocs.hooks.leaderboard").info
-    pubench.site(
-        row_files(), Path(config.site_dir) / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=say
-    )
+    home, out = Path(config.site_dir) / "index.html", Path(config.site_dir) / FOLDER
+    board = pubench.site(row_files(), out, title=TITLE, home="../index.html", docs=DOCS, progress=say)
+    said = re.findall(r'<(?:h1|p) id="(headline|changes|setting)"[^>]*>(.*?)</', board.read_text(encoding="utf-8"))
+    text = "".join(f'<p class="board-{name}">{sentence}</p>' for name, sentence in said)
+    home.write_text(home.read_text(encoding="utf-8").replace('<div id="board"></div>', text), encoding="utf-8")

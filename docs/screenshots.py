@@ -1,14 +1,17 @@
 """Makes the pictures of pages that pubench writes, in ``docs/pages/images/screens/``, with the system's Chromium.
 
-    .venv/bin/python docs/screenshots.py [SITE]
+    .venv/bin/python docs/screenshots.py [--check] [SITE]
 
 Front page, method and data set are of the committed rows; SITE is a folder that ``pubench site`` made of them, if
 there is one. The study report is of a small study that is carried out here. The report card is of one feature of
-biopsies as a score, the advice on a table of them. ``docs/pages/screens.md`` shows the pictures.
+biopsies as a score, the advice on a table of them. ``docs/pages/screens.md`` shows the pictures;
+``docs/screens.json`` has a digest of the templates that they were made with, which ``--check`` compares.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -26,7 +29,8 @@ from sklearn.datasets import load_breast_cancer
 
 import pubench
 
-SCREENS = Path(__file__).parent / "pages" / "images" / "screens"
+HERE = Path(__file__).parent
+SCREENS, MADE_WITH = HERE / "pages" / "images" / "screens", HERE / "screens.json"
 #: Width of the window -> height of the picture, which shows the page from its top.
 SIZES = {1280: 1000, 768: 1000, 390: 844}
 #: Of a WebP picture; text is sharp from here on.
@@ -63,6 +67,12 @@ def addresses(place: Path, site: Path | None) -> Iterator[tuple[str, Path]]:
     yield "advice", place / "advice" / "advice.html"
 
 
+def digest() -> str:
+    """Digest of the templates of all pages."""
+    paths = sorted((HERE.parent / "plugins" / "tools").glob("*/src/**/templates/*"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
 def pictures(browser: Browser, name: str, page_file: Path) -> None:
     """Pictures of a page at every width, light and dark."""
     for width, height in SIZES.items():
@@ -77,7 +87,10 @@ def pictures(browser: Browser, name: str, page_file: Path) -> None:
 
 
 def main(given: list[str]) -> None:
-    """Raises SystemExit if there is no browser."""
+    """Raises SystemExit if there is no browser, or for ``--check`` and pictures of other templates."""
+    if "--check" in given:
+        same = json.loads(MADE_WITH.read_text(encoding="utf-8"))["templates"] == digest()
+        sys.exit(0 if same else "docs/screenshots.py must make the pictures again: pages have other templates now")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no chromium, chromium-browser or google-chrome on the PATH")
@@ -87,6 +100,7 @@ def main(given: list[str]) -> None:
         for name, page in addresses(Path(place), Path(given[0]) if given else None):
             pictures(browser, name, page)
         browser.close()
+    MADE_WITH.write_text(json.dumps({"templates": digest()}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import faults_of_documents, needs_browser
 from repository import ROOT, script
 
 from pubench_core import sinks
@@ -389,19 +390,44 @@ def test_the_contact_sheets_are_those_that_their_script_draws(script_in: Callabl
 # -------------------------------------------------------------------- the site
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mkdocstrings") is None, reason="the group docs is not installed")
-def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the documentation, with the leaderboard."""
+    if importlib.util.find_spec("mkdocstrings") is None:
+        pytest.skip("the group docs is not installed")
+    site = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    command += ["-f", str(DOCS / "mkdocs.yml"), "-d", str(tmp_path)]
+    command += ["-f", str(DOCS / "mkdocs.yml"), "-d", str(site)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    built = (tmp_path / "reference" / "pubench" / "index.html").read_text(encoding="utf-8")
+    return site
+
+
+def test_the_site_is_built_without_a_warning(built: Path) -> None:
+    reference = (built / "reference" / "pubench" / "index.html").read_text(encoding="utf-8")
     for name in ("run", "compare", "load_results", "data", "PUClassifier", "list_methods"):
-        assert re.search(rf'id="pubench\w*(\.\w+)+\.{name}"', built), name
-    for page in tmp_path.rglob("*.html"):
+        assert re.search(rf'id="pubench\w*(\.\w+)+\.{name}"', reference), name
+    for page in built.rglob("*.html"):
         foreign = re.findall(r'(?:src|<link[^>]+href)="(https?://[^"]+)"', page.read_text(encoding="utf-8"))
-        assert not foreign, f"{page.relative_to(tmp_path)} loads {foreign[0]}"
-    assert (tmp_path / "leaderboard" / "index.html").stat().st_size < 250_000
+        assert not foreign, f"{page.relative_to(built)} loads {foreign[0]}"
+    assert (built / "leaderboard" / "index.html").stat().st_size < 250_000
+
+
+@needs_browser
+def test_no_page_is_wider_than_its_window_or_cuts_a_text_off(built: Path) -> None:
+    assert faults_of_documents(built) == []
+
+
+def test_the_home_page_says_what_the_leaderboard_says(built: Path) -> None:
+    (headline,) = re.findall('<h1 id="headline">(.*?)</h1>', (built / "leaderboard" / "index.html").read_text())
+    assert f'<p class="board-headline">{headline}</p>' in (built / "index.html").read_text()
+
+
+@needs_browser
+def test_pictures_of_pages_are_of_the_present_templates() -> None:
+    check = [sys.executable, str(DOCS / "screenshots.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

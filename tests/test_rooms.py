@@ -361,7 +361,7 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
     "benchmarks": 4_435,
-    "docs": 1_066,
+    "docs": 1_062,
     "pubench_cli/src": 3_000,
     "pubench_core/src": 12_500,
     "plugins/datasets/tables/src": 1_800,

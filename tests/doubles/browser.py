@@ -170,9 +170,9 @@ def faults_of_board(site: Path) -> list[str]:
 
 
 def faults_of_documents(site: Path) -> list[str]:
-    """Pages of the documentation that are wider than the window or cut a text off, at both widths, light and dark.
+    """Pages of the documentation that are wider than the window or cut a text off, at both widths.
 
-    Of pages in folders, which are all made alike, the first one of each folder is looked at.
+    The home page is looked at in the dark as well; of pages in folders, which are all made alike, the first one.
     """
     folders = sorted(path for path in site.glob("*/*/index.html") if path.parents[1].name != "leaderboard")
     made = {path.parents[1]: path for path in reversed(folders)}
@@ -182,7 +182,7 @@ def faults_of_documents(site: Path) -> list[str]:
             if path.parent.name == "leaderboard":
                 continue
             page.goto(f"file://{path.resolve()}")
-            for width, scheme in product(WIDTHS, SCHEMES):
+            for width, scheme in product(WIDTHS, SCHEMES if path.parent == site else SCHEMES[:1]):
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)
                 wide = page.evaluate("document.documentElement.scrollWidth")
