@@ -14,10 +14,17 @@ function tables() {
 function layOut(place) {
   const text = place.querySelector("noscript"), found = document.createElement("template"), table = by(place.dataset.rows);
   if (!text) return;
+  place.open = true;
   found.innerHTML = text.textContent;
   if (table) { table.tBodies[0].append(...found.content.querySelectorAll("tbody > tr")); firstOrder.delete(table); place.remove(); } else text.replaceWith(found.content);
   tables();
   document.dispatchEvent(new Event("drawn"));
+}
+
+// The element of an id, which a part that is not laid out yet may hold
+function found(id) {
+  for (const place of by(id) ? [] : document.querySelectorAll(".later")) if (place.textContent.includes(`id="${id}"`)) layOut(place);
+  return by(id);
 }
 
 const textOf = (cell) => cell.textContent.trim();
@@ -50,7 +57,7 @@ function sort(table, column, way) {
 function show() {
   if (!filter) return;
   const words = filter.value.toLowerCase().split(/[\s,]+/).filter(Boolean), rest = document.querySelector(".later[data-rows] noscript");
-  if (words.length && rest) { rest.parentElement.open = true; layOut(rest.parentElement); return; } // which shows again
+  if (words.length && rest) { layOut(rest.parentElement); return; } // which shows again
   let shown = 0, all = 0;
   for (const row of document.querySelectorAll("table[id] > tbody > tr")) {
     const names = [...row.querySelectorAll(".n, th")].map((cell) => `${cell.textContent} ${cell.title}`).join(" ").toLowerCase();
@@ -76,14 +83,13 @@ function arrive() {
     if (filter) filter.value = chosen.get("filter") || "";
     for (const table of tables()) sort(table, 0, "");
     for (const value of chosen.getAll("sort")) {
-      const [id, column, way] = value.split(":"), table = tables().find((one) => one.id === id);
-      if (table && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
+      const [id, column, way] = value.split(":"), table = found(id);
+      if (table && table.matches("table:not(#board)") && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
     }
     show();
     return;
   }
-  for (const place of document.getElementById(hash) ? [] : document.querySelectorAll(".later")) if (place.textContent.includes(`id="${hash}"`)) layOut(place);
-  const target = document.getElementById(hash);
+  const target = found(hash);
   if (!target) return;
   for (let one = target; one; one = one.parentElement) if (one.matches("details")) one.open = true;
   if (target.matches("button")) choose(target);
