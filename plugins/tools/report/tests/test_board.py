@@ -52,6 +52,11 @@ def index(made_once: Callable[..., Path]) -> Path:
 
 
 def text_of(page: Path, element: str) -> str:
+    """What a front page says of ranks, of which the file itself has the setting alone."""
+    if element != "setting":
+        values = re.search(r'id="values">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+        first = json.loads(values[1])["settings"][0]  # type: ignore[index]
+        return " ".join(first["shown"][first["measure"]][first["criterion"]][element].split())
     found = re.search(rf'id="{element}"[^>]*>(.*?)</', page.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     return html.unescape(" ".join(found[1].split()))
