@@ -24,6 +24,7 @@ OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION})"
 PROTOCOL = ["scheme", "mechanism", "c", "preset", "criterion", "prior", "settings", "positive_rate"]
 #: PU-Bench's main comparison.
 CONVENTIONAL = ("case-control", "scar", "0.1", "pubench", "f1", "true", "validation.fraction=0.01", "")
+TF32 = "precision=tf32 "
 _RUN = ["method", "data", "seed", *PROTOCOL]
 _ORIGIN = ["file", "commit", "machine", "revision"]
 #: What the two sides of a round of ``method-cost`` share.
@@ -66,8 +67,11 @@ def _read(paths: Iterable[Path]) -> list[pd.DataFrame]:
 def _of_studies(frame: pd.DataFrame) -> pd.DataFrame:
     """A row per run, of those per run and criterion that ``study_rows.py`` writes.
 
-    In PU-Bench's main protocol its criterion names the run, whichever did.
+    In PU-Bench's main protocol its criterion names the run, whichever did. Its code computes on GPUs in TF32, PyTorch's
+    default: such runs are of that protocol, and their machine says so.
     """
+    frame["machine"] += frame.settings.str.startswith(TF32).map({True: " in TF32", False: ""})
+    frame["settings"] = frame.settings.str.removeprefix(TF32)
     measures = [name for name in MEASURES if name in frame]
     frame[measures] = frame[measures].apply(pd.to_numeric)
     order = 2 * _is(frame, CONVENTIONAL) + (frame.selected == "True")
