@@ -231,6 +231,13 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     assert not list((tmp_path / "results").rglob(RESULT))
 
 
+def test_the_environment_of_a_failure_is_what_it_ran_on(ask: Ask, tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    with pytest.raises(RunFailed):
+        execute(ask("fails=bug", "execution.threads=2", "method.key=failing"))
+    assert failure_in(tmp_path / "results").environment.threads == 2
+
+
 def test_a_method_without_an_epoch_is_the_plugin_s_fault(ask: Ask, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"never went through run\.epochs"):
         execute(ask("method.key=idle"))
