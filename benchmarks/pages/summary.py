@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
+from pubench_report.published import source
 
 from pubench_core.engine.identity import ENGINE_REVISION
 
@@ -86,11 +86,7 @@ def _of_studies(frame: pd.DataFrame) -> pd.DataFrame:
 
 def published() -> dict[tuple[str, str], str]:
     """(method, data) -> F1 in percent as PU-Bench prints it, ``mean ± standard deviation``."""
-    with (files("pubench_report.published") / "pubench2026.csv").open(newline="") as file:
-        rows = pd.read_csv(file, dtype=str)
-    return dict(
-        zip(zip(rows["method"], rows["data"], strict=True), rows["mean"] + " ± " + rows["printed"], strict=True)
-    )
+    return {(c.method, c.data): f"{c.mean:.2f} ± {c.printed:.2f}" for c in source("pubench2026").cells}
 
 
 def costs(paths: Iterable[Path]) -> pd.DataFrame:
