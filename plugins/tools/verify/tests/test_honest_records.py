@@ -116,7 +116,7 @@ def place(
         (place / f"{name}.yaml").write_text(STUDY.format(name=name, criterion=criterion))
         do("study", "run", f"{name}.yaml", "--threads", "1", "--results", "digits")
     # no time to compare methods: fits of bagged trees, and the model that the folder has for `predict`
-    pubench.advise(place / "own.csv", label="label", prior=0.4, out=place / "advice", threads=1, time=0.001)
+    pubench.advise(place / "own.csv", label="label", prior=0.4, out=place / "advice", threads=1)
     older(place / "digits")
     (place / "digits").rename(place / "moved")  # as somebody who tidies up
     return place

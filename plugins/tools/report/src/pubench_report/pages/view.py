@@ -115,11 +115,13 @@ class View:
 
     @cached_property
     def references(self) -> list[str]:
-        """Rows that gains are over: the fullest baseline, the others, and every row on the page of a table."""
+        """Rows that gains are over: the fullest baseline, others on several data sets; on the page of a table, all."""
         grid, baselines = self.model.grid, [row for row in self.rows if row in self.model.grid.baselines]
         first = grid.fullest(baselines, [*self.columns])
         order = sorted(baselines if self.page else self.rows, key=lambda row: (row != first, row not in baselines))
-        return order[: 1 if self.page and len(self.columns) < 2 * FEW_DATA_SETS else None]
+        run = {row: sum(bool(grid.cell(row, label).seeds) for label in self.columns) for row in order}
+        offered = [row for row in order if row == first or not self.page or run[row] >= FEW_DATA_SETS]
+        return offered[: 1 if self.page and len(self.columns) < 2 * FEW_DATA_SETS else None]
 
     @cached_property
     def folded(self) -> frozenset[str]:
@@ -173,11 +175,11 @@ class View:
         return replace(shown, link=f"{self.page}#{shown.link}" if shown.link else "", why=shown.why or why)
 
     def seconds(self, row: str, column: ProblemColumn) -> tuple[float | None, int]:
-        """Median seconds of a cell's runs, and whether any shared the machine."""
+        """Median seconds of a cell's runs, with the digits that are shown, and whether any shared the machine."""
         runs = [run.result for run in self.model.grid.cell(row, column.label).runs.values()]
-        seconds = [run.seconds.total for run in runs]
-        median = round(statistics.median(seconds), 2) if seconds else None
-        return median, int(any((run.at_once or 1) > 1 for run in runs))
+        median = statistics.median(run.seconds.total for run in runs) if runs else None
+        shown = median and round(median, 1 if median < 10 else None)
+        return shown, int(any((run.at_once or 1) > 1 for run in runs))
 
 
 def views_of(model: Model) -> list[View]:
