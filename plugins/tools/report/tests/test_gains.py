@@ -82,7 +82,9 @@ def test_the_sentence_names_who_is_ahead_of_five_data_sets_or_more() -> None:
         "On average 1 of 2 methods is ahead of naive: A.",
         "The highest mean gain is that of B: +2.4 points on 5 data sets.",
     ]
-    assert gain_sentences({"B": not_sure}, "naive", {})[0].startswith("On average no method of 1 with 5 data sets or")
+    none = "On average no method of 1 with 5 data sets or more is ahead of naive"
+    assert gain_sentences({"B": not_sure}, "naive", {})[0] == f"{none} for sure."
+    assert gain_sentences({"B": of(-1.0, 5)}, "naive", {})[0] == f"{none}."
 
 
 def of(points: float, data: int, *, sure: bool = False) -> MeanGain:

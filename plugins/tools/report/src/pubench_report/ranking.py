@@ -441,7 +441,7 @@ def gain_sentences(means: Mapping[str, MeanGain], reference: str, sources: Mappi
         else f"no method of {len(several)} with {FEW_DATA_SETS} data sets or more is"
     )
     return [
-        f"On average {who} ahead of {reference}{names}.",
+        f"On average {who} ahead of {reference}{' for sure' * (not ahead and of.points > 0)}{names}.",
         f"The highest mean gain is that of {best}: {'+' * (of.points > 0)}{points(of.points)} points on "
         f"{counted(of.data, 'data set')}.",
     ]
