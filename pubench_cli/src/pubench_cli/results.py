@@ -67,10 +67,8 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo], keys: list[str
     """A row per criterion, unless ``full`` of the selected one, f1 and last; why one has no value follows below."""
     columns = [PrintedColumn("selected by"), PrintedColumn("epoch", right=True), PrintedColumn("value", right=True)]
     columns += [PrintedColumn(infos[key].name, right=True) for key in keys]
-    shown = result.criteria
-    if not full:
-        named = (result.selected, *(("f1", "last") if result.epochs > 1 else ()))
-        shown = {name: shown[name] for name in dict.fromkeys(named) if name in shown}
+    named = result.criteria if full else (result.selected, "f1", "last")[: 3 if result.epochs > 1 else 1]
+    shown = {name: result.criteria[name] for name in dict.fromkeys(named) if name in result.criteria}
     twice = any(criterion.at_prior.get("test") for criterion in shown.values())
     if twice:
         columns.insert(3, PrintedColumn("decided"))

@@ -69,8 +69,9 @@ def run(
 
     as_json = format is Format.json
     with shown_traceback() if traceback else nullcontext():
-        words = {"force": force, "dry_run": dry_run, "as_json": as_json, "full": full}
-        run_once(given, sets=set_ or [], config=config, seeds=seeds, **words)
+        run_once(
+            given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds, full=full
+        )
 
 
 def track(
