@@ -374,8 +374,8 @@ def test_the_keyboard_reaches_a_cell_and_its_seeds(index: Path) -> None:
         page.keyboard.press("Escape")
         assert not page.is_visible("#drawer")
         page.click("#board thead button >> text=s / run")
-        assert page.get_attribute("#board thead th:nth-child(6)", "aria-sort") == "ascending"
+        assert page.get_attribute("#board thead th:nth-child(5)", "aria-sort") == "ascending"
         seconds = [
-            float(text.replace("○", "")) for text in page.locator("#board tbody td:nth-child(6)").all_inner_texts()
+            float(text.replace("○", "")) for text in page.locator("#board tbody td:nth-child(5)").all_inner_texts()
         ]
         assert seconds == sorted(seconds)

@@ -194,15 +194,16 @@ def views_of(model: Model) -> list[View]:
 def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: str = "") -> dict[str, Any]:
     """All settings as plain data: what is shown for each measure and criterion, computed here.
 
-    What settings share (``rows``, ``criteria``, ``measures``) is there once, and a setting has numbers of it. Every
+    What settings share (``rows``, ``columns``, sentences) is there once, and a setting has numbers of it. Every
     setting has what is shown first, then measures of the largest ones follow until the budget is spent.
     ``pages``: method -> its page; ``show``: ``gain`` if gains are shown first.
     """
     settings = [_setting(view, pages) for view in views]
-    shared: dict[str, list[Any]] = {"rows": [], "criteria": [], "measures": []}
+    shared: dict[str, list[Any]] = {"rows": [], "columns": [], "criteria": [], "measures": []}
     for (name, known), setting in product(shared.items(), settings):
         known += [one for one in setting[name] if one not in known]
         setting[name] = [known.index(one) for one in setting[name]]
+    said = shared["said"] = list(dict.fromkeys(["", *(view.held for view in views)]))
     found = {**shared, "settings": settings, "show": show}
     spent = len(json.dumps(found, separators=(",", ":")))
 
@@ -218,6 +219,7 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
         if later and spent >= budget:
             break
         shown = _shown_by(views[k], measure, criterion, settings[k])
+        shown["held"] = said.index(shown["held"])
         spent += len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
         if not later or spent < budget:
             settings[k]["shown"].setdefault(measure.key, {})[criterion] = shown
@@ -367,7 +369,7 @@ def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int, sh
     columns = [view.columns[column.label] for column in view.setting.columns]
     return {
         "view": view,
-        "standing_of": standing_table(view.model, view.setting, called, columns, view.page),
+        "standing_of": standing_table(view.model, view.setting, called, columns, linked=not view.page),
         "values": payload(views, pages, budget, show),
         "level": f"{100 * LEVEL:.0f}",
         "resamples": RESAMPLES,

@@ -146,11 +146,11 @@ def standing_rows(model: Model, setting: Setting) -> list[str]:
 
 
 def standing_table(
-    model: Model, setting: Setting, names: Mapping[str, str], columns: Sequence[str], page: str = ""
+    model: Model, setting: Setting, names: Mapping[str, str], columns: Sequence[str], *, linked: bool = True
 ) -> RenderedTable:
     """Methods of a setting with their places, and their means on each data set.
 
-    ``names``: of rows; ``columns``: names of data sets, in the order of the setting; ``page``: file that has the runs.
+    ``names``: of rows; ``columns``: names of data sets, in the order of the setting; ``linked``: its page has runs.
     """
     cells = model.cells(model.measure, model.criterion)
     places = {place.row: place for place in model.ranking(setting, model.measure, model.criterion).places}
@@ -162,14 +162,14 @@ def standing_table(
             entries = [place.rank, names[row], points(place.below), interval, percent(place.first)]
         for c in setting.columns:
             departs = model.grid.departures.get((row, c.label), "")
-            entries.append(_mean(model.measure, cells[row, c.label], page, departs))
+            entries.append(_mean(model.measure, cells[row, c.label], departs, linked=linked))
         rows.append(entries)
     head = ("#", "method", "below", "interval", "first in", *columns)
     left_out = {3: 1, 4: 1} | dict.fromkeys(range(5, len(head)), 2)
     return RenderedTable.of(head, rows, key="standing", left=0, texts=(1,), ranks=left_out)
 
 
-def _mean(measure: ShownMeasure, cell: MeasuredCell, page: str, departs: str) -> TableEntry:
+def _mean(measure: ShownMeasure, cell: MeasuredCell, departs: str, *, linked: bool) -> TableEntry:
     """A mean; green: best, yellow: second of its column; red: some run decides every row alike.
 
     ``departs``: what its runs have otherwise than the preset of their row.
@@ -177,7 +177,7 @@ def _mean(measure: ShownMeasure, cell: MeasuredCell, page: str, departs: str) ->
     if cell.mean is None:
         return TableEntry("-" if cell.seeds else "")
     style = "red" if cell.alike else {"best": "bold green", "second": "yellow", "": ""}[cell.mark]
-    link = f"{page}#{cell.id}" if page else cell.id
+    link = cell.id if linked else ""
     return TableEntry(measure.text(cell.mean), alike=cell.alike, link=link, why=departs, style=style)
 
 

@@ -2,7 +2,7 @@
 // pubench_report's, and nothing is computed here but places on the screen. What is chosen stands in the address.
 {
 const DATA = jsonOf("values");
-for (const one of DATA.settings) for (const name of ["rows", "criteria", "measures"]) one[name] = one[name].map((k) => DATA[name][k]);
+for (const one of DATA.settings) for (const name of ["rows", "columns", "criteria", "measures"]) one[name] = one[name].map((k) => DATA[name][k]);
 const EQUAL = 1e-9, state = {};
 
 function begin(k) {
@@ -28,16 +28,21 @@ function shownBy(s, criterion) {
   });
   const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
   const gains = state.show && against ? new Map(against.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
-  return { ...found, key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: against, references: found.gains };
+  return { ...found, held: DATA.said[found.held], key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: against, references: found.gains };
 }
 
 // -------- table
 
+// Darker: a larger gain or loss, up to 11 points; the number has its sign
+function shadeOf(gain) {
+  const shade = Math.min(0.55, Math.abs(gain) / 20);
+  return shade < 0.01 ? "" : ` style="--a:${shade.toFixed(2)}${gain < 0 ? ";--h:var(--l)" : ""}"`;
+}
 function gainHtml(cell, link, over) {
   const [value, n, sure] = cell.gain || [0, 0, 0];
   if (!n) return `<td class="c" title="no seed in common with ${plain(over)}">${link("n/a")}</td>`;
-  const shade = cell.alike ? 0 : Math.min(0.55, Math.abs(value) / 20), text = sure ? `<b>${signed(value)}</b>` : signed(value);
-  return `<td class="c" data-v="${value}"${shade >= 0.01 ? ` style="--a:${shade.toFixed(2)}${value < 0 ? ";--h:var(--l)" : ""}"` : ""} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup>${n}</sup>` : ""}</td>`;
+  const text = sure ? `<b>${signed(value)}</b>` : signed(value);
+  return `<td class="c" data-v="${value}"${cell.alike ? "" : shadeOf(value)} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup>${n}</sup>` : ""}</td>`;
 }
 function cellHtml(s, row, c, cell, best, now) {
   if (!cell) return `<td class="c">–</td>`;
@@ -56,9 +61,8 @@ function facts(s, now) {
   const place = new Map(now.places.map((one, k) => [one.r, { ...one, k }])), kinds = ["", "baseline", "oracle"];
   const byGain = (r) => (r === now.offered.over ? -1e9 : !now.gains.has(r) ? 1e9 : (now.gains.get(r).data < FEW ? 1e6 : 0) - now.gains.get(r).points);
   return s.rows.map((row, r) => {
-    const there = now.cells[r].filter(Boolean), [seconds, shared] = s.typical[r];
-    const runs = there.reduce((sum, cell) => sum + cell.runs, 0), alike = there.reduce((sum, cell) => sum + cell.alike, 0);
-    return { r, row, place: place.get(r), runs, alike, seconds, shared };
+    const [seconds, shared] = s.typical[r];
+    return { r, row, place: place.get(r), seconds, shared };
   }).filter((one) => visibleRow(one.row) && (!now.gains || state.setups || one.r === now.offered.over || !s.folded.includes(one.r))).sort((a, b) => now.gains ? byGain(a.r) - byGain(b.r) : kinds.indexOf(a.row.kind) - kinds.indexOf(b.row.kind) ||
     (a.place ? a.place.k : 1e9) - (b.place ? b.place.k : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
@@ -67,7 +71,7 @@ const drawn = (s, now) => { const all = [...s.columns.keys()], some = all.filter
 const headsOf = (s, now) => [
   ...(now.gains ? [["method", "method", "m", ""], ["gain", "mean gain, points", "r", `over ${s.rows[now.offered.over].name}, of the data sets that both have`], ["ahead", "ahead : behind", "r more", "data sets on which a paired t-test over three seeds or more finds the gain (level .1)"]]
     : [["rank", "#", "r", ""], ["method", "method", "m", ""], ["below", "points below the best, 90 % interval", "strip more", ""], ["first", "first in", "r more", "share of resamples in which the method comes first"]]),
-  ["collapsed", "collapsed", "r more", "share of runs that decide every row alike"], ["seconds", "s / run", "r more", "median over seeds, then over data sets"],
+  ["seconds", "s / run", "r more", "median over seeds, then over data sets"],
   ...drawn(s, now).map((c) => [s.columns[c].tip, s.columns[c].name, "c", s.columns[c].tip]),
 ];
 function table(s, now, lines) {
@@ -78,12 +82,11 @@ function table(s, now, lines) {
   }).join("") + "</tr>";
   const ofRow = (r) => { const one = gains.get(r); return `<td class="r" data-v="${one ? one.points : r === now.offered.over ? 0 : ""}">${one ? signed(one.points) : r === now.offered.over ? "0.0" : ""}</td><td class="r more" data-v="${one ? one.ahead - one.behind : ""}">${one ? `${one.ahead} : ${one.behind} / ${one.data}` : ""}</td>`; };
   const rowClass = (r, place) => gains ? (gains.has(r) && gains.get(r).data >= FEW || r === now.offered.over ? "" : "out") : !place ? "out" : place.first >= 0.05 ? "lead" : "";
-  by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: several }) =>
+  by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, seconds, shared: several }) =>
     `<tr class="${rowClass(r, place)}">${gains ? "" : `<td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>`}` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
     (gains ? ofRow(r) : `<td class="strip more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
     `<td class="r more" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
-    `<td class="r more${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
     `<td class="r more" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
     columns.map((c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
   by("board").tFoot.innerHTML = now.alone.some((one) => one !== null) ? `<tr class="out">${heads.slice(0, before).map(([key, , kind]) => key === "method" ? `<th scope="row" class="m">One answer for all rows</th>` : `<td class="${kind}"></td>`).join("")}${columns.map((c) => `<td class="c">${now.alone[c] === null ? "" : fixed(now.alone[c])}</td>`).join("")}</tr>` : "";
@@ -143,6 +146,30 @@ function figures(s, now, lines, oracle, oracleName) {
     by("time").innerHTML = scatter(dots, by("time-text").textContent, width(by("time")));
   }
   for (const id of ["cost", "time"]) by(id).closest("section").hidden = !by(id).innerHTML;
+}
+
+// Mean gains by method and setting, over the first reference of each: settings of several data sets, methods in half of them
+function bySetting(place) {
+  const columns = DATA.settings.filter((s) => s.columns.length >= FEW && s.shown[s.measure][s.criterion].gains.length).map((s) => {
+    const words = s.title.split(", "), at = words.findIndex((one) => one.includes("%")), [gains] = s.shown[s.measure][s.criterion].gains;
+    const of = new Map(gains.rows.filter(([r]) => !s.folded.includes(r) && !s.rows[r].kind).map(([r, ...gain]) => [s.rows[r].page, [s.rows[r].name.split(", ")[0], ...gain]]));
+    return { s, of, over: s.rows[gains.over].name, group: words.slice(0, at).join(", "), share: words[at].split(" of ")[0], prior: s.measure.endsWith("-at-prior") };
+  });
+  if (columns.length < 2) return;
+  const groups = [...new Set(columns.map((one) => one.group))], names = new Map(columns.flatMap((one) => [...one.of].map(([page, [name]]) => [page, name])));
+  const sorted = groups.flatMap((group) => columns.filter((one) => one.group === group).sort((a, b) => parseFloat(a.share) - parseFloat(b.share)));
+  const first = (page) => (columns[0].of.has(page) ? columns[0].of.get(page)[1] : -1e9), known = (page) => columns.filter((one) => one.of.has(page)).length;
+  const cell = ({ s, of }, page) => {
+    if (!of.has(page)) return `<td class="c">–</td>`;
+    const [, points, ahead, behind, data] = of.get(page);
+    return `<td class="c"${shadeOf(points)} title="${plain(`${s.title}: ahead on ${ahead}, behind on ${behind} of ${many(data, "data set")}`)}">${signed(points)}${data < FEW ? `<sup>${data}</sup>` : ""}</td>`;
+  };
+  place.innerHTML = `<thead><tr><th rowspan="2" scope="col" class="m">method</th>${groups.map((group) => `<th class="c" scope="colgroup" colspan="${columns.filter((one) => one.group === group).length}">${plain(group)}</th>`).join("")}</tr><tr>` +
+    sorted.map(({ s, share, prior }) => `<th class="c" scope="col"><a href="#setting=${plain(encodeURIComponent(s.tip))}" title="${plain(s.title)}">${plain(share)}</a>${prior ? "*" : ""}</th>`).join("") + "</tr></thead><tbody>" +
+    [...names].filter(([page]) => 2 * known(page) >= columns.length).sort(([a], [b]) => first(b) - first(a)).map(([page, name]) =>
+      `<tr><th scope="row" class="m"><a href="${plain(page)}">${plain(name)}</a></th>${sorted.map((one) => cell(one, page)).join("")}</tr>`).join("") + "</tbody>";
+  by("settings-text").textContent = `Mean gain in points of accuracy over ${[...new Set(columns.map((one) => one.over))].join(" or ")}, in settings of ${FEW} data sets or more. Decided at 0; *: at the prior. Ordered by ${columns[0].s.title}. Small number: data sets, if fewer than ${FEW}.`;
+  place.closest("section").hidden = false;
 }
 
 // -------- choices
@@ -234,7 +261,7 @@ document.addEventListener("click", (event) => {
   if (criterion) state.criterion = criterion;
   if (measure) state.measure = measure;
   if (sort) {
-    const ways = ["rank", "method", "below", "collapsed", "seconds"].includes(sort) ? ["ascending", "descending"] : ["descending", "ascending"], now = state.sort && state.sort[0] === sort ? ways.indexOf(state.sort[1]) : -1;
+    const ways = ["rank", "method", "below", "seconds"].includes(sort) ? ["ascending", "descending"] : ["descending", "ascending"], now = state.sort && state.sort[0] === sort ? ways.indexOf(state.sort[1]) : -1;
     state.sort = now === 1 ? null : [sort, ways[now + 1]];
   }
   draw(); remember();
@@ -264,4 +291,5 @@ document.addEventListener("keydown", (event) => { // arrows move between the cel
 window.addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) arrive(); });
 if (window.matchMedia("(max-width: 800px)").matches) by("bar").open = false;
 arrive();
+if (by("settings-text")) bySetting(document.querySelector(".heat"));
 }
