@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pandas as pd
 import pytest
 from browser import SCHEMES, browser, faults, needs_browser
 from pubench_evaluate.advice import advise as steps
-from pubench_evaluate.advice import fits
+from pubench_evaluate.advice import choice, fits
 from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging
 from pubench_evaluate.advice.page import Advice, Promise
 from pubench_evaluate.audit.statistics import ScarTest
@@ -47,24 +48,40 @@ def of_clouds(file: Path) -> tuple[np.ndarray, np.ndarray]:
     return frame[list("abcd")].to_numpy(np.float32), frame["labeled"].to_numpy() == 1
 
 
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "DEFAULT", TREES)
-    monkeypatch.setattr(steps, "OTHERS", CHEAP[1:])
-    monkeypatch.setattr(steps, "estimates", lambda *a: None)
+@pytest.fixture(scope="module", autouse=True)
+def cheap() -> Iterator[None]:
+    """Few trees, methods and folds, and no estimate of a prior."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "DEFAULT", TREES)
+        patch.setattr(steps, "OTHERS", CHEAP[1:])
+        patch.setattr(steps, "estimates", lambda *a: None)
+        patch.setattr(fits, "FOLDS", 2)
+        patch.setattr(choice, "PARTS", 2)
+        yield
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np.ndarray]:
+def answered(cheap: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np.ndarray]:
     """An answer, its table, and the truth."""
     folder = tmp_path_factory.mktemp("advice")
     frame, truth = two_clouds()
     frame.to_csv(folder / "my.csv", index=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "DEFAULT", TREES)
-        patch.setattr(steps, "OTHERS", CHEAP[1:])
-        found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
+    found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
     return found, folder / "my.csv", truth
+
+
+def copy_of(advice: Advice, folder: Path) -> Path:
+    """A copy of the folder of an answer: its finished fits count there too."""
+    return Path(shutil.copytree(advice.folder, folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def checked(answered: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, dict[str, Any]]:
+    """An answer by checked rows, and the arguments of its call."""
+    folder = tmp_path_factory.mktemp("checked")
+    arguments: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": copy_of(answered[0], folder)}
+    arguments["audited"] = sheet_of(answered, folder)
+    return pubench.advise(answered[1], "labeled", **arguments), arguments
 
 
 @needs_browser
@@ -76,9 +93,8 @@ def test_its_page_has_no_fault_in_a_browser(answered: tuple[Advice, Path, np.nda
 
 
 @needs_browser
-def test_the_page_of_checked_rows_has_no_fault_on_a_phone(answered: Any, tmp_path: Path) -> None:
-    sheet = sheet_of(answered, tmp_path)
-    after = pubench.advise(answered[1], "labeled", goal="review:60", out=tmp_path / "out", audited=sheet)
+def test_the_page_of_checked_rows_has_no_fault_on_a_phone(checked: Any) -> None:
+    after = checked[0]
     assert after.audited is not None
     assert after.audited.result.more in (after.folder / "advice.html").read_text("utf-8")
     with browser() as page:
@@ -238,10 +254,8 @@ class TestAComparison:
         assert Path(stored["model"]).is_dir()
         assert (tmp_path / "out" / "ranked.csv").is_file()
 
-    def test_others_are_fitted_cheapest_first_and_compared_by_checked_rows(self, answered: Any, tmp_path: Path) -> None:
-        advice, file, _ = answered
-        sheet = sheet_of(answered, tmp_path)
-        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, audited=sheet)
+    def test_others_are_fitted_cheapest_first_and_compared_by_checked_rows(self, checked: Any) -> None:
+        after = checked[0]
         assert tuple(fit.candidate for fit in after.fits[:-1]) == CHEAP
         assert [fit.checked is None for fit in after.fits] == [True, False, False, False]
         assert str(after.fits[1].checked) in (after.folder / "advice.html").read_text("utf-8")
@@ -266,6 +280,7 @@ class TestAnEstimate:
     ) -> None:
         from pubench_evaluate.cli.score_table import subject_of_run
 
+        monkeypatch.setattr(steps, "OTHERS", ())
         advice, file, truth = answered
         assert subject_of_run(Path(str(advice.model))).prior == (0.3, 0.5)
         estimated = pubench.estimate_prior(*of_clouds(file), estimators=[])
@@ -280,28 +295,26 @@ class TestAnEstimate:
 
 
 class TestCheckedRows:
-    def test_checked_rows_replace_prior_and_promise_and_stay_on_the_ranking(
-        self, answered: Any, tmp_path: Path
-    ) -> None:
-        advice, file, truth = answered
-        sheet = filled(advice, truth, tmp_path / "filled.csv")
-        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, audited=sheet)
+    def test_checked_rows_replace_prior_and_promise_and_stay_on_the_ranking(self, answered: Any, checked: Any) -> None:
+        after, truth = checked[0], answered[2]
         assert after.promise.by == "checked rows"
         assert after.prior.source == "given, narrowed by checked rows"
         assert after.prior.interval[0] <= truth.mean() <= after.prior.interval[1]
         assert after.scar.verdict == "not rejected"  # labels are SCAR
         assert after.scar.p_value is not None
         assert after.answer.endswith(", trained on the checked rows")
-        checked = after.ranked().dropna(subset="checked")
-        assert (truth[checked["row"]] == (checked["checked"] == 1)).all()
-        assert len(checked) == 60
+        rows = after.ranked().dropna(subset="checked")
+        assert (truth[rows["row"]] == (rows["checked"] == 1)).all()
+        assert len(rows) == 60
         found = int(truth[after.ranked()["row"][:60]].sum())
         assert after.promise.low <= found <= after.promise.high
 
-    def test_checked_rows_outweigh_a_wrong_prior_and_say_so(self, answered: Any, tmp_path: Path) -> None:
-        advice, file, truth = answered
-        sheet = filled(advice, truth, tmp_path / "filled.csv")
-        wrong = pubench.advise(file, "labeled", prior=(0.8, 0.9), goal="review:60", out=advice.folder, audited=sheet)
+    def test_checked_rows_outweigh_a_wrong_prior_and_say_so(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(steps, "OTHERS", ())
+        sheet = sheet_of(answered, tmp_path)
+        wrong = pubench.advise(answered[1], "labeled", prior=(0.8, 0.9), out=tmp_path / "out", audited=sheet)
         assert wrong.prior.source == "checked rows"
         assert any("the checked rows count" in line for line in wrong.warnings)
 
@@ -340,24 +353,20 @@ class TestWhatIsKept:
         made.clear()
         monkeypatch.setattr(fits, "trained", lambda plan, *more: made.append(plan.run_id) or trained(plan, *more))
         after = pubench.advise(file, "labeled", **arguments)
-        assert len(made) == 7 - 3  # five parts, all rows, and the record that joins them
+        assert len(made) == 4 - 3  # two parts, all rows, and the record that joins them
         np.testing.assert_array_equal(after.fits[0].scores, advice.fits[0].scores)
 
-    def test_finished_fits_count_when_the_time_is_up(self, answered: Any, tmp_path: Path) -> None:
-        advice, file, _ = answered
-        more: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": advice.folder}
-        more["audited"] = sheet_of(answered, tmp_path)
-        pubench.advise(file, "labeled", **more)
-        again = pubench.advise(file, "labeled", **more, time=0.001)
+    def test_finished_fits_count_when_the_time_is_up(self, answered: Any, checked: Any) -> None:
+        again = pubench.advise(answered[1], "labeled", **checked[1], time=0.001)
         assert [fit.reason for fit in again.fits] == [""] * (len(CHEAP) + 1)
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         _, file, _ = answered
-        plan, labeled = fits.run_of(CHEAP[1], pubench.data(file, "labeled"), 5, tmp_path), of_clouds(file)[1]
+        plan, labeled = fits.run_of(CHEAP[1], pubench.data(file, "labeled"), 2, tmp_path), of_clouds(file)[1]
         before = fits.fitted(CHEAP[1], plan, labeled)
         for stored in tmp_path.glob("*/scores.npz"):
             stored.write_bytes(stored.read_bytes()[:400])
-        assert [fits.kept_record(one) for one in (plan, *parts_of(plan))] == [None] * 7
+        assert [fits.kept_record(one) for one in (plan, *parts_of(plan))] == [None] * 4
         after = fits.fitted(CHEAP[1], plan, labeled)
         assert (before.reason, after.reason) == ("", "")
         np.testing.assert_array_equal(after.scores, before.scores)
@@ -427,7 +436,8 @@ class TestTime:
 
         monkeypatch.setattr(fits, "trained", fails)
         sheet = sheet_of(answered, tmp_path)
-        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out", audited=sheet)
+        out = copy_of(answered[0], tmp_path)
+        found = pubench.advise(answered[1], "labeled", prior=0.4, out=out, audited=sheet)
         assert [(fit.candidate, fit.reason) for fit in found.fits if fit.reason] == [
             (CHEAP[1], "failed: the loss is not finite")
         ]
@@ -440,7 +450,7 @@ class TestTime:
         found = pubench.advise(answered[1], "labeled", **more, time=0.01)
         assert [fit.reason for fit in found.fits] == [
             "",
-            *["the time was up after 0 of 6 fits; the same command with more time goes on"] * 3,
+            *["the time was up after 0 of 3 fits; the same command with more time goes on"] * 3,
         ]
 
     def test_no_fit_begins_that_would_take_longer_than_the_one_before(self, answered: Any, tmp_path: Path) -> None:
@@ -452,7 +462,7 @@ class TestTime:
     def test_without_time_for_bagged_trees_there_is_no_answer_but_what_is_kept(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with pytest.raises(RequestError, match="bagged trees: the time was up after 0 of 6 fits"):
+        with pytest.raises(RequestError, match="bagged trees: the time was up after 0 of 3 fits"):
             pubench.advise(answered[1], "labeled", out=tmp_path / "none", time=0.01)
         with monkeypatch.context() as late:
             fitted = steps.fitted

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_evaluate.advice import advise as steps
+from pubench_evaluate.advice import fits
 from pubench_evaluate.advice.choice import DEFAULT, OTHERS
 
 import pubench
@@ -27,6 +28,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "DEFAULT", TREES)
     monkeypatch.setattr(steps, "OTHERS", OTHERS[:1])
     monkeypatch.setattr(steps, "estimates", lambda *a: None)
+    monkeypatch.setattr(fits, "FOLDS", 2)
 
 
 def table(n: int = N, labeled: int = 40, **columns: Any) -> pd.DataFrame:
