@@ -48,7 +48,8 @@ from pubench.running import plan_of
 from pubench_core.data.dataset import data_root
 from pubench_core.data.source import source_of
 from pubench_core.data.store import open_dataset
-from pubench_core.engine.machine import capture
+from pubench_core.engine import machine
+from pubench_core.plugins import source_code
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.plugins.replaced import refuse_replaced
@@ -62,6 +63,8 @@ OURS = {
 } - {"pubench_mlflow", "pubench_ray"}
 #: Libraries that may be loaded before a process is forked: they start no threads when they are imported.
 SHARED = {"filelock", "jinja2", "matplotlib", "numba", "pandas", "pydantic", "rich", "scipy", "sklearn", "typer"} | OURS
+#: Caches that do not depend on the path: what was made of a file in some state, and the commit of this checkout.
+KEPT = (source_code._made, machine._git)
 WORKER = ["-m", "pubench_study.worker"]
 TRAINING = "pubench_verify.training"
 #: Names of the modules that were imported before the first request.
@@ -88,7 +91,7 @@ def serve() -> dict[str, Any] | None:
             load_what_is_wanted(read_now(heard[child]))
             os.close(heard.pop(child))
             continue
-        if is_tracked(request["script"], request["arguments"]) and "mlflow" not in sys.modules:
+        if is_tracked(request["arguments"]) and "mlflow" not in sys.modules:
             with contextlib.suppress(ImportError):
                 importlib.import_module("pubench_mlflow.sink")
             gc.freeze()
@@ -112,7 +115,7 @@ def prepare() -> None:
     for key in ("digits", "breast-cancer"):  # text that is parsed, and kept for the process
         open_dataset(source_of(registry().find(DatasetInfo, key)), data_root(ExecutionSpec()))
     refuse_replaced(registry().packages)
-    capture(torch.device("cpu"))
+    machine.capture(torch.device("cpu"))
     gc.freeze()
     at_start.update(sys.modules)
 
@@ -138,13 +141,9 @@ def load_what_is_wanted(names: list[str]) -> None:
     gc.freeze()
 
 
-def is_tracked(script: str, words: list[str]) -> bool:
-    """Whether a command or an example may send a run to MLflow, which takes seconds to import."""
-    return (
-        Path(script).parent.name == "examples"
-        or words[:1] == ["track"]
-        or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
-    )
+def is_tracked(words: list[str]) -> bool:
+    """Whether a command may send a run to MLflow, which takes seconds to import."""
+    return words[:1] == ["track"] or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
 
 
 def become(request: dict[str, Any]) -> None:
@@ -181,7 +180,7 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         if package_of(name) in OURS:
             for value in list(vars(module).values()):
-                if callable(clear := getattr(value, "cache_clear", None)):
+                if callable(clear := getattr(value, "cache_clear", None)) and value not in KEPT:
                     clear()
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import gzip
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import sklearn
 import torch
 from pubench_nonconforming import Config, Sound, info_of
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
 
-with gzip.open(Path(sklearn.__file__).with_name("datasets") / "data" / "digits.csv.gz", "rt") as _file:
+_SKLEARN = find_spec("sklearn")  # importing it would take most of the time of every process of these tests
+with gzip.open(Path(_SKLEARN.origin).with_name("datasets") / "data" / "digits.csv.gz", "rt") as _file:
     DIGITS = np.array([float(line.rpartition(",")[2]) for line in _file])
 
 

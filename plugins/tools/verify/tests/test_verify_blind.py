@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from altered import edit_json, put
@@ -85,12 +86,15 @@ def test_labels_in_the_order_of_scores_are_found_whatever_processor_is_named(
     assert "its test accuracy-at-prior is 1 on 360 rows" in found.stderr
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "one-sample"])
-def test_an_honest_method_gives_the_same_scores(pubench: Run, scheme: str) -> None:
-    rate = ("--positive-rate", 0.3) if scheme == "one-sample" else ("--c", 0.3)
-    for method in ("nnpu", "pn"):
-        words = ("run", "--method", method, *RUN, "--scheme", scheme, *rate, "--set", "epochs=3", "--select", "f1")
+@pytest.mark.parametrize(
+    ("methods", "options", "cold"),
+    [(("nnpu", "pn"), ("--c", 0.3), False), (("nnpu",), ("--scheme", "one-sample", "--positive-rate", 0.3), True)],
+    ids=["case-control", "one-sample, in new processes as users do"],
+)
+def test_an_honest_method_gives_the_same_scores(pubench: Run, methods: Any, options: Any, cold: bool) -> None:
+    for method in methods:
+        words = ("run", "--method", method, *RUN, *options, "--set", "epochs=3", "--select", "f1")
         assert pubench(*words).returncode == 0
-    done = pubench("verify", "results", "--rerun", 2, "--blind", cold=scheme == "one-sample")  # once as users do
+    done = pubench("verify", "results", "--rerun", len(methods), "--blind", cold=cold)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("; the same with other hidden labels") == 1, "an oracle is granted them"
