@@ -45,7 +45,7 @@ LAST, PRIOR = VIEWS["criterion last"], VIEWS["decision prior"]
 CHAINS: dict[str, list[dict[str, Any]]] = {
     "plain": [{}],
     "again": [{}, {}],
-    **{f"{name}, then plain": [view, {}] for name, view in VIEWS.items()},
+    **{f"{name}, then plain": [VIEWS[name], {}] for name in ("criterion last", "goal review", "decision prior")},
     "all views": [{}, *VIEWS.values(), {}],
     "saved model": [SAVED],
     "saved model, then last": [SAVED, LAST],
@@ -58,9 +58,14 @@ CHAINS: dict[str, list[dict[str, Any]]] = {
     "folds, refit, saved model": [FOLDS | SAVED | {"refit": "all"}],
     "training scores": [{"artifacts": ["scores", "trace", "training-scores"]}],
 }
-#: Of a table without true labels, oracle criteria are not tracked.
-OF_TABLES = {name: chain for name, chain in CHAINS.items() if "f1" not in name}
-OF_TABLES["all views"] = [{}, *(view for name, view in VIEWS.items() if "f1" not in name), {}]
+#: Of a table without true labels, oracle criteria are not tracked. How requests follow each other is tried on digits.
+OF_TABLES: dict[str, list[dict[str, Any]]] = {
+    "all views": [{}, *(view for name, view in VIEWS.items() if "f1" not in name), {}],
+    "saved model, then last": [SAVED, LAST],
+    "folds, then last": [FOLDS, FOLDS | LAST],
+    "folds, refit, saved model": CHAINS["folds, refit, saved model"],
+    "training scores": CHAINS["training scores"],
+}
 METRIC = """
 from pubench_core import MetricInfo, hookimpl
 
@@ -178,4 +183,4 @@ def test_sites_and_reports_show_them(place: Path) -> None:
         assert (model.criterion, len(model.gathered.done)) == (criterion, 4)
     for results in ("moved", "tables"):
         loaded = pubench.load_results(place / results)
-        assert len(loaded) > 15
+        assert len(loaded) >= 5
