@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_ray.pool import RayPool
-from pubench_study.local import LocalPool
 from pubench_study.plan import PlannedRun
 from pubench_study.planning import freeze
-from pubench_study.scheduler import Pool, Stop, Study, Summary
+from pubench_study.scheduler import Stop, Study, Summary
 from pubench_study.state import Digests, Expected, states_of
 from pubench_study.study_file import StudyFolder, read_study
 from pubench_study.task import Ended, Orders, Progressed
 
+import pubench
 from pubench_core.data.dataset import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
@@ -26,17 +26,17 @@ from pubench_core.specs import ExecutionSpec
 
 STUDY = """
 name: both
-methods: [{key: upu, config: {epochs: 6}}, {key: nnpu, config: {epochs: 6}}]
+methods: [{key: upu, config: {epochs: 2}}, {key: nnpu, config: {epochs: 2}}]
 data: [digits]
-seeds: 3
+seeds: [2, 25]
 """
-RUNS = 6
+RUNS = 4
 
 
 class Listener:
     """Calls ``first`` when the first run is over."""
 
-    def __init__(self, first: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, first: Callable[[], None]) -> None:
         self._first, self.ends = first, list[Ended]()
 
     def started(self, run: PlannedRun) -> None: ...
@@ -49,15 +49,14 @@ class Listener:
         self.ends.append(event)
 
 
-def carried_out(folder: Path, make: Callable[[Orders], Pool], listener: Listener) -> Summary:
-    """The study by a pool, in a folder of records."""
+def carried_out(folder: Path, address: str, listener: Listener) -> Summary:
+    """The study by two tasks at once of a cluster, in a folder of records."""
     file = folder.with_suffix(".yaml")
     file.write_text(STUDY)
     source, root = read_study(file), data_root(ExecutionSpec())
     plan, cache = freeze(source, registry(), root)
     store, digests = RecordStore(StudyFolder(folder, plan.name).results), Digests(registry(), root)
-    pool = make(Orders(results=folder))
-    study = Study(store, cache, digests, Expected(), pool, listener)
+    study = Study(store, cache, digests, Expected(), RayPool.connect(address, 2, Orders(results=folder)), listener)
     return study.conduct(states_of(plan.runs, cache, store, digests), Stop())
 
 
@@ -78,11 +77,13 @@ def cluster() -> Iterator[Any]:
 def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path: Path, cluster: Any) -> None:
     second = cluster.add_node(num_cpus=1)
     listener = Listener(first=lambda: cluster.remove_node(second, allow_graceful=False))
-    there = carried_out(tmp_path / "ray", lambda orders: RayPool.connect(cluster.address, 2, orders), listener)
-    here = carried_out(tmp_path / "local", lambda orders: LocalPool(["cpu"], orders, tmp_path / "logs"), Listener())
+    there = carried_out(tmp_path / "ray", cluster.address, listener)
+    given: Any = {"config": {"epochs": 2}, "threads": 1, "tracking": False}
+    pubench.compare(["upu", "nnpu"], data="digits", seeds=[2, 25], results=tmp_path / "local", **given)
 
-    assert len(there.of("finished")) == len(there.ended) == len(here.of("finished")) == len(here.ended) == RUNS
+    assert len(there.of("finished")) == len(there.ended) == len(listener.ends) == RUNS
     on_ray, local = scores(tmp_path / "ray"), scores(tmp_path / "local")
+    assert len(local) == RUNS
     assert on_ray.keys() == local.keys()
     for run_id, arrays in local.items():
         assert arrays.keys() == on_ray[run_id].keys()
