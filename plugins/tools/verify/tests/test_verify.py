@@ -647,6 +647,23 @@ def test_a_changed_file_is_a_line_in_bounded_time(
 
 
 @pytest.mark.parametrize(
+    ("numpy", "share", "ok"), [("1.0", 0.1, True), ("1.0", 0.3, False), (np.__version__, 0.1, False)]
+)
+def test_another_numpy_may_have_drawn_the_resamples_of_an_interval(
+    copied: Callable[[str], Path], numpy: str, share: float, ok: bool
+) -> None:
+    def moved(result: Any) -> None:
+        measure = result["criteria"]["pa"]["measures"]["validation"]["pu-f1"]
+        low, high = measure["interval"]
+        measure["interval"] = [low - share * (high - low), high]
+
+    folder = copied(UPU)
+    edit_json(folder / "environment.json", lambda facts: facts["packages"].update(numpy=numpy))
+    edit(folder, moved)
+    assert pubench.verify(folder.parent, rerun=0).ok is ok
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("result.json", "its folder is called"),

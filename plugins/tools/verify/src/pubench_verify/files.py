@@ -170,3 +170,12 @@ def _said_again(folder: Path, name: str, result: Result) -> dict[str, Any]:
     used = {found.products, found.convolutions} - {None, "ieee"} if result.spec.precision == "ieee" else set()
     same = {"threads": found.threads, "device": found.device, "code.versions": versions}
     return {**same, **({"spec.precision": min(map(str, used))} if used else {})}
+
+
+def environment_of(folder: Path) -> dict[str, Any] | None:
+    """The environment of a record; None if it has none."""
+    path = folder / ENVIRONMENT
+    try:
+        return Environment.model_validate_json(read_small(path)).model_dump() if path.exists() else None
+    except (OSError, ValueError) as error:  # pydantic's error is a ValueError
+        raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error

@@ -31,7 +31,7 @@ from pubench_core.records.scores import MEASURED, knowledge_in, measured, scores
 from pubench_core.results import NEVER, Code, CriterionResult, DataFacts, Result
 from pubench_core.specs.run import TEST, run_id
 
-from .files import MOST_LISTED, digest_within, wrong_files
+from .files import MOST_LISTED, digest_within, environment_of, wrong_files
 from .findings import Derived, RecordProblem, Say, close, differences
 
 if TYPE_CHECKING:
@@ -42,15 +42,8 @@ STATE = re.compile(r"epoch-(\d+)(-|$)")
 #: Scores that a fold keeps of an epoch which none of its own criteria chose.
 _CHECKPOINT = re.compile(r"(test|validation)_(auxiliary_.+_|scores_)epoch-\d+(-|$)")
 #: Array of ``scores.npz`` that is no score -> kinds of numbers that it holds.
-_KINDS = {
-    "test_rows": "iu",
-    "test_labels": "iu",
-    "validation_rows": "iu",
-    "validation_labeled": "b",
-    "validation_labels": "iu",
-    "validation_fold": "iu",
-    "unlabeled_rows": "iu",
-}
+_INTEGERS = ("test_rows", "test_labels", "validation_rows", "validation_labels", "validation_fold", "unlabeled_rows")
+_KINDS = {**dict.fromkeys(_INTEGERS, "iu"), "validation_labeled": "b"}
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
 
@@ -87,8 +80,13 @@ class RecordChecker:
     def at(self, record: Record) -> list[RecordProblem]:
         """Problems of a record."""
         plain, found = record.result.model_dump(mode="json"), list[object]()
+        try:
+            known = environment_of(record.folder)
+        except RecordError:  # a problem that the files have
+            known = None
+        redrawn = known is not None and known["packages"].get("numpy") != np.__version__
         for one in self._checked(record):
-            found += [one] if isinstance(one, str) else differences(plain, one.fields, one.gives)
+            found += [one] if isinstance(one, str) else differences(plain, one.fields, one.gives, redrawn=redrawn)
         return [RecordProblem(record.result.run_id, str(one)) for one in found]
 
     def _checked(self, record: Record) -> Iterator[str | Derived]:

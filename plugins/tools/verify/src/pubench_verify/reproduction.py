@@ -20,14 +20,15 @@ from pubench_report.suspicion import MEASURES
 from pubench.field_names import in_words, said
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.table_reader import in_memory
-from pubench_core.errors import PubenchError, RecordError, RequestError, RunFailed, counted, shortened
+from pubench_core.errors import PubenchError, RequestError, RunFailed, counted, shortened
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
+from pubench_core.records.files import SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.results import AT_PRIOR, Environment, Result, at_prior_name
+from pubench_core.results import AT_PRIOR, Result, at_prior_name
 from pubench_core.specs import GIVEN
 
+from .files import environment_of
 from .findings import Again, FieldDifference, RecordProblem, Say, differences
 
 if TYPE_CHECKING:
@@ -272,30 +273,23 @@ def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Re
     Raises RecordError for an environment that cannot be read.
     """
     old, new = record.result, again.result
-    known = [_environment(one.folder) for one in (record, again)]
+    known = [environment_of(one.folder) for one in (record, again)]
     was, now = (
         {"code": one.code.parts, "metrics": one.metrics, "environment": None if None in known else environment}
         for one, environment in zip((old, new), known, strict=True)
     )
+    changed = tuple(differences(was, now, "now it is"))
+    redrawn = any(one.path == "environment.packages.numpy" for one in changed)
     return Reproduction(
         recorded=old,
         now=new,
         arrays=len({*before, *after}),
         apart=tuple(name for name in {**before, **after} if _bits(before.get(name)) != _bits(after.get(name))),
         scores=tuple(_scores(old, new, before, after)),
-        fields=tuple(sorted(_fields(old, new), key=lambda one: one.path)),
-        changed=tuple(differences(was, now, "now it is")),
+        fields=tuple(sorted(_fields(old, new, redrawn), key=lambda one: one.path)),
+        changed=changed,
         scores_now=after,
     )
-
-
-def _environment(folder: Path) -> dict[str, Any] | None:
-    """The environment of a record; None if it has none."""
-    path = folder / ENVIRONMENT
-    try:
-        return Environment.model_validate_json(read_small(path)).model_dump() if path.exists() else None
-    except (OSError, ValueError) as error:  # pydantic's error is a ValueError
-        raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
 def _bits(array: npt.NDArray[Any] | None) -> object:
@@ -303,7 +297,7 @@ def _bits(array: npt.NDArray[Any] | None) -> object:
     return None if array is None else (array.dtype, array.shape, array.tobytes())
 
 
-def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
+def _fields(old: Result, new: Result, redrawn: bool) -> Iterator[FieldDifference]:
     """Fields that differ and should not.
 
     Measures are those of metrics that are installed; of records before decisions at the prior, none of these, nor the
@@ -319,7 +313,7 @@ def _fields(old: Result, new: Result) -> Iterator[FieldDifference]:
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
     before["warnings"] = [line for line in old.warnings if not line.startswith("no model was kept")]
     after["warnings"] = list(new.warnings)
-    for one in differences(before, {**dict.fromkeys(before), **after}, "another run gives"):
+    for one in differences(before, {**dict.fromkeys(before), **after}, "another run gives", redrawn=redrawn):
         if not re.match("|".join(left_out), one.path):
             yield one
 

@@ -50,15 +50,7 @@ def verify(
     from ..verification import verify
 
     with redirect_stdout(sys.stderr):
-        found = verify(
-            path,
-            rerun=rerun,
-            blind=blind,
-            board=board,
-            seed=seed,
-            data_root=data_root,
-            progress=say,
-        )
+        found = verify(path, rerun=rerun, blind=blind, board=board, seed=seed, data_root=data_root, progress=say)
     if format is Format.json:
         print_json(found.to_dict())
     else:
