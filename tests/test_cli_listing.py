@@ -6,9 +6,7 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +23,6 @@ INSTALLED = {
     | {"pulscar", "pulsnar"},
     "backbones": {"mlp", "mlp-wang", "linear", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "resnet32", "cnn"},
 }
-HEAVY = {"torch", "torchvision", "sklearn", "scipy", "numpy", "pandas", "mlflow", "openml", "sentence_transformers"}
-HEAVY |= {"matplotlib", "numba", "optuna"}
 
 
 def listed(pubench: Run, kind: str) -> list[dict[str, Any]]:
@@ -75,33 +71,6 @@ def test_metrics_say_what_must_hold_for_their_value_to_mean_what_it_says(pubench
         row["key"]: row["assumes"] for row in listed(pubench_within, "metrics") if row["key"] in INSTALLED["metrics"]
     }
     assert {key: words for key, words in assumed.items() if words} == {"pa": ["SCAR", "prior"], "pauc": ["SCAR"]}
-
-
-#: Runs the console script's function and then says which modules were loaded.
-WATCHED = """
-import json, sys
-from pubench_cli.main import main
-sys.argv = ["pubench", *sys.argv[1:]]
-try:
-    main()
-finally:
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
-"""
-
-
-@pytest.mark.parametrize(
-    "arguments", [("list", "methods"), ("list", "datasets"), ("--help",), ("help", "all"), ("run", "--help")]
-)
-def test_listing_and_help_import_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    command = [sys.executable, "-c", WATCHED, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    modules = json.loads(done.stderr)
-    loaded = {name.split(".")[0] for name in modules}
-    assert "pubench_cli" in loaded
-    assert done.stdout
-    assert loaded & (HEAVY | ({"pydantic"} if arguments[0] == "list" else set())) == set()
-    if arguments != ("run", "--help"):  # its options are made from the fields of a run
-        assert not [name for name in modules if name.startswith(("pubench_core.results", "pubench_core.specs"))]
 
 
 def test_the_console_script_lists_in_a_fresh_process(pubench: Run) -> None:

@@ -11,6 +11,13 @@ from pathlib import Path
 
 import pytest
 from made_studies import made_study, stored
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
+from pubench_study.study_file import StudyFolder, read_study
+
+from pubench_core.data.dataset import data_root
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import ExecutionSpec
 
 #: torch's compiler, which its optimizers import unasked, and libraries that other commands need.
 HEAVY = ("torch._dynamo", "torch._inductor", "sympy", "scipy.stats", "scipy.special", "sklearn", "pandas", "mlflow")
@@ -50,10 +57,27 @@ def test_a_run_and_its_stored_result_import_no_compiler_and_no_statistics(tmp_pa
     assert imported(tmp_path, *runs) == [[]] * len(runs)
 
 
-def test_reports_and_sites_of_records_import_no_torch(tmp_path: Path) -> None:
+def test_reports_sites_and_states_of_records_import_no_torch(tmp_path: Path) -> None:
     stored(tmp_path / "results", made_study(["nnpu", "vpu"], ["imdb"], [2, 25]))
-    runs = (("study", "report", "results"), ("site", "results"))
+    (tmp_path / "x.yaml").write_text("name: x\nmethods: [nnpu]\ndata: [digits]\nseeds: 2\n")
+    file, folder = read_study(tmp_path / "x.yaml"), StudyFolder(tmp_path / "planned", "x")
+    plan, cache = freeze(file, registry(), data_root(ExecutionSpec()))
+    write_plan(folder, file, plan)
+    cache.write(folder)
+    status = ("study", "status", "--results", "planned")
+    runs = (("study", "report", "results"), ("site", "results"), status)
     assert imported(tmp_path, *runs, heavy=("torch", "mlflow")) == [[]] * len(runs)
+
+
+def test_listing_and_help_import_nothing_heavy(tmp_path: Path) -> None:
+    """Listings no pydantic; only the help of ``run``, made from its fields, imports the models of a run."""
+    unused = {"torch", "torchvision", "sklearn", "scipy", "numpy", "pandas", "mlflow", "openml", "matplotlib", "numba"}
+    unused |= {"optuna", "sentence_transformers", "pubench_core.results", "pubench_core.specs"}
+    lists, helps = (("list", "methods"), ("list", "datasets")), (("--help",), ("help", "all"))
+    found = imported(tmp_path, *lists, *helps, ("run", "--help"), heavy=(*unused, "pydantic"))
+    assert found[:2] == [[], []]
+    assert {name for names in found[2:4] for name in names} <= {"pydantic"}
+    assert {*found[4]} <= {"pydantic", "pubench_core.results", "pubench_core.specs"}
 
 
 def test_records_are_read_and_compared_in_python_without_what_is_heavy(tmp_path: Path) -> None:

@@ -13,6 +13,11 @@ import pytest
 import yaml
 from refusals import error_line
 
+from pubench_cli.yaml_layers import assigned
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.resolve import resolve
+from pubench_core.plugins.registry import registry
+
 EXAMPLES = Path(__file__).parents[4] / "examples"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 STUDY: dict[str, Any] = {
@@ -100,40 +105,40 @@ def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, R
     assert run("study", "plan", "short.yaml", "--replan").returncode == 0
 
 
-def test_protocols_are_listed(pubench: Run) -> None:
-    found = json.loads(pubench("list", "protocols", "--format", "json").stdout)
+def test_protocols_are_listed(pubench_within: Run) -> None:
+    found = json.loads(pubench_within("list", "protocols", "--format", "json").stdout)
     named = {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"}
     assert named <= {one["key"] for one in found}
     assert all(one["name"] and Path(one["file"]).is_file() for one in found)
 
 
-def test_a_plan_says_which_methods_have_which_preset(pubench: Run, tmp_path: Path) -> None:
+def test_a_plan_says_which_methods_have_which_preset(pubench_within: Run, tmp_path: Path) -> None:
     for presets, lines in {
         (): [],
         ("pubench",): ["preset pubench"],
         ("wang", "pubench"): ["preset wang: upu", "preset pubench: puet"],
     }.items():
         write(tmp_path, presets=list(presets), methods=["upu", "puet"])
-        said = pubench("study", "plan", "short.yaml", "--replan").stdout.splitlines()
+        said = pubench_within("study", "plan", "short.yaml", "--replan").stdout.splitlines()
         assert [line for line in said if "preset" in line] == lines
 
 
-def test_a_plan_warns_of_choices_by_few_held_out_labels(pubench: Run, tmp_path: Path) -> None:
+def test_a_plan_warns_of_choices_by_few_held_out_labels(pubench_within: Run, tmp_path: Path) -> None:
     def few_held_out(**selection: str) -> int:
         settings = {"method": {"config": {"epochs": 2}}, "selection": selection}
         write(tmp_path, methods=["upu", "nnpu"], c=[0.1, 0.9], seeds=[2], settings=settings)
-        plan = pubench("study", "plan", "short.yaml", "--replan", "--format", "json")
+        plan = pubench_within("study", "plan", "short.yaml", "--replan", "--format", "json")
         return int(json.loads(plan.stdout)["few_held_out"])
 
     assert few_held_out() == 2
-    said = " ".join(pubench("study", "plan", "short.yaml").stdout.split())
-    run = pubench("run", "--method", "upu", "--data", "digits", "--c", "0.1", "--set", "epochs=2", "--format", "json")
-    held_out = json.loads(run.stdout)["data"]["validation"]["labeled"]
+    said = " ".join(pubench_within("study", "plan", "short.yaml").stdout.split())
+    request = assigned("method.key=upu", "data.key=digits", "mechanism.c=0.1")
+    held_out = build_problem(resolve([request], registry())).split.validation.n_labeled
     assert f"2 of 4 runs choose the epoch by {held_out} held-out labeled positives: with fewer than 20" in said
     assert [few_held_out(criterion=criterion) for criterion in ("last", "f1")] == [0, 0]
 
 
-def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, tmp_path: Path) -> None:
+def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench_within: Run, tmp_path: Path) -> None:
     """A key that is a row's name too is that row."""
     rows = [
         {"key": "upu", "name": "slow"},
@@ -141,21 +146,21 @@ def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, t
         {"key": "nnpu", "name": "nnpu short", "config": {"epochs": 1}},
     ]
     write(tmp_path, methods=rows, seeds=[2])
-    assert pubench("study", "plan", "short.yaml").returncode == 0
+    assert pubench_within("study", "plan", "short.yaml").returncode == 0
     for chosen, runs in {"slow": 1, "upu": 1, "nnpu": 1, "nnpu short": 1, "upu,nnpu short": 2}.items():
-        said = pubench("study", "status", "short.yaml", "--only", f"method={chosen}")
+        said = pubench_within("study", "status", "short.yaml", "--only", f"method={chosen}")
         assert f"{runs} to run" in said.stdout, said
-    refused = pubench("study", "status", "short.yaml", "--only", "method=vpu")
+    refused = pubench_within("study", "status", "short.yaml", "--only", "method=vpu")
     assert "no run has method vpu; there are slow, nnpu, nnpu short" in refused.stderr
 
 
-def test_numbers_are_chosen_however_they_are_written(pubench: Run, tmp_path: Path) -> None:
+def test_numbers_are_chosen_however_they_are_written(pubench_within: Run, tmp_path: Path) -> None:
     write(tmp_path, c=[0.1, 0.3], methods=["upu"], seeds=[2, 25])
-    assert pubench("study", "plan", "short.yaml").returncode == 0
+    assert pubench_within("study", "plan", "short.yaml").returncode == 0
     for chosen in ("c=.1", "c=0.10", "c=1e-1", "seed=2.0"):
-        assert "2 to run" in pubench("study", "status", "--only", chosen).stdout, chosen
+        assert "2 to run" in pubench_within("study", "status", "--only", chosen).stdout, chosen
     for absent in (".2", "x", "nan"):
-        refused = pubench("study", "status", "--only", f"c={absent}")
+        refused = pubench_within("study", "status", "--only", f"c={absent}")
         assert f"no run has c {absent}; there are 0.1, 0.3" in refused.stderr
 
 
@@ -211,10 +216,10 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
     ],
 )
 def test_a_wrong_request_is_one_line_and_nothing_runs(
-    pubench: Run, tmp_path: Path, words: list[str], said: str
+    pubench_within: Run, tmp_path: Path, words: list[str], said: str
 ) -> None:
     write(tmp_path)
-    assert said in error_line(pubench("study", *words))
+    assert said in error_line(pubench_within("study", *words))
     assert not list(tmp_path.glob("results/*/result.json"))
 
 
@@ -225,10 +230,12 @@ def test_a_wrong_request_is_one_line_and_nothing_runs(
         ("nonsense", "error: Ray address must be HOST:PORT, ray://HOST:PORT or auto, got nonsense"),
     ],
 )
-def test_a_ray_address_that_does_not_answer_is_one_line(pubench: Run, tmp_path: Path, address: str, said: str) -> None:
+def test_a_ray_address_that_does_not_answer_is_one_line(
+    pubench_within: Run, tmp_path: Path, address: str, said: str
+) -> None:
     pytest.importorskip("pubench_ray", reason="pubench-ray is not installed")
     write(tmp_path)
-    refused = pubench("study", "run", "short.yaml", "--executor", "ray", "--address", address)
+    refused = pubench_within("study", "run", "short.yaml", "--executor", "ray", "--address", address)
     _, line = refused.stderr.splitlines()  # below what the study is
     assert (refused.returncode, line[: len(said)]) == (2, said)
 
@@ -277,20 +284,20 @@ def test_failures_are_told_in_groups_and_tried_again_by_cause(pubench: Run, tmp_
     assert "MB in results" in status
 
 
-def test_a_setting_holds_for_the_methods_that_have_it(pubench: Run, tmp_path: Path) -> None:
+def test_a_setting_holds_for_the_methods_that_have_it(pubench_within: Run, tmp_path: Path) -> None:
     methods = [{"key": "upu"}, {"key": "nnpu", "config": {"epochs": 2}}, {"key": "elkan-noto"}]
     write(tmp_path, methods=methods, seeds=1, config_where_known={"epochs": 3})
-    assert pubench("study", "plan", "short.yaml").returncode == 0
+    assert pubench_within("study", "plan", "short.yaml").returncode == 0
     runs = json.loads((tmp_path / "results/studies/short/plan.json").read_text())["runs"]
     assert [run["resolved"]["method"]["config"].get("epochs") for run in runs] == [3, 2, None]
     write(tmp_path, methods=methods, seeds=1, config_where_known={"epoch": 3})
-    refused = pubench("study", "plan", "short.yaml", "--replan")
+    refused = pubench_within("study", "plan", "short.yaml", "--replan")
     assert "config_where_known: no method of the study has a field 'epoch'" in error_line(refused)
 
 
-def test_missing_data_name_what_can_be_run_without_them(pubench: Run, tmp_path: Path) -> None:
+def test_missing_data_name_what_can_be_run_without_them(pubench_within: Run, tmp_path: Path) -> None:
     write(tmp_path, data=["digits", "mnist"], seeds=1)
-    refused = pubench("study", "run", "short.yaml")
+    refused = pubench_within("study", "run", "short.yaml")
     assert refused.returncode == 2
     assert "mnist is not here; --only data=digits runs the others" in refused.stderr
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -104,14 +102,6 @@ def test_the_runs_of_one_study_have_its_names(done: tuple[StudyFolder, FrozenPla
     assert [run.result.spec.seed for run in results] == [2, 2, 25]
     with pytest.raises(pubench.InvalidRequest, match="no study 'three'"):
         pubench.load_results(done[0].results, study="three")
-
-
-def test_the_frame_is_made_without_torch(done: tuple[StudyFolder, FrozenPlan]) -> None:
-    make = f"write_parquet(Path({str(done[0].results / FRAME)!r}))"
-    program = "import sys; from pathlib import Path; from pubench_report.rows.files import write_parquet"
-    program += f"; {make}; print('torch' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert said.stdout.strip() == "False", said.stderr
 
 
 @pytest.mark.parametrize("with_scores", [True, False])

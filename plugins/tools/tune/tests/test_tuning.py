@@ -411,8 +411,8 @@ def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
         ((*WORDS, "--max-time", "soon"), "--max-time must be a time such as 90s, 10m or 1h30m, got 'soon'"),
     ],
 )
-def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ...], said: str) -> None:
-    assert said in error_line(pubench(*words))
+def test_the_command_refuses_in_its_own_words(pubench_within: Run, words: tuple[str, ...], said: str) -> None:
+    assert said in error_line(pubench_within(*words))
 
 
 def test_a_refusal_names_no_criterion_that_cannot_be_tuned_by(pubench: Run) -> None:
