@@ -300,36 +300,14 @@ class TestListeners:
         assert not (tmp_path / "heard").exists()
 
 
-MEASURES = """
+RIVAL = """
 from pubench_core import MetricInfo, hookimpl
-
-def raises(view): raise ZeroDivisionError("no luck")
 
 @hookimpl
 def pubench_metrics():
-    def info(key, load, **more):
-        return MetricInfo(key=key, name=key, summary="", load=load, needs=frozenset({"truth"}), **more)
-    return [OFFERED]
+    needs = frozenset({"truth"})
+    return [MetricInfo(key="accuracy", name="accuracy", summary="", load="acme_rival:raises", needs=needs)]
 """
-
-
-class TestMetricThatFails:
-    """Every installed metric is measured by default; one that fails loses its own value, and the run goes on."""
-
-    @pytest.fixture
-    def installed(self, with_plugin: Install) -> Callable[[str], Environment]:
-        """``installed(load)``: an environment with the metric acme-luck, which can choose an epoch."""
-        return lambda load: with_plugin(
-            "acme-measure", MEASURES.replace("OFFERED", f"info('acme-luck', {load!r}, criterion=True)")
-        )
-
-    def test_named_though_it_does_not_load_it_is_refused_in_one_line(
-        self, pubench: Run, installed: Callable[[str], Environment]
-    ) -> None:
-        done = pubench("run", "--method", "nnpu", *QUICK, "--select", "acme-luck", env=installed("acme_none:x"))
-        line = error_line(done, 1)
-        assert line.startswith("error: metric 'acme-luck' cannot be loaded from acme_none:x: ")
-        assert line.endswith("(pubench doctor acme-luck)")
 
 
 REPLACES = """
@@ -350,7 +328,7 @@ class TestFunctionOfAnother:
     """A hash is of a file; what is called must be what the file defines."""
 
     def test_a_run_is_refused_and_names_who_replaced_it(self, pubench: Run, with_plugin: Install) -> None:
-        done = pubench("run", "--method", "upu", *QUICK, cold=True, env=with_plugin("acme-better", REPLACES))
+        done = pubench("run", "--method", "upu", *QUICK, env=with_plugin("acme-better", REPLACES))
         assert (done.returncode, done.stdout) == (1, "")
         named = "pubench_metrics.oracle:accuracy"
         assert f"{named} was replaced by a function of acme_better" in done.stderr.splitlines()[-1]
@@ -387,7 +365,7 @@ class TestFunctionOfAnother:
 
 
 def test_every_run_says_that_a_metric_of_two_plugins_is_missed(pubench: Run, with_plugin: Install) -> None:
-    env = with_plugin("acme-rival", MEASURES.replace("OFFERED", "info('accuracy', 'acme_rival:raises')"))
+    env = with_plugin("acme-rival", RIVAL)
     for _ in range(2):  # carried out, then stored
         done = pubench("run", "--method", "upu", *QUICK, "--format", "json", env=env)
         assert done.returncode == 0, done.stderr

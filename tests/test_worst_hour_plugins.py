@@ -252,28 +252,3 @@ class TestFieldsOfAnotherType:
         (entry,) = Registry([module_of(source)]).all()
         assert entry.status == "broken"
         assert "of the info 'acme' is" in entry.reason
-
-    def test_listings_and_runs_of_others_go_on(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
-        """Five plugins of which each took down every listing, next to one that is sound."""
-        head = "from pubench_core import DatasetInfo, MethodInfo, MetricInfo, hookimpl\n@hookimpl\ndef pubench_"
-        base = "key='acme-{0}', name='A', summary='s', load='a:b'"
-        table = "modality='tabular', positive=(1,), negative=(0,), backbone='mlp', classes=None"
-        sources = {
-            "needs": f"methods(): return [MethodInfo({base}, needs=['truth'])]",
-            "none": f"metrics(): return [MetricInfo({base}, needs=None)]",
-            "classes": f"datasets(): return [DatasetInfo({base}, {table})]",
-            "reference": f"methods(): return [MethodInfo({base}, reference='text')]",
-            "family": f"methods(): return [MethodInfo({base}, family=[1])]",
-        }
-        for name, source in sources.items():
-            with_plugin(f"acme-{name}", head + source.format(name))
-        env = with_plugin("acme-sound", SOUND)
-        for kind, form in (("datasets", "csv"), ("metrics", "table"), ("methods", "json")):
-            done = pubench("list", kind, "--format", form, env=env)
-            assert (done.returncode, done.stderr) == (0, "")
-            assert all(f"acme-{name}" in done.stdout for name in sources)
-        rows = json.loads(done.stdout)
-        assert {row["key"]: row["status"] for row in rows}["acme-sound"] == "ok"
-        done = pubench("run", "--method", "nnpu", *QUICK, env=env)
-        assert done.returncode == 0, done.stderr
-        assert "acme" not in done.stderr + done.stdout

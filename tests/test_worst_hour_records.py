@@ -269,14 +269,6 @@ class TestInterrupt:
         assert records(results) == []
         assert [path.name for path in (results / ".incoming").iterdir()] == [".lock"]
 
-    def test_an_interrupt_while_training_ends_the_run(self, ask: Ask, results: Path) -> None:
-        timer = threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            execute(ask("nothing", "seconds=20"))
-        assert records(results) == []
-        assert not (results / "failed").exists()
-
     def test_a_request_to_terminate_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         heard: list[int] = []
         before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))

@@ -110,6 +110,8 @@ RESULTS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (put("criteria.pa.epoch", 4), "criterion pa chose epoch 4 of 3 epochs"),  # was not trained
     (put("criteria.pa.epoch", 1), "criterion pa chose epoch 1, and its scores are those of epoch-3"),
     (put("selected", "none"), "selected is 'none', a criterion that it did"),
+    (put("selected", "last"), "selected is last; its spec gives pa"),
+    (put("oracle", True), "oracle is True; the installed plugins give False"),
     (put("spec.method.key", "gone"), "its spec does not resolve here: unknown method 'gone'"),
     (put("code.hash", "0" * 16), "code.hash is 0000000000000000; the parts"),
     (put("code.parts.engine", "revision 0"), "it is of other code than is installed (changed: engine)"),
@@ -130,22 +132,6 @@ def test_a_measure_has_an_interval_besides_its_value() -> None:
     for interval in ((0.4, 0.7), (0.3, 0.6), None):
         (apart,) = differences(one, {"m": Measure(value=0.5, interval=interval).model_dump()}, "gives")
         assert (apart.path, apart.recorded, apart.now) == ("m.interval", (0.4, 0.6), interval)
-
-
-@pytest.mark.parametrize(
-    ("method", "change", "problem"),
-    [
-        (PN, put("oracle", False), "oracle is False; the installed plugins give True"),
-        (UPU, put("selected", "last"), "selected is last; its spec gives pa"),
-    ],
-    ids=["an oracle that says it is none", "another criterion than its spec names"],
-)
-def test_one_changed_field_is_one_problem(
-    copied: Callable[[str], Path], method: str, change: Callable[..., Any], problem: str
-) -> None:
-    folder = copied(method)
-    edit(folder, change)
-    assert said(folder) == [problem]
 
 
 def test_a_record_that_says_that_it_kept_no_scores_is_not_believed(copied: Callable[[str], Path]) -> None:
