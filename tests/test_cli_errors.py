@@ -132,9 +132,9 @@ def test_a_wrong_request_is_one_line(
 
 @pytest.mark.parametrize(("arguments", "words"), DATA.values(), ids=DATA)
 def test_what_the_data_refuse_is_one_line_and_a_record(
-    pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+    pubench_within: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    line = error_line(pubench(*SOUND, *arguments))
+    line = error_line(pubench_within(*SOUND, *arguments))
     for word in words:
         assert word in line
     assert not list(tmp_path.rglob("result.json"))

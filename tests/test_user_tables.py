@@ -180,9 +180,9 @@ class TestWithoutTruth:
         ids=["prior", "criterion"],
     )
     def test_what_the_rows_refuse_is_recorded(
-        self, pubench: Run, home: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+        self, pubench_within: Run, home: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
     ) -> None:
-        line = line_of_the_last(pubench(*SOUND, "--data", home / "my.csv", *arguments))
+        line = line_of_the_last(pubench_within(*SOUND, "--data", home / "my.csv", *arguments))
         for word in words:
             assert word in line
         (path,) = (tmp_path / "results" / "failed").rglob("*.json")
@@ -437,13 +437,13 @@ class TestPredictOfADataSet:
             assert words in error_line(within("predict", of_a_data_set, name))
 
 
-def test_an_absent_file_and_a_folder_are_one_line(pubench: Run, tmp_path: Path) -> None:
+def test_an_absent_file_and_a_folder_are_one_line(pubench_within: Run, tmp_path: Path) -> None:
     """The tests of pubench-datasets-tables have every file that is no table."""
     (tmp_path / "dir.csv").mkdir()
     request = (*NNPU, "--prior", "0.5", "--data")
     looked_at = f"({tmp_path / 'absent.csv'}; a relative path counts from the current folder)"
-    absent = error_line(pubench(*request, "absent.csv"))
+    absent = error_line(pubench_within(*request, "absent.csv"))
     assert f"cannot read absent.csv: No such file or directory {looked_at}" in absent
-    assert "counts from" not in error_line(pubench(*request, str(tmp_path / "absent.csv")))
-    assert "cannot read dir.csv: Is a directory" in error_line(pubench(*request, "dir.csv"))
+    assert "counts from" not in error_line(pubench_within(*request, str(tmp_path / "absent.csv")))
+    assert "cannot read dir.csv: Is a directory" in error_line(pubench_within(*request, "dir.csv"))
     assert not (tmp_path / "results").exists()

@@ -110,10 +110,12 @@ def sent(results: Path) -> list[tuple[str, str]]:
     return sorted((run.data.tags["pubench.run_id"], run.info.status) for run in runs)
 
 
-def test_four_first_runs_at_once_are_all_tracked(new: Path, tracking_database: Path) -> None:
+def test_four_first_runs_at_once_are_all_tracked(
+    new: Path, tracking_database: Path, tmp_path: Path, pubench_started: Callable[..., Any]
+) -> None:
     folders = [make_record(new, n) for n in range(4)]
-    command = [sys.executable, "-W", "ignore", "-c", SEND, *map(str, folders), str(tracking_database)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (tmp_path / "send.py").write_text(SEND)
+    done = pubench_started(tmp_path, *folders, tracking_database, script=tmp_path / "send.py").done()
     assert done.returncode == 0, done.stderr
     assert sent(new) == [(folder.name, "FINISHED") for folder in folders]
     assert {path.name for path in new.iterdir()} >= {"mlflow.db", *(folder.name for folder in folders)}

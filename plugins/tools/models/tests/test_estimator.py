@@ -421,7 +421,7 @@ class TestScikitLearn:
             {"lr": [1e-6, 1e-2]},
             scoring={"pa": pubench.pa_scorer(PRIOR), "pauc": pubench.pauc_scorer()},
             refit="pa",
-            cv=pubench.PUKFold(3),
+            cv=pubench.PUKFold(2),
             error_score="raise",
         )
         search.fit(frame, labeled)
@@ -432,8 +432,8 @@ class TestScikitLearn:
     def test_pipeline_and_cross_val_score(self, table):
         x, labeled, _ = table
         pipeline = make_pipeline(StandardScaler(), pubench.PUClassifier("upu", prior=PRIOR, epochs=10))
-        found = cross_val_score(pipeline, x, labeled, cv=pubench.PUKFold(3), scoring=pubench.pauc_scorer())
-        assert found.shape == (3,)
+        found = cross_val_score(pipeline, x, labeled, cv=pubench.PUKFold(2), scoring=pubench.pauc_scorer())
+        assert found.shape == (2,)
         assert found.min() > 0.7
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
