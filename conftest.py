@@ -223,11 +223,19 @@ def _browser_ends() -> Iterator[None]:
         sys.modules["browser"].close()
 
 
+def shared_by_workers(factory: pytest.TempPathFactory) -> Path:
+    """The folder of a session, which is the same for all workers of pytest-xdist."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 @pytest.fixture(scope="session", autouse=True)
 def pubench_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Prepared copies and downloads of the tests go to a folder of this session, never to the user's cache."""
+    """Prepared copies and downloads of the tests go to a folder of this session, never to the user's cache. Workers
+    share it: each would prepare the larger data sets again.
+    """
     before = os.environ.get("PUBENCH_CACHE")
-    os.environ["PUBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["PUBENCH_CACHE"] = str(shared_by_workers(tmp_path_factory) / "cache")
     yield os.environ["PUBENCH_CACHE"]
     if before is None:
         del os.environ["PUBENCH_CACHE"]
@@ -419,9 +427,7 @@ def with_plugin(make_distribution: Callable[..., Path], tmp_path: Path) -> Calla
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
     """``made_once(name, make)``: what ``make`` writes at a path, file or folder, once for all workers."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
+    shared = shared_by_workers(tmp_path_factory)
 
     def once(name: str, make: Callable[[Path], object]) -> Path:
         found, new = shared / "once" / name, shared / "unfinished" / name

@@ -271,6 +271,11 @@ def declared(folder: Path) -> set[str]:
 
 
 @cache
+def name_of(folder: Path) -> str:
+    return str(parsed(folder / "pyproject.toml")["project"]["name"])
+
+
+@cache
 def providers() -> Mapping[str, list[str]]:
     """Module -> the installed distributions that have it; reading them all takes a second."""
     return packages_distributions()
@@ -283,7 +288,7 @@ def test_every_module_that_is_imported_is_declared(folder: Path) -> None:
         owner = FIRST_PARTY.get(module)
         if module in sys.stdlib_module_names or owner == folder:
             continue
-        names = {parsed(owner / "pyproject.toml")["project"]["name"]} if owner else {*providers().get(module, [module])}
+        names = {name_of(owner)} if owner else {*providers().get(module, [module])}
         if not {canonicalize_name(name) for name in names} & asked:
             undeclared.append(f"{where} imports {module} of {', '.join(sorted(names))}")
     assert undeclared == []

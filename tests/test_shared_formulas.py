@@ -6,60 +6,62 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-#: The code of every method, prior estimator and backbone, as a run would record it.
+#: For each folder, the code of every method, prior estimator and backbone, as a run would record it where modules of
+#: that folder come first. One process, in which files that are the same in all of them are hashed once.
 CODES = """
-import json
+import json, sys
 from pubench_core.plugins.info import BackboneInfo, MethodInfo, PriorInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.engine.identity import code_of
 
-infos = [info for kind in (MethodInfo, PriorInfo, BackboneInfo) for info in registry().infos(kind)]
-print(json.dumps(code_of(infos, registry()).parts))
+for folder in sys.argv[1:]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pubench_formulas"]:
+        del sys.modules[name]
+    sys.path.insert(0, folder)
+    registry.cache_clear()
+    infos = [info for kind in (MethodInfo, PriorInfo, BackboneInfo) for info in registry().infos(kind)]
+    print(json.dumps(code_of(infos, registry()).parts))
+    sys.path.remove(folder)
 """
 PLUGINS = Path(__file__).parents[1] / "plugins"
-Edited = Callable[[str, str, str], set[str]]
-Codes = Callable[..., dict[str, str]]
+#: Edit -> module of formulas, one text of it, and what it becomes.
+EDITS = {
+    "PU risk": ("risks", "negative = in_u - prior", "negative = in_u - 2 * prior"),
+    "what PU risk calls": ("losses", "torch.sigmoid(-margin)", "torch.sigmoid(-2 * margin)"),
+    "a formula of estimators": ("bbe", "noise = math.log(4 / delta) / 2", "noise = math.log(4 / delta)"),
+    "a docstring": ("risks", '"""PU risk π R_P⁺', '# the risk\n    """The PU risk π R_P⁺'),
+    "the hook of the package": ("__init__", '"""The methods that', 'X = 1\n    """The methods that'),
+}
+Changed = dict[str, set[str]]
 
 
 @pytest.fixture(scope="module")
-def codes(script_in: Callable[..., Any], home: Path) -> Codes:
-    """``codes(folder)``: the code of every part if modules in this folder come first."""
+def changed(pubench_started: Callable[..., Any], home: Path) -> Changed:
+    """Edit -> parts that have other code with it."""
     (home / "codes.py").write_text(CODES)
-
-    @cache
-    def look(*first_on_path: Path) -> dict[str, str]:
-        done = script_in(home, home / "codes.py", env={"PYTHONPATH": ":".join(map(str, first_on_path))})
-        assert done.returncode == 0, done.stderr
-        found: dict[str, str] = json.loads(done.stdout)
-        return found
-
-    return look
-
-
-@pytest.fixture
-def edited(codes: Codes, tmp_path: Path) -> Edited:
-    """Which parts have other code if one text of a module of formulas is replaced."""
-
-    def of(module: str, old: str, new: str) -> set[str]:
-        spec = importlib.util.find_spec("pubench_formulas")
-        assert spec is not None
-        assert spec.origin is not None
-        copy = tmp_path / "pubench_formulas"
+    (home / "none").mkdir()
+    spec = importlib.util.find_spec("pubench_formulas")
+    assert spec is not None
+    assert spec.origin is not None
+    for name, (module, old, new) in EDITS.items():
+        copy = home / name / "pubench_formulas"
         shutil.copytree(Path(spec.origin).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
         text = (copy / f"{module}.py").read_text()
         assert old in text
         (copy / f"{module}.py").write_text(text.replace(old, new))
-        before, after = codes(), codes(tmp_path)
-        assert before.keys() == after.keys()
-        return {part for part in before if before[part] != after[part]}
-
-    return of
+    folders = [home / name for name in ("none", *EDITS)]
+    done = pubench_started(home, *folders, script=home / "codes.py").done()
+    assert done.returncode == 0, done.stderr
+    before, *found = map(json.loads, done.stdout.splitlines())
+    assert all(after.keys() == before.keys() for after in found)
+    return {
+        name: {part for part in before if before[part] != after[part]} for name, after in zip(EDITS, found, strict=True)
+    }
 
 
 def methods_that_import(*modules: str) -> set[str]:
@@ -72,29 +74,23 @@ def methods_that_import(*modules: str) -> set[str]:
     return found
 
 
-def test_editing_pu_risk_runs_the_methods_again_that_reach_it_and_no_other(edited: Edited) -> None:
-    changed = edited("risks", "negative = in_u - prior", "negative = in_u - 2 * prior")
-    assert changed == methods_that_import("risks")
-    assert {"method nnpu", "method upu", "method nnpu-ga", "method pusb", "method pubn"} <= changed
-    assert changed.isdisjoint({"method puet", "method pn", "method vpu", "backbone mlp"})
+def test_editing_pu_risk_runs_the_methods_again_that_reach_it_and_no_other(changed: Changed) -> None:
+    assert changed["PU risk"] == methods_that_import("risks")
+    assert {"method nnpu", "method upu", "method nnpu-ga", "method pusb", "method pubn"} <= changed["PU risk"]
+    assert changed["PU risk"].isdisjoint({"method puet", "method pn", "method vpu", "backbone mlp"})
 
 
-def test_editing_what_pu_risk_calls_runs_its_methods_again(edited: Edited) -> None:
-    changed = edited("losses", "torch.sigmoid(-margin)", "torch.sigmoid(-2 * margin)")
-    assert changed == methods_that_import("losses", "risks")
-    assert "method puet" not in changed
+def test_editing_what_pu_risk_calls_runs_its_methods_again(changed: Changed) -> None:
+    assert changed["what PU risk calls"] == methods_that_import("losses", "risks")
+    assert "method puet" not in changed["what PU risk calls"]
 
 
-def test_editing_a_formula_of_prior_estimators_runs_those_again(edited: Edited) -> None:
-    changed = edited("bbe", "noise = math.log(4 / delta) / 2", "noise = math.log(4 / delta)")
-    assert {part for part in changed if part.startswith("method")} == methods_that_import("bbe")
-    assert "prior bbe" in changed
-    assert not any(part.startswith("backbone") for part in changed)
+def test_editing_a_formula_of_prior_estimators_runs_those_again(changed: Changed) -> None:
+    found = changed["a formula of estimators"]
+    assert {part for part in found if part.startswith("method")} == methods_that_import("bbe")
+    assert "prior bbe" in found
+    assert not any(part.startswith("backbone") for part in found)
 
 
-def test_editing_a_comment_or_a_docstring_runs_nothing_again(edited: Edited) -> None:
-    assert edited("risks", '"""PU risk π R_P⁺', '# the risk\n    """The PU risk π R_P⁺') == set()
-
-
-def test_editing_the_hook_of_the_package_runs_nothing_again(edited: Edited) -> None:
-    assert edited("__init__", '"""The methods that', 'X = 1\n    """The methods that') == set()
+def test_editing_a_docstring_or_the_hook_of_the_package_runs_nothing_again(changed: Changed) -> None:
+    assert (changed["a docstring"], changed["the hook of the package"]) == (set(), set())

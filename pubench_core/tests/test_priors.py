@@ -229,7 +229,10 @@ def test_an_estimator_that_is_none_is_the_plugin_s_fault(do: Do) -> None:
         do("prior=estimated:none")
 
 
-def test_an_estimate_is_made_once_for_all_runs_on_the_same_samples(do: Do, pubench_cache: str) -> None:
+def test_an_estimate_is_made_once_for_all_runs_on_the_same_samples(
+    do: Do, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
     first = do("prior=estimated:talkative", "seed=41").result.data.prior.estimate
     again = do("prior=estimated:talkative", "seed=41", "method.config.epochs=1").result.data.prior.estimate
     other = do("prior=estimated:talkative", "seed=42").result.data.prior.estimate
@@ -238,7 +241,7 @@ def test_an_estimate_is_made_once_for_all_runs_on_the_same_samples(do: Do, puben
     assert other != first
 
     damaged = 0
-    for path in (Path(pubench_cache) / "estimates").glob("*.json"):
+    for path in (tmp_path / "cache" / "estimates").glob("*.json"):
         path.write_text(path.read_text().replace("0.3", "0.4"))
         damaged += 1
     assert damaged >= 2
