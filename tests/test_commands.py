@@ -67,12 +67,10 @@ def python(code: str, env: Environment) -> Done:
 
 
 class TestACommandOfAPlugin:
-    @pytest.mark.parametrize("path", [["greet"], ["study", "greet"], ["hall", "greet"]], ids=" ".join)
-    def test_a_command_of_a_plugin_runs(self, pubench: Run, greeter: Environment, path: list[str]) -> None:
-        done = pubench(*path, "nnpu", "--times", 2, env=greeter)
-        assert (done.returncode, done.stdout) == (0, "hello hello nnpu\n"), done.stderr
-
-    def test_a_command_of_a_plugin_has_help_and_an_example(self, pubench: Run, greeter: Environment) -> None:
+    def test_a_command_of_a_plugin_runs_with_help_and_an_example(self, pubench: Run, greeter: Environment) -> None:
+        for path in (["greet"], ["study", "greet"], ["hall", "greet"]):
+            done = pubench(*path, "nnpu", "--times", 2, env=greeter)
+            assert (done.returncode, done.stdout) == (0, "hello hello nnpu\n"), done.stderr
         done = pubench("greet", "--help", env=greeter)
         assert "So many times." in done.stdout
         assert "Example: pubench greet nnpu" in done.stdout
@@ -112,16 +110,11 @@ class TestACommandOfAPlugin:
         assert "hello" not in done.stdout
 
 
-class TestAPythonName:
-    def test_a_python_name_is_an_attribute_of_the_package(self, greeter: Environment) -> None:
-        done = python(
-            "import pubench; print(pubench.greeting('nnpu'), 'greeting' in dir(pubench), 'run' in dir(pubench))",
-            greeter,
-        )
-        assert done.stdout == "hello nnpu True True\n", done.stderr
-
-    def test_a_python_name_can_be_imported(self, greeter: Environment) -> None:
-        assert python("from pubench import greeting; print(greeting('x'))", greeter).stdout == "hello x\n"
+def test_a_python_name_is_an_attribute_of_the_package_and_can_be_imported(greeter: Environment) -> None:
+    code = "import pubench; print(pubench.greeting('nnpu'), 'greeting' in dir(pubench), 'run' in dir(pubench))\n"
+    code += "from pubench import greeting; print(greeting('x'))"
+    done = python(code, greeter)
+    assert done.stdout == "hello nnpu True True\nhello x\n", done.stderr
 
 
 class TestAnAbsentTool:
