@@ -13,10 +13,10 @@ from functools import partial
 import torch
 
 from ..data.dataset import DataRoot
+from ..data.table_reader import Say
 from ..isolation import isolated, left_as_found, staying
 from ..plugins.events import EpochFinished, Listeners, RunFinished, RunStarted
 from .build import build_problem
-from .coverage import Say
 from .finish import Finished, finished
 from .machine import PeakMemoryMeter, capture, computing
 from .open import OpenedData

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -11,6 +11,7 @@ import torch
 
 from ..data.dataset import DataRoot
 from ..data.store import digest_now, located
+from ..data.table_reader import Say
 from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Measurer
 from ..records.record import OtherFormat, Record
@@ -20,9 +21,6 @@ from ..records.store import RecordStore
 from ..results import Code, Result
 from .plan import Plan, model_writer
 from .publish import publish_answer
-
-#: Takes a line for the user.
-Say = Callable[[str], None]
 
 
 def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda text: None) -> Record | Plan:

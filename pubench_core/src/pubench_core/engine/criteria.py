@@ -60,8 +60,8 @@ class Installed:
 def named_metrics(request: Request) -> list[str]:
     """Metrics and criteria that a request names."""
     selection, goal = request.sections["selection"], goal_of(request)
-    lists = (selection.get("criteria", ()), request.sections["evaluation"].get("metrics", ()))
-    given = [selection.get("criterion", ""), *(name for one in lists for name in names(one))]
+    given = [*names(selection.get("criterion", ())), *names(selection.get("criteria", ()))]
+    given += names(request.sections["evaluation"].get("metrics", ()))
     return [str(name) for name in (*given, *((goal.criterion, *goal.also) if goal is not None else ()))]
 
 

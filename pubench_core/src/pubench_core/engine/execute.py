@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 
 from ..data.dataset import DataRoot, Progress, data_root, silent
+from ..data.table_reader import Say
 from ..errors import RecordError, RequestError, RunFailed
 from ..plugins.events import Listeners, RunFinished
 from ..plugins.replaced import refuse_replaced
@@ -18,7 +19,7 @@ from ..records.record import Record
 from ..records.store import RecordStore
 from ..results import Environment, Failure, RunResult
 from .compute import Audience, compute, left_unchanged
-from .coverage import Say, covered
+from .coverage import covered
 from .finish import Finished
 from .interrupts import Deferred, OutOfTime, ending_after
 from .machine import captured, choose_device

@@ -9,11 +9,12 @@ nowhere behind it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
 
+from ..data.table_reader import Say
 from ..errors import Notice, RequestError, shown
 from ..plugins.info import BackboneInfo, Info
 from ..plugins.registry import Registry, load, part
@@ -41,10 +42,13 @@ def stored_spec(result: Result, registry: Registry) -> tuple[dict[str, Any], lis
     return spec, [name for name in measured if name not in installed]
 
 
-def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:
+def resolve(
+    layers: Iterable[Layer], registry: Registry, warn: Say = lambda text: None, installed: Installed | None = None
+) -> Plan:
     """The run that the layers describe, later ones winning.
 
-    A metric that cannot be loaded and was not named is left out, which ``warn`` is called with.
+    A metric that cannot be loaded and was not named is left out, which ``warn`` is called with. ``installed``: metrics
+    of the registry, looked up once by a caller that resolves many requests.
 
     Raises RequestError for an unknown key, field, preset or criterion and for a value out of bounds; PluginError if
     something that was named is broken.
@@ -54,9 +58,10 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     method, preset = choose_method(request, registry, data)
     refuse_missing_truth(method, data)
     info = request.find(registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", data.info.backbone))
-    factory = load(info)
     prior, estimator = choose_prior(request, method, data, registry)
-    installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
+    goal, named = goal_of(request), named_metrics(request)
+    if installed is None or not installed.usable.keys() >= {*named}:
+        installed = Installed.of(registry, named)
     prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
         **request.sections,
@@ -72,8 +77,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         "selection": choose_selection(request, method, data, installed, prior_known=prior_known),
         "evaluation": choose_evaluation(request, data, installed, prior_known=prior_known),
     }
-    named = (("selection", "criteria"), ("evaluation", "metrics"))
-    if any(request.sections[section].get(name, "all") == "all" for section, name in named):
+    lists = (("selection", "criteria"), ("evaluation", "metrics"))
+    if any(request.sections[section].get(name, "all") == "all" for section, name in lists):
         for error in installed.broken.values():
             warn(Notice(f"left out: {error}", error.hint))
     if os.environ.get("OMP_DYNAMIC", "").strip().lower() == "true":
@@ -96,18 +101,15 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     elif wanted == "auto":
         wanted = "on" if method.info.setting == "two-sample" else "off"
     spec = spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
-    found: list[Info] = [method.info, info]
-    if mechanism is not None:
-        found.append(mechanism.info)
-    if estimator is not None:
-        found.append(estimator.info)
+    backbone = BackboneChoice(info, load(info), in_bf16=spec.precision == "bf16")
+    found: list[Info] = [one.info for one in (method, backbone, mechanism, estimator) if one is not None]
     return Plan(
         spec=spec,
         run_id=run_id(spec, method.config),
         data=data,
         mechanism=mechanism,
         method=method,
-        backbone=BackboneChoice(info, factory, in_bf16=spec.precision == "bf16"),
+        backbone=backbone,
         estimator=estimator,
         metrics=installed.usable,
         code=code_of(found, registry, data.table),

@@ -97,10 +97,10 @@ def cell_of(runs: RunGroup, measure: str, criterion: str | None, part: str = "te
     """The cell of some runs. ``criterion``: None means the one that names each result; ``name``: its identifier."""
     values: dict[int, float] = {}
     missing: dict[int, str] = {}
-    alike, tracked = 0, not runs.runs
+    alike, tracked, rule = 0, not runs.runs, metric_and_rule(measure)[1]
     for seed, run in runs.runs.items():
         chosen = run.result.criteria.get(criterion or run.result.selected)
-        alike += chosen is not None and chosen.decided_alike and metric_and_rule(measure)[1] == "zero"
+        alike += chosen is not None and rule == "zero" and chosen.decided_alike
         tracked |= chosen is not None
         found = _measured(run.result, measure, part, criterion)
         if isinstance(found, str):
@@ -169,6 +169,10 @@ class ShownMeasure:
         """
         text = f"{self.scale * value:{sign}.{2 if self.percent else 4}f}"
         return text if not sign or float(text) else text[1:]
+
+    def points(self, value: float) -> float:
+        """A value as it is printed, in points."""
+        return round(float(self.text(value)) * (1.0 if self.percent else 100.0), 2)
 
 
 def grid_cells(

@@ -285,7 +285,7 @@ def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, value in values.items():
-        found |= by_path(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+        found |= by_path(value, f"{above}{name}.") if isinstance(value, dict) else {f"{above}{name}": value}
     return found
 
 

@@ -282,7 +282,7 @@ class Results(Sequence[RunResult]):
             failed = f": {len(self.failures)} failed, the first is {self.failures[0]}" if self.failures else ""
             raise InvalidRequest(f"there are no finished runs to compare{failed}")
         model = model_of(self._gathered, metric, criterion, part)
-        model.gathered = replace(model.gathered, notes=tuple(filter(None, (*model.gathered.notes, self.noted()))))
+        model.gathered = model.gathered.with_notes(*filter(None, (*model.gathered.notes, self.noted())))
         return model
 
     def report(

@@ -39,11 +39,11 @@ def paired_t(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     >>> paired_t([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
     (0.0, 1.0)
     """
-    left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    d, smallest = left - right, ROUNDING * float(np.abs([left, right]).max(initial=0.0))
+    d = np.subtract(x, y)
     if len(d) < 2:
         raise ValueError(f"a paired t-test needs 2 pairs at least, given {len(d)}")
-    mean, deviation = float(d.mean()), float(d.std(ddof=1))
+    mean, smallest = float(d.sum() / len(d)), ROUNDING * max(map(abs, [*x, *y]))
+    deviation = math.sqrt(((d - mean) ** 2).sum() / (len(d) - 1))  # d.std(ddof=1), which takes five times as long
     if deviation <= smallest:
         return (0.0, 1.0) if abs(mean) <= smallest else (math.copysign(math.inf, mean), 0.0)
     from scipy.special import stdtr  # of stats.ttest_1samp, which takes a hundred times as long for a few numbers
@@ -70,12 +70,10 @@ def holm(p: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     values = np.asarray(p, dtype=np.float64)
-    order = [int(i) for i in np.argsort(values, kind="stable") if not math.isnan(values[i])]
-    adjusted, largest = [math.nan] * len(values), 0.0
-    for k, i in enumerate(order):
-        largest = max(largest, (len(order) - k) * float(values[i]))
-        adjusted[i] = min(1.0, largest)
-    return adjusted
+    order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN is sorted behind the numbers
+    adjusted = np.full(len(values), math.nan)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.arange(len(order), 0, -1) * values[order]))
+    return [float(one) for one in adjusted]
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,7 @@ def pairs_of(values: Values, reference: str, *, higher_is_better: bool) -> list[
                 seeds = [seed for seed in methods[method] if seed in methods[reference]]
                 x, y = ([methods[one][seed] for seed in seeds] for one in (method, reference))
                 statistic, p = paired_t(x, y) if len(seeds) > 1 else (math.nan, math.nan)
-                tested.append((method, len(seeds), float(np.mean(np.subtract(x, y))) if x else math.nan, statistic, p))
+                tested.append((method, len(seeds), float(np.subtract(x, y).mean()) if x else math.nan, statistic, p))
         for (method, n, difference, statistic, p), adjusted in zip(tested, holm([p for *_, p in tested]), strict=True):
             decision: Decision = "too few pairs" if math.isnan(p) else "not decided"
             if adjusted <= ALPHA:

@@ -135,7 +135,7 @@ def report(
     from pubench_cli.visible import rows_out
 
     from ..rendering import print_sections
-    from ..report.gather import collection_off, gather
+    from ..report.gather import gather
     from ..report.tables import sections
     from ..report.write import (
         BY_SUFFIX,
@@ -151,19 +151,18 @@ def report(
     gathered = gather(folder, results, study, criterion, only or ())
     for note in gathered.notes:
         err().print(said(note), markup=False)
-    with collection_off():
-        model, tests = compared(gathered, measure, criterion, baseline)
-        written = write_figures_of(model, tests, figures)
-        if form == "html" and out is None:
-            out = Path(f"{gathered.title}-report.html")
-        if out is not None:
-            write_text(out, report_text(model, tests, form))
-            written.append(out)
-        elif form == "table" and not full:
-            print_summary(stdout(), title_lines(gathered), model)
-        elif form == "table":
-            print_sections(stdout(), title_lines(gathered), sections(model, tests))
-        else:
-            rows_out().write(report_text(model, tests, form))
+    model, tests = compared(gathered, measure, criterion, baseline)
+    written = write_figures_of(model, tests, figures)
+    if form == "html" and out is None:
+        out = Path(f"{gathered.title}-report.html")
+    if out is not None:
+        write_text(out, report_text(model, tests, form))
+        written.append(out)
+    elif form == "table" and not full:
+        print_summary(stdout(), title_lines(gathered), model)
+    elif form == "table":
+        print_sections(stdout(), title_lines(gathered), sections(model, tests))
+    else:
+        rows_out().write(report_text(model, tests, form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)

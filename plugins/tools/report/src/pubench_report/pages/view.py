@@ -41,6 +41,7 @@ from ..rendering import TableEntry
 from ..report.model import Model, ProblemColumn, Setting
 from ..report.tables import entry, standing_table
 from ..rows.runs import share_of_positives
+from ..significance import Values
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
 
 
@@ -231,6 +232,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
     ranking = view.ranking(criterion, measure)
+    values = view.model.points(view.setting, measure, criterion)
     over = view.references[: None if (measure, criterion) == (view.model.measure, view.model.criterion) else 1]
     cells: list[list[Any] | int] = []
     best: dict[int, float] = {}
@@ -239,8 +241,8 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         if cell.mean is None:
             cells.append(0)
             continue
-        mean, full = _points(measure, cell.mean), view.counts.has(labels[c], cell.values)
-        spread = [] if cell.std is None else [_points(measure, cell.std)]
+        mean, full = measure.points(cell.mean), view.counts.has(labels[c], cell.values)
+        spread = [] if cell.std is None else [measure.points(cell.std)]
         cells.append([mean, len(cell.values), int(full), cell.alike, *spread])
         ranked = not (measure.unranked or cell.alike or rows[r] in view.model.grid.apart)
         if full and ranked and len(view.counts.seeds[labels[c]]) >= LEAST_SEEDS:
@@ -255,20 +257,16 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "ranked": not ranking.why,
         "alone": view.one_answer if metric_and_rule(measure.key)[0] == "accuracy" else [],
-        "gains": [_gains(view, row, measure, criterion, setting) for row in over if not measure.unranked],
+        "gains": [_gains(view, row, values, setting) for row in over if not measure.unranked],
         "why": f"run, but without {'this decision' if metric_and_rule(measure.key)[1] == 'prior' else 'a value'}",
         **sentences(view, measure, criterion),
     }
 
 
-def _gains(view: View, over: str, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Gains over a row by cell and by row, and what is said of them."""
+def _gains(view: View, over: str, values: Values, setting: Mapping[str, Any]) -> dict[str, Any]:
+    """Gains over a row by cell and by row, and what is said of them. ``values``: in points."""
     sources = {column.label: column.spec.data.key for column in view.setting.columns}
-    of, labels, rows = view.model.cells(measure, criterion), [*sources], view.rows
-    values = {
-        c: {row: {s: _points(measure, value) for s, value in of[row, c].values.items()} for row in rows} for c in labels
-    }
-    gains = gains_over(values, over)
+    labels, rows, gains = [*sources], view.rows, gains_over(values, over)
     by_row = {row: [gain for (method, _), gain in gains.items() if method == row] for row in rows}
     means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
     cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
@@ -349,11 +347,6 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "measure": view.model.measure.key,
         "shown": {},
     }
-
-
-def _points(measure: ShownMeasure, value: float) -> float:
-    """A value as it is printed, in points."""
-    return round(float(measure.text(value)) * (1.0 if measure.percent else 100.0), 2)
 
 
 # -------------------------------------------------------------------- for the templates

@@ -58,6 +58,12 @@ class Gathered:
         grid = grid_of(self.runs, drawn=self.drawn)
         return replace(grid, rows=tuple(sorted(grid.rows))) if self.by_name else grid
 
+    def with_notes(self, *notes: str) -> Gathered:
+        """The same runs and the same grid with these notes."""
+        found = replace(self, notes=notes)
+        vars(found)["grid"] = self.grid  # which takes as long as reading the runs
+        return found
+
     @property
     def title(self) -> str:
         """The study's name, or the folder's."""
@@ -97,7 +103,7 @@ def gather(
         if not named:  # in an order that does not depend on when they were carried out
             found = replace(found, runs=sorted(found.runs, key=lambda one: place_of(one[1])))
         suspect = lines_on(run.result for run in (*found.done, *found.unchosen))
-        found = replace(found, notes=(*found.notes, *found.grid.notes, *suspect))
+        found = found.with_notes(*found.notes, *found.grid.notes, *suspect)
         gc.freeze()  # thousands of records are millions of objects that stay: no later collection looks at them
     return found
 

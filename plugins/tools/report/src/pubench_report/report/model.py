@@ -20,7 +20,7 @@ from ..grouping import Grid
 from ..ranking import AverageRanks, Counted, Ranking, average_ranks, counted_in, ranking_of
 from ..rendering import Printed, RenderedTable, TableEntry
 from ..rows.record import compared_by, criteria_of, metrics_of
-from ..significance import ALPHA, Pair, p_text, pairs_of
+from ..significance import ALPHA, Pair, Values, p_text, pairs_of
 from .gather import Gathered
 
 if TYPE_CHECKING:
@@ -123,18 +123,21 @@ class Model:
             self._counts[setting.key] = counted_in(values, rows)
         return self._counts[setting.key]
 
+    def points(self, setting: Setting, measure: ShownMeasure, criterion: str) -> Values:
+        """Values of a setting as they are printed, in points."""
+        cells, rows = self.cells(measure, criterion), self.rows_of(setting)
+        return {
+            c.label: {row: {s: measure.points(v) for s, v in cells[row, c.label].values.items()} for row in rows}
+            for c in setting.columns
+        }
+
     def ranking(self, setting: Setting, measure: ShownMeasure, criterion: str) -> Ranking:
         """The methods of a setting by a measure as it is printed, at the epoch that a criterion chose."""
         key = (setting.key, measure.key, criterion)
         if key not in self._rankings:
             rows, cells = self.rows_of(setting), self.cells(measure, criterion)
-            scale = 1.0 if measure.percent else 100.0
-
-            def shown(values: Mapping[int, float]) -> dict[int, float]:
-                return {seed: scale * float(measure.text(value)) for seed, value in values.items()}
-
             self._rankings[key] = ranking_of(
-                {c.label: {row: shown(cells[row, c.label].values) for row in rows} for c in setting.columns},
+                self.points(setting, measure, criterion),
                 rows,
                 self.counts(setting),
                 {c.label: c.spec.data.key for c in setting.columns},
@@ -152,7 +155,7 @@ class Model:
 def model_of(gathered: Gathered, measure: str, criterion: str | None, part: str = "test") -> Model:
     """Raises RequestError as :func:`compared_by` does."""
     criterion, note = compared_by(gathered.done, measure, criterion, part)
-    gathered = replace(gathered, notes=(*gathered.notes, *([note] if note else [])))
+    gathered = gathered.with_notes(*gathered.notes, *([note] if note else []))
     measured, grid = metrics_of(gathered.done, part), gathered.grid
     first = [name for key in registry().headline() for name in (key, at_prior_name(key)) if name in measured]
     all_measures = [ShownMeasure.of(key) for key in dict.fromkeys([*first, *measured])]

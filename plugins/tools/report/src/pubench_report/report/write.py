@@ -18,7 +18,7 @@ from pubench_core.records.files import replace_text
 from ..ranking import FEW_DATA_SETS, changes, headline, not_told_apart
 from ..rendering import latex, markdown, print_sections
 from ..significance import ALPHA
-from .gather import Gathered, collection_off
+from .gather import Gathered
 from .model import Model, Significance, check_baseline, comparisons_of, model_of
 from .tables import csv_text, sections, standing_rows, standing_table, upper
 
@@ -47,13 +47,12 @@ def write_report(
     gathered = replace(gathered, results=folders.pop() if len(folders) == 1 else Path("several folders"))
     if not gathered.done:
         raise RequestError(f"there is no finished run to report: {len(gathered.failed)} failed")
-    gathered = replace(gathered, notes=(*gathered.grid.notes, *gathered.notes))
+    gathered = gathered.with_notes(*gathered.grid.notes, *gathered.notes)
     if (form := BY_SUFFIX.get(path.suffix.lower())) is None:
         raise RequestError(f"{path}: expected a name that ends in {', '.join(BY_SUFFIX)}")
-    with collection_off():
-        model, tests = compared(gathered, measure, criterion, baseline)
-        drawn = write_figures_of(model, tests, figures)
-        write_text(path, report_text(model, tests, form))
+    model, tests = compared(gathered, measure, criterion, baseline)
+    drawn = write_figures_of(model, tests, figures)
+    write_text(path, report_text(model, tests, form))
     return [path, *drawn]
 
 

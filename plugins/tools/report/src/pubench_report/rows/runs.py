@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pubench.running import RunResult
 from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.engine.layers import Layer
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (
     AT_PRIOR,
@@ -36,6 +35,7 @@ from .files import read_rows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from pubench_core.engine.criteria import Installed
     from pubench_core.engine.plan import Plan
 
 Row = Mapping[str, Any]
@@ -63,10 +63,12 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
 
     Raises RequestError if the file cannot be read, or is none of rows.
     """
-    frame = read_rows(path)
+    from pubench_core.engine.criteria import Installed  # torch, which records do not need
+
+    frame, installed = read_rows(path), Installed.of(registry())
     frame, by_run = frame.assign(alike=_alike(frame)), frame.groupby("run_id", sort=False).indices
     specs: dict[tuple[Any, ...], tuple[RunSpec, bool, bool]] = {}
-    older, counts = 0, Counter[tuple[Any, ...]]()
+    older = other = done = 0
     rows: list[Row] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     for run_id, places in by_run.items():
         mine = [rows[place] for place in places]
@@ -74,13 +76,13 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
         key = tuple(mine[0].get(name) for name in (*_OF_A_SPEC, "settings"))
         try:
             if key not in specs:  # resolved once for all seeds
-                plan, oracle = _planned(mine[0])
-                specs[key] = plan.spec, oracle, plan.run_id != run_id
+                plan = _planned(mine[0], installed)
+                specs[key] = plan.spec, "truth" in plan.method.requires, plan.run_id != run_id
         except (RequestError, PluginError) as error:
             notes.append(f"{path.name}: run {run_id} is left out: {error}")
             continue
-        counts[key] += 1
-        spec, oracle, _ = specs[key]
+        spec, oracle, is_other = specs[key]
+        done, other = done + 1, other + is_other
         spec = spec.model_copy(update={"seed": mine[0]["seed"]})
         result = _result(str(run_id), mine, spec, oracle=oracle)
         yield RunResult(result, path, reused=True), mine
@@ -92,36 +94,32 @@ def each_run(path: Path, notes: list[str]) -> Iterator[tuple[RunResult, list[Row
             f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
             "an unknown one"
         )
-    if other := sum(counts[key] for key, (*_, is_other) in specs.items() if is_other):
+    if other:
         notes.append(
             f"{path.name}: what is installed reads {other} of {len(by_run)} runs under another id; the commands shown "
             "for them are of the installed version"
         )
-    if not counts:
+    if not done:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
 
 
-def _planned(row: Row) -> tuple[Plan, bool]:
-    """The run that what is installed makes of a row, and whether its method is granted true labels.
-
-    Raises RequestError, PluginError.
-    """
+def _planned(row: Row, installed: Installed) -> Plan:
+    """The run that the installed plugins make of a row. Raises RequestError, PluginError."""
     from pubench_cli.yaml_layers import assigned
-    from pubench_core.engine.resolve import resolve  # torch, which records do not need
-    from pubench_core.engine.resolve_method import method_class
+    from pubench_core.engine.resolve import resolve
 
-    fields = {name: BY_NAME[name].source.removeprefix("spec.") for name in (*_OF_A_SPEC, "seed")}
-    layer = assigned(*(f"{field}={row[name]}" for name, field in fields.items() if row.get(name) not in (None, "")))
-    plan = resolve([layer, assigned(*assignments(row["settings"]))], registry())
-    method = method_class(registry().find(MethodInfo, plan.spec.method.key))
-    return plan, "truth" in method.requires(method.Config.model_validate(plan.spec.method.config))
+    layer = Layer()
+    for name in (*_OF_A_SPEC, "seed"):
+        if row.get(name) not in (None, ""):
+            field = BY_NAME[name].source.removeprefix("spec.")
+            layer.put(field.split("."), row[name], f"{field}={row[name]}")
+    return resolve([layer, assigned(*assignments(row["settings"]))], registry(), installed=installed)
 
 
 def _set(settings: str) -> Iterator[tuple[str, str]]:
     """(name, value) of what a row's ``settings`` say."""
-    found = list(_NAME.finditer(settings))
-    ends = [*(each.start() for each in found[1:]), len(settings)]
-    return ((each[1], settings[each.end() : end]) for each, end in zip(found, ends, strict=False))
+    _, *parts = _NAME.split(settings)
+    return zip(parts[::2], parts[1::2], strict=True)
 
 
 def assignments(settings: str) -> Iterator[str]:

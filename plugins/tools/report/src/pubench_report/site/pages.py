@@ -95,7 +95,7 @@ def tables_of(collected: Collected, request: SiteRequest) -> tuple[list[SiteTabl
         try:
             named = [(spec_of(run).method.key, run) for run in sorted(runs, key=place_of)]
             gathered = Gathered(Path(title), title, named, drawn=frozenset(collected.chosen), by_name=True)
-            gathered = replace(gathered, notes=gathered.grid.notes)
+            gathered = gathered.with_notes(*gathered.grid.notes)
             criterion = request.criterion or default_criterion(gathered)
             of = [one.measured("test") for run in gathered.done if (one := run.result.criteria.get(criterion))]
             measure = request.measure or (AT_PRIOR if 2 * sum(AT_PRIOR in one for one in of) > len(of) else "accuracy")
