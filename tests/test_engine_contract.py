@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from registries import registry_with
@@ -45,19 +44,6 @@ def trained(plan: Plan) -> Trained:
 def students(plugins: Registry) -> Trained:
     """Two students and two teachers, trained."""
     return trained(plan_of(plugins, "students", "epochs=4"))
-
-
-def test_each_criterion_keeps_the_best_of_several_candidates(students: Trained) -> None:
-    best: dict[str, float] = {}
-    for event in students.epochs:
-        for name, value in event.criteria.items():
-            if value is not None:
-                best[name] = max(best.get(name, value), value)
-    assert set(best) >= {"pa", "pauc", "f1"}
-    for name, value in best.items():
-        chosen = students.selection.tracks[name].chosen
-        assert chosen is not None
-        assert chosen.value == value
 
 
 def test_a_result_is_scored_by_the_chosen_network_in_its_chosen_state(students: Trained) -> None:
@@ -126,17 +112,3 @@ def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_
     with pytest.raises(RequestError, match=r"execution\.device=cuda: ") as refused:
         choose_device(cuda)
     assert refused.value.field == "execution.device"
-
-
-def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:
-    long = trained(plan_of(plugins, "nnpu", "epochs=30", "patience=3"))
-    assert len(long.epochs) == 30  # `last` is tracked, so every planned epoch is trained
-    for name in ("pa", "pauc", "f1"):
-        only = (f"selection.criterion={name}", f"selection.criteria=[{name}]")
-        alone = trained(plan_of(plugins, "nnpu", "epochs=30", "patience=3", *only))
-        together, chosen = long.selection.tracks[name], alone.selection.tracks[name].chosen
-        assert together.chosen is not None
-        assert chosen is not None
-        assert chosen.epoch == together.chosen.epoch
-        assert len(alone.epochs) == (together.stopped_at or 30)
-        assert np.array_equal(alone.scores[name]["test"], long.scores[name]["test"])

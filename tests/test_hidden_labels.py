@@ -122,6 +122,7 @@ class TestWhatAMethodHolds:
         ("text", ()),
         ("tabular", ()),
         ("tabular", ("checked.rows=20",)),
+        ("tabular", ("data.scheme=single-training-set",)),
         ("tabular", ("data.scheme=one-sample", "mechanism.c=null", "mechanism.positive_rate=0.2")),
         ("tabular", ("data.scheme=two-sample", "mechanism.c=null", "mechanism.positive_rate=0.4")),
     ],
@@ -162,16 +163,17 @@ def test_the_prior_is_not_there_where_it_was_not_asked_for(plugins: Registry) ->
 
 
 class TestOtherPlugins:
-    @pytest.mark.parametrize("method", ["nnpu", "vpu", "p3mix-c", "lbe-pu", "puet"])
+    @pytest.mark.parametrize(
+        ("method", "length"),
+        [
+            ("lbe-pu", ["epochs=2", "pre_training=2", "backbone.key=mlp-wang"]),
+            ("p3mix-c", ["epochs=2", "warm_up=1", "steps_per_epoch=3", "backbone.key=mlp-wang"]),
+            ("puet", ["n_estimators=5"]),
+        ],
+    )
     def test_draws_of_listeners_and_metrics_change_no_score(
-        self, plugins: Registry, method: str, tmp_path: Path
+        self, plugins: Registry, method: str, length: list[str], tmp_path: Path
     ) -> None:
-        lengths = {
-            "puet": ["n_estimators=5"],
-            "lbe-pu": ["epochs=2", "pre_training=2"],
-            "p3mix-c": ["epochs=2", "warm_up=1", "steps_per_epoch=3"],
-        }
-        length = [*lengths.get(method, ["epochs=2"]), *([] if method == "puet" else ["backbone.key=mlp-wang"])]
         sets = ["data.key=conformance-tabular", "mechanism.c=0.3", "validation.fraction=0.25", *length]
         sets += [f"method.key={method}", "selection.criterion=last"]
         found = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import re
@@ -14,30 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
-from registries import registry_with
-from scipy.stats import rankdata
 
 from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.plan import Plan
-from pubench_core.engine.problem import Problem
 from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Truth = npt.NDArray[np.int8]
 NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-tracking")
-SCHEMES = ("case-control", "single-training-set")
-
-
-def plan_of(method: str, *sets: str) -> Plan:
-    layer = assigned("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
-    return resolve([layer], registry_with("pubench_doubles"))
 
 
 class TestTwoProcesses:
@@ -112,71 +98,6 @@ class TestInterrupted:
         assert self.finished(tmp_path) == []
 
 
-def same_bits(first: Trained, second: Trained) -> dict[str, bool]:
-    """criterion -> whether test and validation scores agree in every bit."""
-    assert first.scores.keys() == second.scores.keys()
-    return {
-        name: all(parts[part].tobytes() == second.scores[name][part].tobytes() for part in ("test", "validation"))
-        for name, parts in first.scores.items()
-    }
-
-
-class TestHiddenLabels:
-    """Principle 2: no method can see what it must not see."""
-
-    def permuted(self, problem: Problem) -> Problem:
-        """The same features, split, labels and prior; the hidden labels of other rows."""
-        rng = np.random.default_rng(0)
-
-        def among_unlabeled(truth: Truth, labeled: npt.NDArray[np.bool_]) -> Truth:
-            out = truth.copy()
-            out[~labeled] = rng.permutation(truth[~labeled])
-            return out
-
-        changed = dataclasses.replace(
-            problem,
-            truth_train=among_unlabeled(problem.truth_train, problem.split.train.labeled),
-            truth_validation=among_unlabeled(problem.truth_validation, problem.split.validation.labeled),
-            truth_test=rng.permutation(problem.truth_test),
-        )
-        for before, after in (
-            (problem.truth_train, changed.truth_train),
-            (problem.truth_validation, changed.truth_validation),
-            (problem.truth_test, changed.truth_test),
-        ):
-            assert (before != after).mean() > 0.3
-        assert changed.truth_train[problem.split.train.labeled].all()
-        assert changed.prior == problem.prior
-        return changed
-
-    def agreement(self, method: str, scheme: str) -> dict[str, bool]:
-        sets = ("backbone.key=mlp-wang", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
-        plan = plan_of(method, f"data.scheme={scheme}", *sets)
-        problem = build_problem(plan)
-        return same_bits(train(plan, problem), train(plan, self.permuted(problem)))
-
-    def test_not_one_bit_of_a_pu_method_s_scores_depends_on_hidden_labels(self) -> None:
-        """Of two networks; that of every method is a check that it conforms to (``hidden-labels``)."""
-        assert self.agreement("students", "single-training-set") == {"pa": True, "pauc": True, "last": True}
-
-    def test_an_oracle_s_scores_do(self) -> None:
-        assert self.agreement("pn", "case-control") == {"pa": False, "pauc": False, "last": False}
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_place_of_an_unlabeled_row_says_nothing_of_its_class(scheme: str) -> None:
-    aucs, spread = [], []
-    for seed in range(8):
-        plan = plan_of("pn", f"data.scheme={scheme}", f"seed={seed}")
-        view = build_problem(plan).view(frozenset({"truth"}))
-        hidden = view.truth[view.unlabeled_rows].numpy() == 1
-        n, m = int(hidden.sum()), int((~hidden).sum())
-        ranks = rankdata(view.unlabeled_rows.numpy())
-        aucs.append((ranks[hidden].sum() - n * (n + 1) / 2) / (n * m))
-        spread.append((n + m + 1) / (12 * n * m))  # variance of the AUC of a random order
-    assert abs(np.mean(aucs) - 0.5) < 4 * np.sqrt(np.mean(spread) / len(aucs))
-
-
 class TestCallersRandomState:
     def states(self) -> tuple[bytes, bytes, object]:
         return torch.get_rng_state().numpy().tobytes(), np.random.get_state()[1].tobytes(), random.getstate()
@@ -195,7 +116,8 @@ class TestCallersRandomState:
         random.setstate(before[2])
 
     def test_a_whole_run_leaves_it_and_the_thread_count_alone(self, tmp_path: Path) -> None:
-        plan = plan_of("upu", f"execution.results={tmp_path}", "execution.tracking=false")
+        own = (f"execution.results={tmp_path}", "execution.threads=1", "execution.tracking=false", "epochs=2")
+        plan = resolve([assigned("data.key=digits", "method.key=upu", *own)], registry())
         self.seeded(3)
         torch.set_num_threads(2)
         before = self.states()
