@@ -19,6 +19,8 @@ from pubench_evaluate.advice import advise as steps
 from pubench_evaluate.advice import choice, fits
 from pubench_evaluate.advice.choice import DEFAULT, OTHERS, Candidate, Fit, OverBagging
 from pubench_evaluate.advice.page import Advice, Promise
+from pubench_evaluate.audit import audit_answers
+from pubench_evaluate.audit.sheet import read_sheet
 from pubench_evaluate.audit.statistics import ScarTest
 from pubench_study.folds import folds_of, parts_of
 
@@ -459,17 +461,25 @@ class TestTime:
         found = fits.fitted(CHEAP[1], plan, labeled[1], left=lambda: next(left))
         assert found.reason == "the time was up after 1 of 6 fits; the same command with more time goes on"
 
-    def test_without_time_for_bagged_trees_there_is_no_answer_but_what_is_kept(
+    def test_a_page_and_a_sheet_are_there_before_labeled_rows_have_scores(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(RequestError, match="bagged trees: the time was up after 0 of 3 fits"):
             pubench.advise(answered[1], "labeled", out=tmp_path / "none", time=0.01)
+        more: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": tmp_path / "out"}
+        fitted = steps.fitted
         with monkeypatch.context() as late:
-            fitted = steps.fitted
             late.setattr(steps, "fitted", lambda *a: fitted(*a[:4], lambda: 60.0 if a[-1] else -1.0, *a[5:]))
-            with pytest.raises(RequestError, match="out has ranked rows and a model, but no page"):
-                pubench.advise(answered[1], "labeled", out=tmp_path / "out")
-        assert (tmp_path / "out" / "ranked.csv").is_file()
+            found = pubench.advise(answered[1], "labeled", **more)
+        assert "labeled rows are not scored" in found.warnings[-1]
+        assert found.warnings[-1] in (tmp_path / "out" / "advice.html").read_text("utf-8").replace("&#39;", "'")
+        assert "cannot be said yet: check the 60 rows of audit.csv" in found.headline
+        assert len(found.ranked()) == found.look.unlabeled
+        sheet = filled(found, answered[2], tmp_path / "filled.csv")
+        assert "labeled rows have no score" in str(audit_answers(*read_sheet(sheet, folders=[found.folder])).scar)
+        again = pubench.advise(answered[1], "labeled", **more)
+        assert (again.sheet, again.promise) == (found.sheet, answered[0].promise)
+        assert audit_answers(*read_sheet(sheet, folders=[found.folder])).scar.verdict == "not rejected"
 
     def test_a_fit_that_takes_longer_than_the_time_is_ended(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

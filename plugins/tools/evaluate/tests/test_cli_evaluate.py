@@ -249,7 +249,7 @@ def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
         assert sheet[name].tolist() == table[name][sheet.row.astype(int)].tolist()
     found = answered(command, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
     assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())  # every row is checked
-    assert "a run with folds scores all rows out of fold" in found["scar"]["undefined"]
+    assert "those of a run with folds do" in found["scar"]["undefined"]
 
 
 def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(

@@ -226,15 +226,16 @@ def _unlabeled_scores(scorer: Mapping[str, Scorer], evaluator: Evaluator, place:
     problem, rows = evaluator.problem, evaluator.problem.unlabeled_rows
     if rows is None:
         return None
+    seen = np.isin(rows, problem.split.train.rows)
+    if np.isfinite(out_of_bag := _out_of_bag(evaluator)[rows]).all():
+        return out_of_bag
     # gathered for this one use: the rows may lie in every part of the split
     unlabeled = Features(torch.from_numpy(problem.preprocessing.apply(problem.data.x[rows])).to(problem.device))
     places = torch.arange(len(rows), device=problem.device)
-    seen = np.isin(rows, problem.split.train.rows)
-    held_out = ~seen & np.isin(rows, problem.data.rows)  # known negatives are of no part
     scores = evaluator.outputs(scorer, unlabeled, places, place, in_order=True)[0][""]
-    out_of_bag = _out_of_bag(evaluator)[rows[seen]]
-    if np.isfinite(out_of_bag).all():
-        scores[seen] = out_of_bag
+    if np.isfinite(out_of_bag[seen]).all():
+        scores[seen] = out_of_bag[seen]
+    held_out = ~seen & np.isin(rows, problem.data.rows)  # known negatives are of no part
     if seen.any() and held_out.any():
         scores[seen] = on_scale_of(scores[held_out], scores[seen])
     return scores

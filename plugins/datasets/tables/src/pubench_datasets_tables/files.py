@@ -91,7 +91,7 @@ def read_table(
         raise RequestError(f"{path}: column '{twice[0]}' appears twice; rename one")
     if not len(frame):
         raise RequestError(f"{path} has columns and no rows")
-    for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]:
+    for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O" and name not in texts]:
         values = frame[column]
         if is_nested(values):
             say(f"{path.name}: '{column}' holds lists of different lengths, or of other things than numbers; left out")
@@ -268,10 +268,12 @@ def _read_numbers(
         if pd.api.types.infer_dtype(frame[k], skipna=True) != "string":
             continue
         frame[k] = frame[k].str.strip()
+        if names[k] in texts:
+            continue
         given = pd.Series(frame[k].dropna().unique())
         plain = given.str.replace("\u2212", "-").str.replace(r"[\u00a0\u202f]", "", regex=True)
         numbers = pd.to_numeric(plain.str.replace(",", ".") if commas else plain, errors="coerce")
-        if names[k] in texts or numbers.isna().any():
+        if numbers.isna().any():
             continue
         if plain.str.len().max() > 18 and plain.str.fullmatch(r"[+-]?\d+").all():
             numbers = plain.map(int).astype(object)

@@ -24,7 +24,7 @@ from pubench_core.randomness import stream
 from pubench_core.records.files import replace_text
 from pubench_core.specs.fields import short_hash
 
-from ..audit import AuditSample, audit_sample
+from ..audit import audit_sample
 from ..audit.sheet import DESIGN, columns_of_table, most_used
 from ..audit.statistics import ScarTest, Side, clopper_pearson
 from ..belief import Belief, Interval, belief_in, ends_of, in_short
@@ -117,8 +117,6 @@ def _claim(folder: Path, table: PUTable, read: LabeledData) -> None:
             replace_text(about, json.dumps({"table": mine, "name": table.name}))
     except OSError as error:
         raise RequestError(f"out={folder}: cannot be written ({error.strerror or error})") from error
-    except ValueError as error:
-        raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
 
 
 def estimates(x: FloatArray, labeled: BoolArray, scheme: str, seed: int, say: Say) -> PriorEstimates | None:
@@ -173,30 +171,29 @@ class _Steps:
         self.prior, self.contradicted = prior_of(self.given, checked, None)
         self.say(f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features")
         self.budget = self.wanted or min(BUDGET, look.unlabeled // 2)
-        first = self._fitted(DEFAULT, quick=True)
-        if self.audited is None and not first.reason:
-            self._keep(first)
-            self.say(f"ranked rows and model after {duration(self.spent)}: {self.folder}")
+        first, estimated = self._fitted(DEFAULT, quick=True), None
+        early = self.audited is None and not first.reason
+        if early:
+            self._answered([first])
+            self.say(f"ranked rows, model, page and rows to check after {duration(self.spent)}: {self.folder}")
         trees = self._fitted(DEFAULT)
-        if trees.reason:
-            kept = "" if first.reason or self.audited else f"; {self.folder} has ranked rows and a model, but no page"
-            raise RequestError(f"{look.name}: {DEFAULT.name}: {trees.reason}{kept}")
-        self.reference = trees.scores
-        self.sheet = self._sheet(trees.scores) if self.audited is None else None
-        self._answered([trees])
-        self.say(f"page and rows to check after {duration(self.spent)}: {self.folder}")
+        if trees.reason and (not early or trees.reason.startswith("failed")):
+            raise RequestError(f"{look.name}: {DEFAULT.name}: {trees.reason}")
         if self.audited is None:
-            late = self.given is None and self.spent > self.limit
-            estimated = (
-                None if self.given or late else estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
-            )
-            self.estimated = estimated and estimated.interval
-            self.prior, self.contradicted = prior_of(self.given, None, estimated)
-            if late:
+            if trees.reason:
+                self.contradicted = [f"no range of positives: labeled rows are not scored ({trees.reason})"]
+                trees = first
+            if self.given is None and self.spent > self.limit:
                 self.prior = Belief(source="the time was up before an estimate")
+            elif self.given is None:
+                estimated = estimates(self.x, self.labeled, self.scheme, self.seed, self.say)
+                self.estimated = estimated and estimated.interval
+                self.prior, _ = prior_of(None, None, estimated)
             if self.prior.estimated and self._contradiction(trees):  # it is wrong, whatever the labels are
                 self.prior = Belief(source=f"the estimate {in_short(self.prior.interval)} contradicts the scores")
             return self._answered([trees], estimated)
+        self.reference = trees.scores
+        self._answered([trees])
         others = [self._fitted(one, compare=True) for one in OTHERS]
         return self._answered([trees, *others], taught=self._taught(chosen_by_checked_rows(others) or trees))
 
@@ -274,6 +271,7 @@ class _Steps:
         if taught is not None:
             chosen, fits = chosen if taught.reason else taught, [*fits, taught]
         self._keep(chosen)
+        self.sheet = self._sheet(chosen.scores) if self.audited is None else None
         card = self._card(chosen, self.prior.interval)
         unknown = ScarTest(undefined="no row was checked, and a table alone cannot tell")
         test = unknown if self.audited is None else self.audited.result.scar
@@ -313,7 +311,9 @@ class _Steps:
         """The ``n`` highest unlabeled rows (all of them), the highest first; of equal ones, the first."""
         return self.unlabeled[np.argsort(-scores[self.unlabeled], kind="stable")[:n]]
 
-    def _card(self, chosen: Fit, prior: Interval | None) -> Evaluation:
+    def _card(self, chosen: Fit, prior: Interval | None) -> Evaluation | None:
+        if np.isnan(chosen.scores[self.labeled]).any():
+            return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return evaluate(
@@ -332,18 +332,17 @@ class _Steps:
 
         A card also counts what is impossible at its middle prior, whether or not chance explains it.
         """
-        if self.prior.interval is None:
-            return ""
-        low = self.prior.interval[0]
-        found = [line for line in self._card(chosen, (low, low)).contradictions if line.endswith(BEYOND_CHANCE)]
+        low = 0.0 if self.prior.interval is None else self.prior.interval[0]
+        card = self._card(chosen, (low, low)) if low else None
+        found = [line for line in card.contradictions if line.endswith(BEYOND_CHANCE)] if card else []
         return "" if not found else f"with a prior of {low:.3g}, {found[0][0].lower()}{found[0][1:]}"
 
-    def _promise(self, chosen: Fit, card: Evaluation) -> Promise:
+    def _promise(self, chosen: Fit, card: Evaluation | None) -> Promise:
         """Positives among the highest rows: by checked rows if there are any, else by the prior if labels are SCAR."""
         by_design = self._by_design(chosen, self.budget)
         if by_design is not None:
             return Promise(self.budget, *by_design, "checked rows")
-        found = card.decision.expected_interval
+        found = None if card is None else card.decision.expected_interval
         if found is None:
             return Promise(self.budget, 0, self.budget, "nothing that is known")
         return Promise(self.budget, int(np.floor(found[0])), int(np.ceil(found[1])), "the prior, if labels are SCAR")
@@ -393,13 +392,15 @@ class _Steps:
         replace_text(self.folder / "ranked.csv", frame.to_csv(index=False))
 
     def _sheet(self, scores: FloatArray) -> str | None:
-        """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
+        """Writes rows to check and their design; its name. The same sheet stays, as it may have answers."""
         if self.look.unlabeled < 2 * SHEET:
             return None
+        unscored = bool(np.isnan(scores[self.labeled]).any())
         sample = audit_sample(
-            scores[self.kept],
+            np.nan_to_num(scores[self.kept]),
             self.labeled[self.kept],
             n=SHEET,
+            n_labeled=self.look.labeled if unscored else None,
             budget=self.budget,
             scheme=self.scheme,
             rows=self.kept,
@@ -408,16 +409,14 @@ class _Steps:
             seed=self.seed,
         )
         path = self.folder / "audit.csv"
-        if path.exists():
-            design = path.with_suffix(DESIGN)
-            if design.exists() and sample.key == AuditSample.load(design).key:
-                return str(path)
+        if path.exists() and sample.key not in path.read_text("utf-8", errors="replace"):
             path = self.folder / f"audit-{sample.key[:6]}.csv"
-            if path.exists():
-                return str(path)
-        own = table_reader(registry()).spec(self.table.own)
-        names = most_used(self.read, self.unlabeled, scores[self.unlabeled])
-        columns = {**self.read.ids, **columns_of_table(own, names, lambda text: None)}
-        sample.save(path.with_suffix(DESIGN))
-        sample.sheet({name: values[self.kept] for name, values in columns.items()}).to_csv(path, index=False)
+        if not path.exists():
+            names = most_used(self.read, self.unlabeled, scores[self.unlabeled])
+            of_table = columns_of_table(table_reader(registry()).spec(self.table.own), names, lambda text: None)
+            columns = {**self.read.ids, **of_table}
+            sample.sheet({name: values[self.kept] for name, values in columns.items()}).to_csv(path, index=False)
+            sample.save(path.with_suffix(DESIGN))
+        elif not unscored:
+            sample.save(path.with_suffix(DESIGN))
         return str(path)

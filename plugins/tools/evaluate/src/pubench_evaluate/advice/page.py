@@ -66,7 +66,8 @@ class Advice(Report):
     fits: tuple[Fit, ...]
     """bagged trees first, then the methods that checked rows compare with them"""
     promise: Promise
-    card: Evaluation
+    card: Evaluation | None
+    """None before labeled rows have scores"""
     audited: Audited | None
     warnings: tuple[str, ...]
     seconds: float
@@ -111,7 +112,7 @@ class Advice(Report):
 
     def figures(self) -> dict[str, Any]:
         """Figures of the page."""
-        return self.card.figures()
+        return {} if self.card is None else self.card.figures()
 
     def parts(self) -> list[Part]:
         """Lines and tables for a terminal: the answer, what to know first, the methods, and where everything is."""

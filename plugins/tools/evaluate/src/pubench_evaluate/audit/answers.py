@@ -200,8 +200,8 @@ def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.G
         return ScarTest(undefined="some labeled rows are negative (purity below 1), so they cannot be compared")
     if sample.n_labeled is not None:
         return ScarTest(
-            undefined="the model was trained on unlabeled rows and not on the labeled ones that have a score, so their "
-            "scores cannot be compared; a run with folds scores all rows out of fold, and its sheet tests it"
+            undefined="labeled rows have no score that compares with those of the unlabeled ones; those of a run with "
+            "folds do, and its sheet tests it"
         )
     labeled = scored.of_labeled
     found = scored.scores[sample.drawn[given == 1]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Draws of a band of the score, as far as they can be dealt out.
 _PER_BAND = 6
-_VERSION = 2
+_VERSION = 3
 #: Fields that a design holds as JSON and as arrays, next to the scores.
 _ABOUT = ("threshold", "seed", "bands", "n_bands_above", "name", "n_labeled")
 _ARRAYS = ("rows", "drawn", "band")
@@ -59,10 +59,10 @@ class AuditSample:
 
     @property
     def key(self) -> str:
-        """Names this sample on its sheet: a hash of everything in it."""
-        facts = (self.threshold, self.seed, self.scored.scheme, self.scored.purity, self.n_labeled)
+        """Names this sample on its sheet: a hash of everything but scores of labeled rows, which may come later."""
+        facts = (self.threshold, self.seed, self.scored.scheme, self.scored.purity)
         digest = hashlib.sha256(repr((*facts, self.bands, self.n_bands_above)).encode())
-        for array in (self.scored.scores, self.scored.labeled, self.rows, self.drawn, self.band):
+        for array in (self.scored.of_unlabeled, self.scored.labeled, self.rows, self.drawn, self.band):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
