@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from benchmarks.raw_rows import RESULTS, append, keys, parser_of
-from benchmarks.studies import advice_sheet, prior_error, pulp_rank, recovered_error, validation_size
+from benchmarks.studies import advice_sheet, prior_error, pulp_rank, recovered_error, two_parts, validation_size
 from benchmarks.studies.case import Case
 
 #: Name of an experiment, and by default of its file of rows -> its cases.
@@ -23,6 +23,7 @@ EXPERIMENTS: dict[str, Callable[..., Iterator[Case]]] = {
     "prior-error": prior_error.cases,
     "pulp-rank": pulp_rank.cases,
     "recovered-error": recovered_error.cases,
+    "two-parts": two_parts.cases,
     "validation-size": validation_size.cases,
 }
 
