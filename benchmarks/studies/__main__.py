@@ -14,16 +14,14 @@ from collections.abc import Callable, Iterator
 import torch
 
 from benchmarks.raw_rows import RESULTS, append, keys, parser_of
-from benchmarks.studies import advice_sheet, prior_error, pulp_rank, recovered_error, two_parts, validation_size
+from benchmarks.studies import prior_error, pulp_rank, recovered_error, validation_size
 from benchmarks.studies.case import Case
 
 #: Name of an experiment, and by default of its file of rows -> its cases.
 EXPERIMENTS: dict[str, Callable[..., Iterator[Case]]] = {
-    "advice-sheet": advice_sheet.cases,
     "prior-error": prior_error.cases,
     "pulp-rank": pulp_rank.cases,
     "recovered-error": recovered_error.cases,
-    "two-parts": two_parts.cases,
     "validation-size": validation_size.cases,
 }
 
