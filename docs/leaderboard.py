@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import logging
 import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
 from page_parts import BENCHMARKS
 from pubench_report.site.pages import slug
 
@@ -28,9 +28,8 @@ def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
     """Files with rows of studies, except those of many tasks of one source: ``species.md`` has them."""
     found = []
     for path in sorted(results.glob("study-*.csv")):
-        with path.open(newline="", encoding="utf-8") as file:
-            first = next(csv.DictReader(file), {})
-        if OF_ROWS in first and "/" not in first["data"]:
+        first = pd.read_csv(path, nrows=1)
+        if OF_ROWS in first and not first.data.str.contains("/").any():
             found.append(path)
     return found
 
@@ -38,11 +37,7 @@ def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
 @cache
 def _measured(column: str) -> frozenset[str]:
     """The methods or data sets of the leaderboard's rows."""
-    found = set()
-    for path in row_files():
-        with path.open(newline="", encoding="utf-8") as file:
-            found |= {row[column] for row in csv.DictReader(file)}
-    return frozenset(found)
+    return frozenset(pd.concat(pd.read_csv(path, usecols=[column]) for path in row_files())[column])
 
 
 def board_link(kind: Literal["method", "data"], key: str) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from leaderboard import board_link
 from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of, render
 
 from benchmarks.pages import summary
-from benchmarks.pages.parts import marked, origin, spread, table
+from benchmarks.pages.parts import origin, spread, table
 from pubench_cli.describe import describe
 from pubench_core.plugins.info import MechanismInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -65,7 +67,7 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
         "Follows": method["follows"],
     }
     parts.append(table(("", ""), facts.items()))
-    parts += measured(method["key"], sorted(results.glob("*.csv")))
+    parts += measured(method["key"], results)
     parts += ["## What it does", _docstring(method["load"])]
     parts.append("## Hyper-parameters")
     columns = ("name", "default", "values", "meaning", "search")
@@ -87,9 +89,9 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 
-def measured(key: str, files: Iterable[Path]) -> list[str]:
+def measured(key: str, results: Path) -> list[str]:
     """The section of what was measured: PU-Bench's main comparison, other protocols in a fold, and the cost."""
-    runs, costs = _read(tuple((path, path.stat().st_mtime_ns) for path in files))
+    runs, costs = _read(results)
     shown = [
         [_protocol(protocol), _scores(mine), origin(mine)]
         for protocol, mine in summary.by_protocol(runs[runs.method == key])
@@ -102,10 +104,10 @@ def measured(key: str, files: Iterable[Path]) -> list[str]:
     return ["## Measured", *(parts or [UNMEASURED])]
 
 
-@lru_cache(maxsize=1)
-def _read(files: tuple[tuple[Path, int], ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs and costs, read once for all pages. ``files``: with times of change."""
-    paths = [path for path, _ in files]
+@cache
+def _read(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs and costs, read once for all pages."""
+    paths = sorted(results.glob("*.csv"))
     return summary.runs(paths), summary.costs(paths)
 
 
@@ -130,10 +132,12 @@ def _protocol(protocol: Mapping[str, str]) -> str:
 def _scores(runs: pd.DataFrame) -> str:
     """A line per data set."""
     lines = []
-    for data, mine in runs.groupby("data"):
-        values = (mine[measure].dropna() for measure in MEASURES)
-        cells = (spread(each) if len(each) else "undefined" for each in values)
-        lines.append((marked(f"`{data}`", mine), mine.seed.nunique(), *cells))
+    rows = runs[["data", "seed", "older", *MEASURES]].itertuples(index=False, name=None)
+    for data, mine in groupby(sorted(rows, key=itemgetter(0)), itemgetter(0)):
+        _, seeds, older, *measured = zip(*mine, strict=True)
+        values = ([value for value in of if value == value] for of in measured)  # without NaN
+        cells = (spread(each) if each else "undefined" for each in values)
+        lines.append((f"`{data}`{f' {summary.OLDER}' * any(older)}", len({*seeds}), *cells))
     return table(("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES)), lines)
 
 

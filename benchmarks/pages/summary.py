@@ -39,11 +39,8 @@ def runs(paths: Iterable[Path]) -> pd.DataFrame:
     Test measures in percent are named ``f1`` by the criterion that names the result and ``f1_by_pa`` by any.
     ``undefined``: criteria that have no value in the run; ``older``: of another engine revision than the present one.
     """
-    frames = _read(paths)
-    found = pd.concat(
-        [_of_studies(frame) for frame in frames if {"criterion", "selected", "study"} <= {*frame}]
-        + [pd.DataFrame(columns=[*_RUN, *_ORIGIN, *MEASURES])]
-    )
+    frames = map(_of_studies, _read(paths, {"criterion", "selected", "study"}))
+    found = pd.concat([*frames, pd.DataFrame(columns=[*_RUN, *_ORIGIN, *MEASURES])])
     found["older"] = found.revision != str(ENGINE_REVISION)
     return found.sort_values("older", ascending=False, kind="stable").drop_duplicates(_RUN, keep="last")
 
@@ -59,8 +56,10 @@ def _is(frame: pd.DataFrame, protocol: tuple[str, ...]) -> pd.Series:
     return (frame[PROTOCOL] == pd.Series(protocol, PROTOCOL)).all(axis=1)
 
 
-def _read(paths: Iterable[Path]) -> list[pd.DataFrame]:
-    frames = (pd.read_csv(path, dtype=str, keep_default_na=False).assign(file=path.name) for path in paths)
+def _read(paths: Iterable[Path], needed: set[str]) -> list[pd.DataFrame]:
+    """The files that have the needed columns."""
+    having = (path for path in paths if needed <= {*pd.read_csv(path, nrows=0)})
+    frames = (pd.read_csv(path, dtype=str, keep_default_na=False).assign(file=path.name) for path in having)
     return [frame.reindex(columns=[*dict.fromkeys([*frame, *_LATER])], fill_value="") for frame in frames]
 
 
@@ -91,7 +90,7 @@ def published() -> dict[tuple[str, str], str]:
 
 def costs(paths: Iterable[Path]) -> pd.DataFrame:
     """Rows of ``benchmarks.timing method-cost``. ``ratio``: to the reference's seconds in the same minutes."""
-    found = [frame for frame in _read(paths) if {"next_to", "training_seconds"} <= {*frame}]
+    found = _read(paths, {"next_to", "training_seconds"})
     frame = pd.concat([*found, pd.DataFrame(columns=["method", "seconds", "threads", *{*_PAIR, *_ORIGIN}])])
     frame["seconds"] = pd.to_numeric(frame.seconds)
     beside = frame[frame.method == REFERENCE].set_index(_PAIR).seconds.rename("beside")
