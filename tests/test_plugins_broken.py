@@ -175,13 +175,6 @@ class TestMethodThatDoesNotLoad:
         assert words in error_line(pubench("run", "--method", key, *QUICK, env=strangers), 1)
         assert not (tmp_path / "results").exists()
 
-    def test_the_doctor_counts_them_with_their_commands(self, pubench: Run, strangers: Environment) -> None:
-        done = pubench("doctor", env=strangers)
-        assert done.returncode == 0
-        assert "3 broken" in done.stdout
-        assert "pubench doctor acme-absent-class" in done.stdout
-        assert "Traceback" not in done.stdout
-
 
 @pytest.mark.parametrize(
     ("key", "reason"),

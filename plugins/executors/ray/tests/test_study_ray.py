@@ -31,6 +31,8 @@ data: [digits]
 seeds: [2, 25]
 """
 RUNS = 4
+#: A node without the processes that show its output and that scale a cluster.
+NODE = {"num_cpus": 1, "include_log_monitor": False}
 
 
 class Listener:
@@ -68,7 +70,7 @@ def scores(folder: Path) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
 def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "no_monitor": True})
     yield cluster
     with contextlib.suppress(Exception):
         cluster.shutdown()
@@ -76,7 +78,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
 def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path: Path, cluster: Any) -> None:
-    second = cluster.add_node(num_cpus=1)
+    second = cluster.add_node(**NODE)
     listener = Listener(first=lambda: cluster.remove_node(second, allow_graceful=False))
     there = carried_out(tmp_path / "ray", cluster.address, listener)
     given: Any = {"config": {"epochs": 2}, "threads": 1, "tracking": False}

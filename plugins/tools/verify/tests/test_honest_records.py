@@ -110,13 +110,13 @@ def place(
             pubench.run("upu", own, prior=0.4, seed=seed, results=place / "tables", **{**SHORT, **request})
     for view in ({}, LAST):
         pubench.compare(["upu", "pusb"], data="digits", seeds=[100, 101], results=place / "digits", **{**SHORT, **view})
-    pubench.tune("upu", "digits", trials=2, results=place / "digits", config=SHORT["config"], threads=1)
     site = place / "site"
     site.mkdir()
     make_distribution(site, "own-metric", {"own_metric": METRIC})
-    words = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=2", "--set", "lr=0.01", "--threads", "1")
+    words = ("--data", "digits", "--set", "epochs=2", "--set", "lr=0.01", "--threads", "1", "--results", "digits")
+    do("tune", "upu", *words, "--trials", 2)
     for seed in (1, 102):  # measured from stored scores, and by the run
-        do(*words, "--no-tracking", "--seed", seed, "--results", "digits", env={"PYTHONPATH": str(site)})
+        do("run", "--method", "upu", *words, "--no-tracking", "--seed", seed, env={"PYTHONPATH": str(site)})
     for name, criterion in (("first", "pa"), ("second", "last")):
         (place / f"{name}.yaml").write_text(STUDY.format(name=name, criterion=criterion))
         do("study", "run", f"{name}.yaml", "--threads", "1", "--results", "digits")
