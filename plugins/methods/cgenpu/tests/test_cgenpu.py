@@ -26,7 +26,7 @@ from pubench_core.engine.build import build_problem
 from pubench_core.engine.train import train
 from pubench_core.training.run import Run
 
-trained = Trainer("cgenpu", short=("epochs=2", "steps_per_epoch=5", "mechanism.c=0.3"))
+trained = Trainer("cgenpu", short=("epochs=2", "steps_per_epoch=5", "batch_size=32", "mechanism.c=0.3"))
 
 
 class TestFacts(MethodFacts):

@@ -195,7 +195,7 @@ def test_a_step_gets_the_labels_the_groups_and_the_mixed_rows_of_its_epoch(monke
 
 class TestFacts(MethodFacts):
     trained = trained
-    learns = (("method.preset=quick mechanism.c=0.3", 0.8),)
+    learns = (("method.preset=quick epochs=4 mechanism.c=0.3", 0.8),)
     by = "pa"
     options = (
         *("schedule=cosine", "schedule=steps", "warm_up=0.7", "held_out_labeled=0.5", "held_out=0.2", "keep_end=0.1"),

@@ -23,10 +23,10 @@ from pubench_core.engine.train import Trained
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.training.run import Run
 
-trained = Trainer("vae-pu", sets=())
+trained = Trainer("vae-pu")
 
 #: Every stage has an epoch.
-SHORT = ("pretraining_epochs=1", "epochs=8", "mechanism.c=0.3", "steps_per_epoch=2")
+SHORT = ("pretraining_epochs=1", "epochs=8", "mechanism.c=0.3", "steps_per_epoch=2", "batch_size=50")
 BLIND = ("selection.criterion=pa", "selection.criteria=[pa, last]")
 
 
@@ -236,7 +236,7 @@ def test_the_mixture_has_all_rows_and_classifier_steps_leave_the_generator(
 
 
 def test_vae_pu_learns() -> None:
-    result = trained("method.preset=quick", "epochs=8", "mechanism.c=0.3", *BLIND)
+    result = trained("method.preset=quick", "epochs=8", "steps_per_epoch=4", "mechanism.c=0.3", *BLIND)
     assert accuracy(result) > 0.7
     decisions = result.epochs[-1].positive_decisions
     assert decisions is not None
