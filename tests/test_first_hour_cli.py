@@ -535,6 +535,7 @@ class TestSeeds:
             (("--seeds", "2,2"), "a list of different seeds"),
             (("--seeds", "3", "--seed", "4"), "--seeds 3 and --seed exclude each other"),
             (("--seeds", "3", "--dry-run"), "--seeds 3 and --dry-run exclude each other"),
+            (("--seeds", "3", "--full"), "--seeds 3 and --full exclude each other"),
         ],
     )
     def test_what_contradicts_itself_is_refused(self, within: Run, more: tuple[str, ...], words: str) -> None:

@@ -75,8 +75,8 @@ def run_once(
     ``seeds``: once for each of several seeds, with what the runs have in common. ``full``: every criterion and measure.
     """
     if seeds is not None:
-        if given.get("--seed") is not None or dry_run:
-            other = "--dry-run" if dry_run else "--seed"
+        clashing = {"--dry-run": dry_run, "--full": full, "--seed": given.get("--seed") is not None}
+        if other := next((name for name, is_given in clashing.items() if is_given), ""):
             raise RequestError(f"--seeds {seeds} and {other} exclude each other; leave one out", field="seed")
         part("pubench_seeds", "--seeds")(given, seeds, sets, config, force=force, as_json=as_json)
         return
