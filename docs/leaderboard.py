@@ -20,16 +20,15 @@ FOLDER = "leaderboard"
 #: Address of a plugin's page of documentation, from a page of the leaderboard.
 DOCS = "../{kind}/{key}/index.html"
 TITLE = "Leaderboard of the committed results"
-#: A column that files of rows have, and files of other measurements have not.
-OF_ROWS = "criterion_oracle"
+PUBLISHED = "beside-published/index.html"
 
 
 def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
-    """Files with rows of studies, except those of many tasks of one source: ``species.md`` has them."""
+    """Files with rows of studies, not of other measurements, nor of many tasks of one source (``species.md``)."""
     found = []
     for path in sorted(results.glob("study-*.csv")):
         first = pd.read_csv(path, nrows=1)
-        if OF_ROWS in first and not first.data.str.contains("/").any():
+        if "criterion_oracle" in first and not first.data.str.contains("/").any():
             found.append(path)
     return found
 
@@ -42,9 +41,8 @@ def _measured(column: str) -> frozenset[str]:
 
 def board_link(kind: Literal["method", "data"], key: str) -> str:
     """A link from the page of a method or data set to its page of the leaderboard; empty if it has none."""
-    if key not in _measured(kind):
-        return ""
-    return f'<a href="../../{FOLDER}/{kind}-{slug(key)}.html">On the leaderboard</a>'
+    link = f'<a href="../../{FOLDER}/{kind}-{slug(key)}.html">On the leaderboard</a>'
+    return link if key in _measured(kind) else ""
 
 
 def on_nav(nav: Navigation, **_: Any) -> Navigation:
@@ -56,12 +54,15 @@ def on_nav(nav: Navigation, **_: Any) -> Navigation:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes it where the pages are, and its first sentences into the home page."""
+    """Writes it where the pages are, its first sentences into the home page, and how published figures compare."""
     import pubench
 
-    say = logging.getLogger("mkdocs.hooks.leaderboard").info
-    home, out = Path(config.site_dir) / "index.html", Path(config.site_dir) / FOLDER
-    board = pubench.site(row_files(), out, title=TITLE, home="../index.html", docs=DOCS, progress=say)
-    said = re.findall(r'<(?:h1|p) id="(headline|changes|setting)"[^>]*>(.*?)</', board.read_text(encoding="utf-8"))
+    say, out = logging.getLogger("mkdocs.hooks.leaderboard").info, Path(config.site_dir)
+    board = pubench.site(row_files(), out / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=say)
+    home, first = out / "index.html", board.read_text(encoding="utf-8")
+    (counts,) = re.findall(r"<p>(Of the \d+ cells .*?)</p>", (out / PUBLISHED).read_text(encoding="utf-8"))
+    section = f'<section><h2>Published figures</h2><p>{counts} <a href="../{PUBLISHED}">Next to ours</a></p></section>'
+    board.write_text(first.replace('<section id="add">', f'{section}\n<section id="add">'), encoding="utf-8")
+    said = re.findall(r'<(?:h1|p) id="(headline|changes|setting)"[^>]*>(.*?)</', first)
     text = "".join(f'<p class="board-{name}">{sentence}</p>' for name, sentence in said)
     home.write_text(home.read_text(encoding="utf-8").replace('<div id="board"></div>', text), encoding="utf-8")

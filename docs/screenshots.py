@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,10 +23,12 @@ import numpy as np
 import pandas as pd
 from leaderboard import TITLE, row_files
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
 from sklearn.datasets import load_breast_cancer
 
 import pubench
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
+from browser import SCHEMES, absent, browser, close
 
 HERE = Path(__file__).parent
 SCREENS, MADE_WITH = HERE / "pages" / "images" / "screens", HERE / "screens.json"
@@ -73,15 +74,15 @@ def digest() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
-def pictures(browser: Browser, name: str, page_file: Path) -> None:
+def pictures(name: str, page_file: Path) -> None:
     """Pictures of a page at every width, light and dark."""
     for width, height in SIZES.items():
-        for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            page.goto(f"file://{page_file.resolve()}")
+        for scheme in SCHEMES:
             picture = SCREENS / f"{name}-{width}-{scheme}.png"
-            page.screenshot(path=picture)
-            page.close()
+            with browser(width, height) as page:
+                page.emulate_media(color_scheme=scheme)
+                page.goto(f"file://{page_file.resolve()}")
+                page.screenshot(path=picture)
             Image.open(picture).convert("RGB").save(picture.with_suffix(".webp"), quality=QUALITY, method=6)
             picture.unlink()
 
@@ -91,15 +92,13 @@ def main(given: list[str]) -> None:
     if "--check" in given:
         same = json.loads(MADE_WITH.read_text(encoding="utf-8"))["templates"] == digest()
         sys.exit(0 if same else "docs/screenshots.py must make the pictures again: pages have other templates now")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        sys.exit("no chromium, chromium-browser or google-chrome on the PATH")
+    if why := absent():
+        sys.exit(why)
     SCREENS.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with tempfile.TemporaryDirectory() as place:
         for name, page in addresses(Path(place), Path(given[0]) if given else None):
-            pictures(browser, name, page)
-        browser.close()
+            pictures(name, page)
+    close()
     MADE_WITH.write_text(json.dumps({"templates": digest()}) + "\n", encoding="utf-8")
 
 

@@ -151,14 +151,15 @@ def made(tmp_path: Path) -> Path:
 def test_every_cell_that_ran_has_its_verdict_and_the_others_are_missing(made: Path) -> None:
     text = published_page.table_1(made)
     assert text.startswith(
-        "Of the 152 cells of Table 1, 3 were run: 1 matched, 1 known difference, 1 not judged. 149 are missing"
+        "Of the 152 cells of Table 1, 3 were run: 1 matched, 1 known difference, 1 not judged. 149 are missing (–)"
     )
     section = text.partition("### Spambase\n")[2].partition("\n### ")[0]
     assert "| 2 | 91.00 ± 1.41 !1 | 68.53 ± 3.71 | +22.47 ± 1.54 | above, known difference |" in section
     assert "| 2 | 85.93 ± 0.71 | 84.43 ± 4.23 | +1.50 ± 1.43 | matched |" in section
     assert "| 1 | 81.66 | 81.66 ± 2.73 | +0.00 | not judged |" in section
     assert "(*run*: benchmarks/results/released.csv)" in section
-    assert "### MNIST\n\nMissing: no method was run." in text
+    assert "### MNIST" not in text
+    assert "| `lbe-pu` | – | – | – | – | – | – | – | k +22.5 { .known-difference } |" in text
     assert len(source("pubench2026").cells) == len(summary.published()) == 19 * 8
 
 

@@ -22,22 +22,23 @@ from pubench_report.published import (
 )
 
 from benchmarks.pages import summary
-from benchmarks.pages.parts import listed, marked, origin, spread, table
+from benchmarks.pages.parts import marked, origin, spread, table
 from benchmarks.pages.queries import rows
 from benchmarks.raw_rows import RESULTS
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 
 COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference ± SE", "verdict")
-#: What the printed figures might be: they are compared as the first.
-READINGS = {"f1": "F1", "accuracy": "accuracy"}
-
+#: Measures that the printed figures might be: they are compared as the first.
+READINGS = ("f1", "accuracy")
+#: Mark of each state in the table of all cells; its name is the class of the cell, which has a color.
+MARKS = dict(zip(STANDINGS, ("=", "e", "r", "k", "?", "1"), strict=True))
 
 _Line = tuple[Figure, Verdict | None, str]
 
 
 def table_1(results: Path = RESULTS) -> str:
-    """How many cells there are of each kind, then a section per data set with every cell that was run."""
+    """How many cells there are of each kind, the state of each, then every cell that was run, by data set."""
     found = summary.conventional(*sorted(results.glob("*.csv"))).dropna(subset=[f"{m}_by_f1" for m in READINGS])
     runs = {(str(method), str(data)): mine for (method, data), mine in found.groupby(["method", "data"])}
     published = source("pubench2026")
@@ -52,16 +53,21 @@ def table_1(results: Path = RESULTS) -> str:
     said = ", ".join(f"{counts[name]} {name}" for name in STANDINGS if counts[name])
     parts = [
         f"Of the {len(published.cells)} cells of {published.tables}, {len(lines)} were run: {said or 'none'}. "
-        f"{len(published.cells) - len(lines)} are missing, since they were not run yet.",
+        f"{len(published.cells) - len(lines)} are missing (–), since they were not run yet.",
+        f"A cell is its state, then ours minus theirs, in points. {', '.join(f'{MARKS[n]}: {n}' for n in STANDINGS)}.",
     ]
-    names, data_sets = {info.key: info.name for info in registry().infos(DatasetInfo)}, dict[str, list[PublishedCell]]()
-    for cell in published.cells:
-        data_sets.setdefault(cell.data, []).append(cell)
-    run = {data: [cell for cell in cells if cell in lines] for data, cells in data_sets.items()}
-    head = ("data set", "cells run", "judged", *(f"matched as {n}" for n in READINGS.values()), "nearer as F1")
+    names = {info.key: info.name for info in registry().infos(DatasetInfo)}
+    run = {cell.data: [one for one in lines if one.data == cell.data] for cell in published.cells}
+    of = {
+        (cell.method, cell.data): f"{MARKS[standing]} {ours.mean - cell.mean:+z.1f} {{ .{standing.replace(' ', '-')} }}"
+        for cell, (ours, _, standing) in lines.items()
+    }
+    states = {c.method: [f"`{c.method}`", *(of.get((c.method, data), "–") for data in run)] for c in published.cells}
+    parts.append(table(("method", *(names.get(data, data) for data in run)), states.values()))
+    head = ("data set", "cells run", "judged", "matched as F1", "matched as accuracy", "nearer as F1")
     parts.append(table(head, (_matched(names.get(data, data), cells, runs) for data, cells in run.items() if cells)))
-    for data, cells in data_sets.items():
-        parts += [f"### {names.get(data, data)}", *_section(cells, lines, runs)]
+    for data, cells in run.items():
+        parts += [f"### {names.get(data, data)}", *_section(cells, lines, runs)] if cells else []
     return "\n\n".join(parts)
 
 
@@ -69,7 +75,7 @@ def _matched(name: str, cells: Sequence[PublishedCell], runs: dict[tuple[str, st
     """Number of these cells that match under each measure that the publication might have printed."""
     figures = [[_figure(runs[cell.method, cell.data], measure) for measure in READINGS] for cell in cells]
     verdicts = [[verdict_of(ours, cell.figure) for ours in of] for cell, of in zip(cells, figures, strict=True)]
-    counts = ([of[k] for of in verdicts].count("matched") for k in range(len(READINGS)))
+    counts = (of.count("matched") for of in zip(*verdicts, strict=True))
     nearer = sum(
         abs(f1.mean - c.mean) < abs(other.mean - c.mean) for c, (f1, other) in zip(cells, figures, strict=True)
     )
@@ -85,12 +91,8 @@ def _figure(runs: pd.DataFrame, measure: str) -> Figure:
 
 
 def _section(
-    cells: Sequence[PublishedCell], lines: dict[PublishedCell, _Line], runs: dict[tuple[str, str], pd.DataFrame]
+    run: Sequence[PublishedCell], lines: dict[PublishedCell, _Line], runs: dict[tuple[str, str], pd.DataFrame]
 ) -> Iterator[str]:
-    run = [cell for cell in cells if cell in lines]
-    if not run:
-        yield "Missing: no method was run."
-        return
     mine = [runs[cell.method, cell.data] for cell in run]
     shown = (_cells(marked(f"`{cell.method}`", of), cell, lines[cell]) for cell, of in zip(run, mine, strict=True))
     yield table(COLUMNS, shown)
@@ -98,8 +100,6 @@ def _section(
     reasons = [(cell, source("pubench2026").reason_of(cell.method, cell.data, lines[cell][1])) for cell in judged]
     if said := [f"- `{cell.method}`: {why.reason} (*{why.known}*: {why.evidence})." for cell, why in reasons if why]:
         yield "\n".join(said)
-    if missing := [cell.method for cell in cells if cell not in lines]:
-        yield f"Missing, since not run yet: {listed(missing)}."
     yield origin(pd.concat(mine))
 
 

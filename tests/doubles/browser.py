@@ -63,6 +63,7 @@ CUT = """() => [...document.querySelectorAll("main *")].filter((e) => {
 
 #: The same in the text of a page of the documentation, whose frame is the theme's.
 CUT_IN_TEXT = CUT.replace("main *", "article *")
+CONTRAST_IN_TEXT = CONTRAST.replace("body *", "article :not(.headerlink)")
 
 
 def absent() -> str:
@@ -156,6 +157,8 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
 #: Pages of each kind of a site that ``pubench site`` writes: one is looked at.
 KINDS = ("index", "protocol-*", "method-*", "data-*")
 WIDTHS = (1280, 390)
+#: Pages of the documentation that are opened in the dark.
+DARK = ("index.html", "findings/index.html", "beside-published/index.html", "publishing/index.html")
 
 
 def faults_of_board(site: Path) -> list[str]:
@@ -172,7 +175,7 @@ def faults_of_board(site: Path) -> list[str]:
 def faults_of_documents(site: Path) -> list[str]:
     """Pages of the documentation that are wider than the window or cut a text off, at both widths.
 
-    The home page is looked at in the dark as well; of pages in folders, which are all made alike, the first one.
+    Of pages in folders, which are all made alike, the first one. A few pages are opened in the dark, for contrast.
     """
     folders = sorted(path for path in site.glob("*/*/index.html") if path.parents[1].name != "leaderboard")
     made = {path.parents[1]: path for path in reversed(folders)}
@@ -182,12 +185,20 @@ def faults_of_documents(site: Path) -> list[str]:
             if path.parent.name == "leaderboard":
                 continue
             page.goto(f"file://{path.resolve()}")
-            for width, scheme in product(WIDTHS, SCHEMES if path.parent == site else SCHEMES[:1]):
+            for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 900})
-                page.emulate_media(color_scheme=scheme)
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 mine = [*([f"{wide} pixels wide"] if wide > width else []), *page.evaluate(CUT_IN_TEXT)]
-                found += [f"{path.relative_to(site)}, {width} pixels, {scheme}: {one}" for one in mine]
+                found += [f"{path.relative_to(site)}, {width} pixels: {one}" for one in mine]
+    with browser() as page:  # a new one: the theme keeps the colors of the first page that it was opened with
+        page.emulate_media(color_scheme="dark")
+        for name in DARK:
+            page.goto(f"file://{(site / name).resolve()}")
+            mine = [
+                f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST_IN_TEXT)
+            ]
+            dark = page.evaluate("document.body.dataset.mdColorScheme === 'slate'")
+            found += [f"{name}, dark: {one}" for one in [*mine, *([] if dark else ["is light"])]]
     return found
 
 
