@@ -80,7 +80,7 @@ STUDY = """
 name: {name}
 methods: [upu, pusb]
 data: [digits]
-seeds: [200, 201]
+seeds: [200]
 settings: {{method: {{config: {{epochs: 2}}}}, selection: {{criterion: {criterion}}}}}
 """
 
@@ -109,7 +109,7 @@ def place(
         for request in chain:
             pubench.run("upu", own, prior=0.4, seed=seed, results=place / "tables", **{**SHORT, **request})
     for view in ({}, LAST):
-        pubench.compare(["upu", "pusb"], data="digits", seeds=[100, 101], results=place / "digits", **{**SHORT, **view})
+        pubench.compare(["upu", "pusb"], data="digits", seeds=[100], results=place / "digits", **{**SHORT, **view})
     site = place / "site"
     site.mkdir()
     make_distribution(site, "own-metric", {"own_metric": METRIC})
@@ -180,7 +180,7 @@ def test_sites_and_reports_show_them(place: Path) -> None:
     assert pubench.site(place / "moved", place / "site-of-all").exists()
     for name, criterion in (("first", "pa"), ("second", "last")):  # each its own criterion of the same records
         model = model_of(gather(None, place / "moved", name), "accuracy", None)
-        assert (model.criterion, len(model.gathered.done)) == (criterion, 4)
+        assert (model.criterion, len(model.gathered.done)) == (criterion, 2)
     for results in ("moved", "tables"):
         loaded = pubench.load_results(place / results)
         assert len(loaded) >= 5
