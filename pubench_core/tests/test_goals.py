@@ -8,8 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pubench_core.engine.criteria import Installed
 from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
@@ -42,6 +45,9 @@ def test_a_goal_chooses_criterion_and_decision_and_no_other_run(ask: Ask, goal: 
     assert (plan.spec.selection.criterion, plan.spec.decision.rule) == (criterion, rule)
     assert criterion in plan.spec.selection.criteria
     assert plan.run_id == ask().run_id
+    known = Installed.of(registry())  # without metrics that take a number
+    again = resolve([Layer(plan.spec.model_dump(mode="json"))], registry(), installed=known)
+    assert (again.spec, {*again.metrics}) == (plan.spec, {*plan.metrics})
 
 
 def test_what_is_given_wins_over_the_goal(ask: Ask) -> None:

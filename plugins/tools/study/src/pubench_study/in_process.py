@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pubench_core.data.dataset import Progress, data_root, silent
+from pubench_core.engine.criteria import Installed
 from pubench_core.engine.explain import explain
 from pubench_core.engine.layers import Layer
 from pubench_core.errors import PubenchError, RecordError, RequestError
@@ -75,8 +76,9 @@ def plans_of(study: StudySpec, settings: Layer, registry: Registry, warn: Say) -
     """
     held: dict[str, DataChoice] = {}
     found: dict[str, NamedPlan] = {}
+    installed = Installed.of(registry)
     for cell in cells_of(study, registry):
-        plan = resolved(cell, settings, registry, warn)
+        plan = resolved(cell, settings, registry, warn, installed)
         data = held.setdefault(plan.spec.data.model_dump_json(), plan.data)
         run = NamedPlan(cell.row, replace(plan, data=data))
         if (other := found.setdefault(plan.run_id, run)) is not run:

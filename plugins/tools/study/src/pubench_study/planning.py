@@ -17,6 +17,7 @@ from pubench_core.data.sampling import draw
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import folder_of, located, open_dataset
 from pubench_core.engine.build import sizes_of
+from pubench_core.engine.criteria import Installed
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
@@ -64,8 +65,9 @@ def freeze(
     every_estimator = any(EVERY_ESTIMATOR in (block.priors or ()) for block in (file.spec, *file.spec.include))
     if every_estimator and not registry.infos(PriorInfo):
         excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
+    installed = Installed.of(registry)  # once, since it hashes the code of every metric
     for cell in cells:
-        plan = _resolved(cell, file, of_all, registry, warn)
+        plan = _resolved(cell, file, of_all, registry, warn, installed)
         if reason := _beyond_one(plan, root, known):
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
@@ -98,14 +100,16 @@ def freeze(
     return frozen, cache_of_plans(plans, fingerprint)
 
 
-def resolved(cell: GridCell, of_all: Layer, registry: Registry, warn: Say) -> Plan:
+def resolved(cell: GridCell, of_all: Layer, registry: Registry, warn: Say, installed: Installed) -> Plan:
     """The plan of a cell. ``of_all``: the settings of its study, with where each was written."""
-    return resolve([of_all, Layer(dict(cell.values))], registry, warn)
+    return resolve([of_all, Layer(dict(cell.values))], registry, warn, installed)
 
 
-def _resolved(cell: GridCell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say) -> Plan:
+def _resolved(
+    cell: GridCell, file: StudyFile, of_all: Layer, registry: Registry, warn: Say, installed: Installed
+) -> Plan:
     try:
-        return resolved(cell, of_all, registry, warn)
+        return resolved(cell, of_all, registry, warn, installed)
     except (RequestError, PluginError) as error:
         # what a run is given as prior=0.3, a study lists
         words = re.sub(r"(?<!\w)prior=([\w.:]+)", r"priors: [\1]", str(error))
