@@ -142,7 +142,7 @@ def _reasons(verdicts: Mapping[str, Verdict], drawn: Mapping[str, Verdict], cell
 
 def best(runs: pd.DataFrame, criterion: str) -> pd.Series:
     """Test accuracy of the draw that the criterion prefers, on each split."""
-    mine = runs[runs.criterion == criterion].dropna(subset=["criterion_value", "accuracy"])
+    mine = runs.loc[runs.criterion == criterion, ["seed", "criterion_value", "accuracy"]].dropna()
     return mine.sort_values("criterion_value", ascending=False, kind="stable").drop_duplicates("seed").accuracy
 
 
