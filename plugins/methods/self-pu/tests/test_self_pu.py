@@ -22,7 +22,7 @@ trained = Trainer(
     "self-pu",
     short=(
         *("epochs=4", "paced_from=1", "paced_until=4", "choose_every=1", "ramp_from=0", "ramp_epochs=2"),
-        *("taught_from=2", "batch_size=128"),
+        *("taught_from=2", "batch_size=256"),
     ),
 )
 
@@ -133,7 +133,7 @@ def test_weights_are_calibrated_while_rows_are_chosen_on_validation_rows(monkeyp
         return found
 
     monkeypatch.setattr(self_pu, "movements", noted)
-    data = trained.shortly(*LAST, "paced_until=2").evaluator.problem.view(frozenset({"prior"}))
+    data = trained.shortly(*LAST, "paced_until=2", "batch_size=128").evaluator.problem.view(frozenset({"prior"}))
     x = data.validation.take(data.validation.unlabeled_rows)
     per_epoch = 2 * -(-len(interleaved(data.labeled_rows, data.unlabeled_rows)) // 128)
     assert len(seen) == per_epoch  # of one epoch: the second
