@@ -49,7 +49,7 @@ WHOLE: Mapping[str, Callable[[], str]] = {
 }
 #: Pages with blocks, and what the blocks hold.
 BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
-    "advice.md": partial(evidence_tables.tables, "advice-sheet"),
+    "advice.md": partial(evidence_tables.tables, "advice-sheet", "sheet-designs"),
     "beside-published.md": lambda: {"table 1": published_page.table_1()},
     "boards.md": lite.blocks,
     "classics.md": classics_table.tables,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pandas as pd
 from scipy import stats
 
@@ -16,6 +18,12 @@ ERRORS = {
     1: ("AUC", "supervised_auc", {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct",
                                   "IE": "estimated_indirect", "DE": "estimated_direct"}),
     2: ("PR", "supervised_ap", {"PU": "pu_ap", "IR": "real_ap", "IE": "estimated_ap"}),
+}  # fmt: skip
+
+#: Which 60 rows are checked.
+DESIGNS = {
+    "sheet": "as on the sheet", "weighted": "the same, weighted by their design", "random": "at random",
+    "near": "a third nearest the threshold, else as on the sheet",
 }  # fmt: skip
 
 
@@ -126,8 +134,20 @@ def sheets(found: pd.DataFrame) -> dict[str, str]:
     return {"sheet": table(("table", *heads), [*lines.values(), last])}
 
 
+def designs(found: pd.DataFrame) -> dict[str, str]:
+    """Change by 60 checked rows, and the ranges that they leave, by how they are drawn; means over tables."""
+    of = found.assign(prior=found.high - found.low, top=found.top_high - found.top_low)
+    of, lines = of.groupby(["mechanism", "design", "data"]).mean(numeric_only=True), []
+    for (design, said), (mechanism, labels) in product(DESIGNS.items(), (("scar", "SCAR"), ("sar-lbe-b", "biased"))):
+        now, before = of.loc[mechanism, design], of.loc[mechanism, "none"]
+        gained = (interval(now[measure] - before[measure]) for measure in ("auc", "accuracy"))
+        lines.append((said, labels, *gained, *(f"{100 * now[name].mean():.0f}" for name in ("prior", "top"))))
+    return {"designs": table(("rows", "labels", "AUC", "accuracy", "range of the prior", "of precision"), lines)}
+
+
 MADE = {
-    "advice-sheet": sheets, "recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches,
+    "advice-sheet": sheets, "sheet-designs": designs, "recovered-error": recovered, "prior-error": priors,
+    "pulp-rank": ranks, "tuning": searches,
 }  # fmt: skip
 
 

@@ -30,7 +30,8 @@ OWN: dict[str, dict[str, set[str]]] = {
 FREE = {
     "bagging-base.csv": {"mechanism"}, "advice-bank.csv": {"method"},
     "advice-checked.csv": {"mechanism"}, "advice-fits.csv": {"method", "mechanism"},
-    "advice-wider.csv": {"method", "mechanism"}, "species.csv": {"method"}, "validation-size.csv": {"method", "data"},
+    "advice-wider.csv": {"method", "mechanism"}, "species.csv": {"method"}, "two-parts.csv": {"method"},
+    "validation-size.csv": {"method", "data"},
     "prior-error.csv": {"data"}, "recovered-error.csv": {"data"}, "scar-power.csv": {"mechanism", "data"},
 }  # fmt: skip
 
