@@ -379,11 +379,12 @@ class TestWhatIsKept:
         with pytest.raises(pubench.InvalidRequest, match="another table"):
             pubench.advise(tmp_path / "my.csv", "labeled", out=advice.folder)
 
-    def test_a_folder_with_other_files_is_refused(self, answered: Any, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("keep")
-        with pytest.raises(pubench.InvalidRequest, match="other files"):
+    @pytest.mark.parametrize(("name", "words"), [("mine.txt", "other files"), ("about.json", "about.json is damaged")])
+    def test_a_folder_with_other_files_is_refused(self, answered: Any, tmp_path: Path, name: str, words: str) -> None:
+        (tmp_path / name).write_text("keep")
+        with pytest.raises(pubench.InvalidRequest, match=words):
             pubench.advise(answered[1], "labeled", out=tmp_path)
-        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+        assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 class TestTheRuns:

@@ -117,6 +117,8 @@ def _claim(folder: Path, table: PUTable, read: LabeledData) -> None:
             replace_text(about, json.dumps({"table": mine, "name": table.name}))
     except OSError as error:
         raise RequestError(f"out={folder}: cannot be written ({error.strerror or error})") from error
+    except ValueError as error:
+        raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
 
 
 def estimates(x: FloatArray, labeled: BoolArray, scheme: str, seed: int, say: Say) -> PriorEstimates | None:
