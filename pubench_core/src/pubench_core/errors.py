@@ -105,6 +105,10 @@ class RecordError(PubenchError):
     result: Any = None
 
 
+class OutOfTime(BaseException):
+    """Ends a run whose time is over; no plugin that catches exceptions keeps it."""
+
+
 class RunFailed(PubenchError):
     """A run that started and did not finish.
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.optim import optimizer
 
-from .errors import RunFailed, said_by
+from .errors import OutOfTime, RunFailed, said_by
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def staying() -> Iterator[None]:
     """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
     try:
         yield
-    except (Exception, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt, OutOfTime):
         raise
     except BaseException as error:
         raise RunFailed(said_by(error)) from error

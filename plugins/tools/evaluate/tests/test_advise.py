@@ -26,6 +26,7 @@ from pubench_study.folds import folds_of, parts_of
 
 import pubench
 from pubench_core.errors import RequestError, RunFailed
+from pubench_core.isolation import staying
 
 #: Bagged trees, of which there are few, and two cheap methods.
 TREES = replace(DEFAULT, config={"n_estimators": 20})
@@ -485,7 +486,7 @@ class TestTime:
     def test_a_fit_that_takes_longer_than_the_time_is_ended(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("pubench_core.engine.execute.compute", lambda *a: time.sleep(60))
+        monkeypatch.setattr("pubench_core.engine.execute.compute", staying()(lambda *a: time.sleep(60)))
         plan, labeled = fits.run_of(CHEAP[1], pubench.data(answered[1], "labeled"), 5, tmp_path), of_clouds(answered[1])
         began = time.perf_counter()
         found = fits.fitted(CHEAP[1], plan, labeled[1], left=lambda: 0.5)

@@ -11,7 +11,7 @@ import torch
 
 from ..data.dataset import DataRoot, Progress, data_root, silent
 from ..data.table_reader import Say
-from ..errors import RecordError, RequestError, RunFailed
+from ..errors import OutOfTime, RecordError, RequestError, RunFailed
 from ..plugins.events import Listeners, RunFinished
 from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
@@ -21,7 +21,7 @@ from ..results import Environment, Failure, RunResult
 from .compute import Audience, compute, left_unchanged
 from .coverage import covered
 from .finish import Finished
-from .interrupts import Deferred, OutOfTime, ending_after
+from .interrupts import Deferred, ending_after
 from .machine import captured, choose_device
 from .open import OpenedData, open_data
 from .plan import Plan

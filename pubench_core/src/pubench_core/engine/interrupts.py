@@ -10,11 +10,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from ..errors import OutOfTime
+
 _NOTICE = b"training is over; its result is stored before this ends (Ctrl-C again gives it up)\n"
-
-
-class OutOfTime(BaseException):
-    """Ends a run whose time is over; no plugin that catches exceptions keeps it."""
 
 
 @contextmanager

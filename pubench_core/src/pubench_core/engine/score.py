@@ -68,9 +68,7 @@ class Evaluator:
             generator = torch.Generator().manual_seed(torch_seed(self.problem.seed, "scoring"))
             order = torch.randperm(len(rows), generator=generator)
         order = order.to(rows.device)
-        with isolated(
-            torch_seed(self.problem.seed, "scores"), self.problem.device
-        ):  # not the stream that the order is of
+        with isolated(torch_seed(self.problem.seed, "scores"), self.problem.device):  # not the stream of the order
             shown = score_outputs(every_output, features, rows[order])
         found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
         for name, values in shown.items():

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from ..backbone import NetworkBuilder
-from ..errors import Cause, PluginError, PubenchError, RunFailed, said_by
+from ..errors import Cause, OutOfTime, PluginError, PubenchError, RunFailed, said_by
 from ..isolation import isolated, tiny_numbers_as_zero
 from ..method import AnyMethod, Scorer
 from ..metric import FloatArray, Scored
@@ -23,7 +23,6 @@ from ..training.epochs import Epoch, EpochEnd, ending_epochs_with
 from ..training.run import Run
 from ..training.scoring import evaluation_mode
 from ..training.views import PUData
-from .interrupts import OutOfTime
 from .machine import PeakMemoryMeter
 from .plan import Plan
 from .problem import Problem
