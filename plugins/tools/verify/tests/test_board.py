@@ -222,5 +222,5 @@ def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:
     of_board = pubench.site(place / "boards" / "2026.12", tmp_path / "b")
     of_records = pubench.site(place / "theirs", tmp_path / "r", measure="accuracy")
     assert len(list((tmp_path / "b" / "rows").glob("*.parquet"))) == 1
-    means = re.compile(r'<a href="[^"]*#c\d+"[^>]*>([\d.]+)</a>')
+    means = re.compile(r'<td class="r">(\d+\.\d\d)\b')
     assert means.findall(of_board.read_text()) == means.findall(of_records.read_text()) != []
