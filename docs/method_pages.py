@@ -20,7 +20,7 @@ from leaderboard import board_link
 from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of, render
 
 from benchmarks.pages import summary
-from benchmarks.pages.parts import origin, spread, table
+from benchmarks.pages.parts import marked, origin, spread, table
 from pubench_cli.describe import describe
 from pubench_core.plugins.info import MechanismInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -137,7 +137,7 @@ def _scores(runs: pd.DataFrame) -> str:
         _, seeds, older, *measured = zip(*mine, strict=True)
         values = ([value for value in of if value == value] for of in measured)  # without NaN
         cells = (spread(each) if each else "undefined" for each in values)
-        lines.append((f"`{data}`{f' {summary.OLDER}' * any(older)}", len({*seeds}), *cells))
+        lines.append((marked(f"`{data}`", older), len({*seeds}), *cells))
     return table(("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES)), lines)
 
 

@@ -72,9 +72,9 @@ def interval(values: pd.Series) -> str:
     return f"**{text}**" if tested.pvalue < 0.05 else text
 
 
-def marked(name: str, runs: pd.DataFrame) -> str:
+def marked(name: str, older: Iterable[bool]) -> str:
     """A name, with a mark if any of its runs is older than the present engine."""
-    return f"{name} {summary.OLDER}" if runs.older.any() else name
+    return f"{name} {summary.OLDER}" if any(older) else name
 
 
 def origin(runs: pd.DataFrame) -> str:

@@ -94,8 +94,8 @@ def _section(
     run: Sequence[PublishedCell], lines: dict[PublishedCell, _Line], runs: dict[tuple[str, str], pd.DataFrame]
 ) -> Iterator[str]:
     mine = [runs[cell.method, cell.data] for cell in run]
-    shown = (_cells(marked(f"`{cell.method}`", of), cell, lines[cell]) for cell, of in zip(run, mine, strict=True))
-    yield table(COLUMNS, shown)
+    names = (marked(f"`{cell.method}`", of.older) for cell, of in zip(run, mine, strict=True))
+    yield table(COLUMNS, (_cells(name, cell, lines[cell]) for name, cell in zip(names, run, strict=True)))
     judged = [cell for cell in run if lines[cell][2] != "matched"]
     reasons = [(cell, source("pubench2026").reason_of(cell.method, cell.data, lines[cell][1])) for cell in judged]
     if said := [f"- `{cell.method}`: {why.reason} (*{why.known}*: {why.evidence})." for cell, why in reasons if why]:

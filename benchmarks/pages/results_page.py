@@ -44,7 +44,7 @@ def _section(data: str, methods: list[str], runs: pd.DataFrame) -> Iterator[str]
     for method in methods:
         mine = runs[runs.method == method]
         theirs = [paper.get((method, data), "-")] if printed else []
-        lines.append((marked(f"`{method}`", mine), len(mine), *(_cell(mine, measure) for measure in COLUMNS), *theirs))
+        lines.append((marked(f"`{method}`", mine.older), len(mine), *(_cell(mine, one) for one in COLUMNS), *theirs))
     yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints (F1)"] if printed else [])), lines)
     yield origin(runs)
 
