@@ -238,19 +238,3 @@ def test_a_gpu_that_is_not_there(pubench: Run) -> None:
         return
     assert "use cpu or auto" in line
     assert "no CUDA device is available" in error_line(pubench(*SOUND, "--device", "cuda"))
-
-
-def test_a_refused_run_was_never_announced(
-    pubench: Run, tmp_path: Path, with_plugin: Callable[..., dict[str, str]]
-) -> None:
-    """No listener hears of a run that is refused."""
-    source = """
-from pubench_core import hookimpl
-
-@hookimpl
-def pubench_run_started(event):
-    open("announced", "w").close()
-"""
-    tracked = [word for word in SOUND if word != "--no-tracking"]
-    error_line(pubench(*tracked, "--set", "validation.fraction=0.01", env=with_plugin("acme-ears", source)))
-    assert not (tmp_path / "announced").exists()

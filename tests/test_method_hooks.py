@@ -22,9 +22,7 @@ from torch.func import functional_call
 
 from pubench.method import Backbone
 from pubench_core.engine import execute as execution
-from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.train import train
 from pubench_core.errors import RunFailed
 from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
@@ -52,28 +50,6 @@ def test_every_method_says_how_it_trains_in_few_lines() -> None:
                     found[path.parent.name] = len(text.splitlines()), function.end_lineno - function.lineno + 1
     assert len(found) == len(list(METHODS.glob("*/pyproject.toml")))
     assert {name: lines for name, lines in found.items() if lines[0] > LINES or lines[1] > FIT_LINES} == {}
-
-
-def test_the_network_of_a_finished_phase_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Holistic-PU drops the network that it observed for three epochs, and trains another for two."""
-    made: list[weakref.ref[nn.Module]] = []
-    alive: list[list[bool]] = []
-    backbone = Run.backbone
-
-    def noted(run: Run[Any], outputs: int = 1) -> Backbone:
-        network = backbone(run, outputs)
-        made.append(weakref.ref(network))
-        return network
-
-    monkeypatch.setattr(Run, "backbone", noted)
-
-    def look(event: Any) -> None:
-        gc.collect()
-        alive.append([reference() is not None for reference in made])
-
-    plan = Subject.of("holistic-pu", ("trend_epochs=3", "trend_steps=4")).plan()
-    train(plan, build_problem(plan), report=look)
-    assert alive == [[True]] * 3 + [[False, True]] * 2
 
 
 # ---------------------------------------------------------------- what the hooks promise
@@ -120,16 +96,6 @@ def test_a_virtual_step_uses_batch_statistics_and_leaves_the_running_ones(x: Ten
     assert changed(before, norm.state_dict()) == []
     assert torch.equal(norm(x), out)  # afterwards it trains as ever
     assert changed(before, norm.state_dict()) == ["running_mean", "running_var", "num_batches_tracked"]
-
-
-def test_statistics_are_followed_again_after_an_error(x: Tensor) -> None:
-    run = run_of()
-    net = run.backbone()
-    with pytest.raises(ZeroDivisionError), run.frozen_statistics(net):
-        raise ZeroDivisionError
-    before = copied(net.state_dict())
-    net(x)
-    assert "stages.0.1.running_mean" in changed(before, net.state_dict())
 
 
 def test_statistics_are_frozen_while_any_of_nested_blocks_wants_it(x: Tensor) -> None:

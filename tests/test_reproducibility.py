@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pytest
-import torch
-
-from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.execute import execute
-from pubench_core.engine.resolve import resolve
-from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -96,32 +87,3 @@ class TestInterrupted:
         assert last == "error: interrupted; nothing unfinished was recorded"
         assert all(re.match(r"train \d+/150 ", line) for line in progress)
         assert self.finished(tmp_path) == []
-
-
-class TestCallersRandomState:
-    def states(self) -> tuple[bytes, bytes, object]:
-        return torch.get_rng_state().numpy().tobytes(), np.random.get_state()[1].tobytes(), random.getstate()
-
-    def seeded(self, seed: int) -> None:
-        torch.manual_seed(seed)
-        np.random.seed(seed)
-        random.seed(seed)
-
-    @pytest.fixture(autouse=True)
-    def _restored(self) -> Iterator[None]:
-        before = torch.get_rng_state(), np.random.get_state(), random.getstate()
-        yield
-        torch.set_rng_state(before[0])
-        np.random.set_state(before[1])
-        random.setstate(before[2])
-
-    def test_a_whole_run_leaves_it_and_the_thread_count_alone(self, tmp_path: Path) -> None:
-        own = (f"execution.results={tmp_path}", "execution.threads=1", "execution.tracking=false", "epochs=2")
-        plan = resolve([assigned("data.key=digits", "method.key=upu", *own)], registry())
-        self.seeded(3)
-        torch.set_num_threads(2)
-        before = self.states()
-        execute(plan)
-        assert self.states() == before
-        assert torch.get_num_threads() == 2
-        assert not torch.are_deterministic_algorithms_enabled()

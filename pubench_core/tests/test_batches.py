@@ -110,11 +110,6 @@ def test_a_batch_says_which_rows_it_has_and_who_is_labeled() -> None:
         assert batch.x.dtype == torch.float32
 
 
-def test_a_labeled_positive_and_its_copy_are_two_rows_of_a_joint_pass() -> None:
-    instances = Counter(int(x) for batch in run_of(3, 10, batch_size=4).joint_batches() for x in batch.x)
-    assert instances == {**dict.fromkeys(range(3), 2), **dict.fromkeys(range(3, 10), 1)}
-
-
 def test_joint_batches_may_be_restricted_to_some_rows() -> None:
     chosen = torch.tensor([1, 4, 7, 9, 12])
     assert sorted(flat(run_of(3, 10, batch_size=2).joint_batches(chosen))) == [1, 4, 7, 9, 12]
@@ -319,14 +314,6 @@ def test_a_method_without_training_fields_has_epochs_but_no_sized_batches() -> N
             needs_fields()
 
 
-def test_networks_are_back_in_training_mode_when_an_epoch_begins() -> None:
-    run = run_of(2, 4)
-    net = run.backbone()
-    for _ in run.epochs(2):
-        assert net.training
-        net.eval()
-
-
 def test_each_network_has_its_own_initialization_whatever_the_caller_drew() -> None:
     torch.manual_seed(0)
     before = torch.get_rng_state()
@@ -385,17 +372,6 @@ def test_a_frozen_parameter_in_an_optimizer_stays_as_it_is() -> None:
     assert frozen.item() == 7
     assert a.item() == pytest.approx(2 - 0.1 * 7)
     assert b.item() == pytest.approx(5 - 0.1)
-
-
-def test_the_configured_optimizer_is_used_with_its_values() -> None:
-    chosen = plain_sgd(weight_decay=0.5).optimizer([one(1.0)])
-    assert isinstance(chosen, torch.optim.SGD)
-    assert (chosen.defaults["lr"], chosen.defaults["momentum"], chosen.defaults["weight_decay"]) == (0.1, 0.0, 0.5)
-    adam = run_of(2, 4, optimizer="adam", lr=0.2).optimizer([one(1.0)], lr=0.01, betas=(0.5, 0.9))
-    assert isinstance(adam, torch.optim.Adam)
-    assert not isinstance(adam, torch.optim.AdamW)
-    assert (adam.defaults["lr"], adam.defaults["betas"]) == (0.01, (0.5, 0.9))
-    assert isinstance(run_of(2, 4, optimizer="adamw").optimizer([one(1.0)]), torch.optim.AdamW)
 
 
 def test_an_epoch_reports_the_mean_of_each_value_by_kind_of_step() -> None:

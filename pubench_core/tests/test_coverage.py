@@ -14,7 +14,7 @@ import pytest
 
 from pubench_core.engine import coverage as covering
 from pubench_core.engine import execute as execution
-from pubench_core.engine.coverage import answer, coverage, stored_record
+from pubench_core.engine.coverage import coverage, stored_record
 from pubench_core.engine.execute import execute
 from pubench_core.engine.plan import Plan
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
@@ -209,27 +209,6 @@ def test_missing_metrics_are_measured_from_the_stored_scores(
     assert carried_out(ask(of=request))[0].result == again.result
 
 
-def test_a_new_metric_is_measured_for_every_criterion_and_capable_part(
-    ask: Ask, no_training: Callable[[], None]
-) -> None:
-    first, _ = carried_out(ask(of=NNPU))
-    no_training()
-    plan = with_metric(ask(of=NNPU), "share", share, needs=frozenset())
-    again, _ = carried_out(plan)
-    assert again.reused
-    assert again.result.metrics == {**first.result.metrics, "share": "1" * 16}
-    arrays = read_scores(first.folder)
-    for name, criterion in again.result.criteria.items():
-        assert set(criterion.measures) == {"test", "validation"}
-        for part, measures in criterion.measures.items():
-            scores = arrays[scores_name(part, criterion.snapshot)]
-            assert measures["share"].value == (scores > 0).mean()
-            assert (measures["share"].interval, measures["share"].warnings) == ((0.0, 1.0), ("new here",))
-            assert measures["share"].details == {"n": 3}
-            older = {metric: found for metric, found in measures.items() if metric != "share"}
-            assert older == first.result.criteria[name].measures[part]
-
-
 def test_a_metric_whose_code_changed_is_measured_again_and_no_other(ask: Ask, no_training: Callable[[], None]) -> None:
     plan = with_metric(ask(), "share", share, "1" * 16)
     first, _ = carried_out(plan)
@@ -300,16 +279,6 @@ def test_a_metric_that_was_uninstalled_keeps_its_stored_values(ask: Ask, no_trai
     no_training()
     again, _ = carried_out(ask())
     assert (again.reused, again.result) == (True, first.result)
-
-
-def test_answering_and_storing_are_apart(ask: Ask) -> None:
-    carried_out(ask("evaluation.metrics=[accuracy]"))
-    plan, record = ask(), record_of(ask())
-    before = content_of(record.folder)
-    found = answer(plan, record)
-    assert set(found.metrics) > set(record.result.metrics)
-    assert content_of(record.folder) == before
-    assert answer(ask("evaluation.metrics=[accuracy]"), record) is record.result
 
 
 def test_measures_that_were_derived_later_are_a_cache(ask: Ask, no_training: Callable[[], None]) -> None:
@@ -572,13 +541,6 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         monkeypatch.setattr(RecordStore, "write", refuse)
 
     return lock
-
-
-def test_a_record_in_a_read_only_folder_answers(ask: Ask, read_only: Callable[[], None]) -> None:
-    first, _ = carried_out(ask())
-    read_only()
-    again, _ = carried_out(ask())
-    assert (again.reused, again.result) == (True, first.result)
 
 
 def test_what_is_measured_from_it_is_shown_and_said_not_to_be_stored(

@@ -238,10 +238,6 @@ def totals_of(row: dict[str, str]) -> tuple[int, int]:
     return positive + in_validation, negative + size - in_validation
 
 
-def test_the_table_has_eight_data_sets() -> None:
-    assert len(published()) == 8
-
-
 @pytest.mark.reference
 @pytest.mark.parametrize("seed", [2, 2026])
 @pytest.mark.parametrize("row", published(), ids=lambda row: row["dataset"])

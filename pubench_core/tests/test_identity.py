@@ -29,19 +29,6 @@ def widened(base: type[MethodConfig], **fields: Any) -> type[MethodConfig]:
 # ---------------------------------------------------------------- fields
 
 
-def test_every_field_is_in_the_identity_unless_it_says_otherwise() -> None:
-    assert identity_of(Config()) == {"lr": 0.01, "loss": "sigmoid"}
-    assert identity_of(Config(lr=0.5)) == {"lr": 0.5, "loss": "sigmoid"}
-
-
-def test_a_field_is_hashed_unless_it_has_its_neutral_value() -> None:
-    class Averaged(Config):
-        decay: float = Field(0.9, description="of the average", neutral=0.0)
-
-    assert identity_of(Averaged(decay=0.0)) == identity_of(Config())
-    assert identity_of(Averaged()) == {**identity_of(Config()), "decay": 0.9}  # neutral is not the default
-
-
 @pytest.mark.parametrize(
     ("annotation", "neutral", "other"),
     [
@@ -73,13 +60,6 @@ def test_a_changed_default_changes_the_run_and_the_old_value_restores_it() -> No
     second = widened(Config, extra=(float, Field(1.0, description="new", neutral=0.0)))
     assert run_id(made_spec(), second()) != run_id(made_spec(), first())
     assert run_id(made_spec(), second(extra=0.0)) == run_id(made_spec(), first())
-
-
-def test_a_field_that_does_not_identify_is_never_in() -> None:
-    class Chatty(Config):
-        every: int = Field(10, description="steps between two lines", identifies=False)
-
-    assert identity_of(Chatty(every=3)) == identity_of(Config())
 
 
 def test_a_truth_value_is_not_taken_for_a_neutral_number_nor_0_for_false() -> None:

@@ -410,15 +410,3 @@ def test_a_selected_metric_that_fails_at_the_end_costs_no_result(do: Do) -> None
     assert [line for line in result.warnings if "'fragile'" in line] == [
         "metric 'fragile' failed and has no value: MemoryError: 360 rows"
     ]
-
-
-def test_a_metric_that_fails_in_training_does_not_change_what_is_trained(do: Do) -> None:
-    one = do("epochs=2", "evaluation.metrics=[f1]", "evaluation.trace=[test]", "method.key=nnpu")
-    two = do(
-        "epochs=2", "evaluation.metrics=[f1, broken, bounded]", "evaluation.trace=[test]", "seed=2", "method.key=nnpu"
-    )
-    assert one.result.run_id == two.result.run_id
-    again = do("epochs=2", "evaluation.metrics=[broken]", "evaluation.trace=[train, test]", "method.key=nnpu")
-    assert not again.reused
-    for name, criterion in one.result.criteria.items():
-        assert again.result.criteria[name].measures["test"]["f1"] == criterion.measures["test"]["f1"]

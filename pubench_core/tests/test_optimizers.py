@@ -86,6 +86,7 @@ def test_a_stage_may_have_another_optimizer_than_the_configured_one(kind: Any, e
     optimizer = optimizers.new_optimizer(config, [nn.Parameter(torch.ones(1))], None, options, kind)
     (group,) = optimizer.param_groups
     assert type(optimizer).__name__ == expected
+    assert optimizers.new_optimizer(config, [nn.Parameter(torch.ones(1))], 0.01, {}, kind).defaults["lr"] == 0.01
     assert (group["lr"], group["weight_decay"]) == (0.2, 0.1)
     if expected == "SGD":
         assert (group["momentum"], group["nesterov"]) == (0.5, True)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pubench_priors_standard import bagged_nets
 from pubench_priors_standard.held_out import ReadsScores
 
 from pubench_core import PriorInfo, hookimpl
@@ -140,32 +139,6 @@ def test_numpy_values_in_diagnostics_become_plain(do: Do) -> None:
     assert read_record(outcome.folder).result == outcome.result
 
 
-def test_estimate_interval_and_truth_stand_side_by_side(do: Do) -> None:
-    """In case-control, U is the pool: its share of positives is π."""
-    estimate = do("prior=estimated:bbe").result.data.prior.estimate
-    assert estimate is not None
-    assert estimate.interval is not None
-    assert estimate.interval[0] <= estimate.share <= estimate.interval[1]
-    assert estimate.true_share == do().result.data.prior.true
-    assert estimate.diagnostics["warnings"] == []
-
-
-def test_an_estimator_reads_the_scores_of_the_scorer_that_is_named(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bagged_nets, "EPOCHS", 20)
-    logistic, nets = do("prior=estimated:bbe"), do("prior=estimated:bbe", "prior_scorer=bagged-nets")
-    one, other = (outcome.result.data.prior.estimate for outcome in (logistic, nets))
-    assert one is not None
-    assert other is not None
-    assert one.share != other.share
-    assert ("scorer" in one.diagnostics, other.diagnostics["scorer"]) == (False, "bagged-nets")
-    assert logistic.result.run_id != nets.result.run_id
-
-
-def test_the_logistic_scorer_is_in_no_run_id(do: Do) -> None:
-    ids = [do("prior=estimated:silent", *sets).result.run_id for sets in ((), ("prior_scorer=logistic",))]
-    assert ids[0] == ids[1]
-
-
 @pytest.mark.parametrize("prior", ["true", "0.4", "scaled:1.1"])
 def test_a_prior_that_is_not_estimated_has_no_estimate(do: Do, prior: str) -> None:
     found = do(f"prior={prior}").result.data.prior
@@ -186,15 +159,6 @@ def test_in_a_single_training_set_the_share_is_of_u_the_prior_of_the_pool(do: Do
     assert estimate.true_share == facts.unlabeled_positive / facts.unlabeled
     expected = (facts.labeled + 0.25 * facts.unlabeled) / (facts.labeled + facts.unlabeled)
     assert result.data.prior.given == pytest.approx(expected)
-
-
-def test_one_seed_gives_one_estimate_and_another_seed_another_stream(do: Do, tmp_path: Path) -> None:
-    draws = []
-    for seed, folder in ((2, "a"), (2, "b"), (25, "c")):
-        result = do("prior=estimated:talkative", f"seed={seed}", f"execution.results={tmp_path / folder}").result
-        assert result.data.prior.estimate is not None
-        draws.append(result.data.prior.estimate.diagnostics["draw"])
-    assert draws[0] == draws[1] != draws[2]
 
 
 def test_an_estimator_is_part_of_the_run_id_and_its_code_of_the_runs_code(do: Do) -> None:

@@ -270,16 +270,6 @@ def metric_info(**fields: object) -> MetricInfo:
     return MetricInfo(key="m", name="M", summary="s", load="a:b", **fields)  # type: ignore[arg-type]
 
 
-def test_a_metric_is_an_oracle_exactly_if_it_reads_true_labels() -> None:
-    assert metric_info(needs=frozenset({"truth", "labeled"})).oracle
-    assert not metric_info(needs=frozenset({"labeled", "scheme"}), assumes=frozenset({"SCAR"})).oracle
-
-
-def test_a_metric_may_assume_the_prior_and_scar_or_both() -> None:
-    for assumed in (set(), {"prior"}, {"SCAR"}, {"prior", "SCAR"}):
-        assert metric_info(assumes=frozenset(assumed)).assumes == assumed
-
-
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

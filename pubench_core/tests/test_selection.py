@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
@@ -80,24 +80,6 @@ def test_the_first_maximum_wins_until_patience_ends(
     series: Values, patience: int | None, expected: tuple[Any, ...]
 ) -> None:
     assert outcome(select({"pa": series}, patience), "pa") == expected
-
-
-def test_of_a_criterion_that_is_better_when_lower_the_first_minimum_wins() -> None:
-    series: Values = [0.5, 0.9, None, 0.1, 0.7, 0.1]
-    assert outcome(select({"error": series}, lower=("error",)), "error") == (4, 0.1, 4, None)
-    together = select({"error": series, "pa": series}, lower=("error",))
-    assert outcome(together, "error")[:2] == (4, 0.1)
-    assert outcome(together, "pa")[:2] == (2, 0.9)
-
-
-def test_of_several_candidates_the_lowest_counts_where_lower_is_better() -> None:
-    selection = Selection(("error",), {}, infos_of(("error",)))
-    names = ("student", "teacher", "other")
-    values = dict(zip(names, (0.5, 0.3, 0.3), strict=True))
-    selection.update(1, {"error": values}, dict.fromkeys(names, DECIDING), None, lambda: Snapshot({}))
-    chosen = selection.tracks["error"].chosen
-    assert chosen is not None
-    assert (chosen.epoch, chosen.candidate, chosen.value) == (1, "teacher", 0.3)
 
 
 @settings(deadline=None)
@@ -216,19 +198,6 @@ def test_a_held_out_ranking_is_the_share_of_pairs_in_the_right_order() -> None:
     found = HeldOut.of(Scored.of(np.array([0.5, -1.0, 0.5, -2.0, -3.0]), known))
     assert found == HeldOut(alike=False, ranking=(2.5 + 2) / 6)
     assert HeldOut.of(Scored.of(np.array([-1.0, -2.0]), Knowledge())) == HeldOut(alike=True, ranking=-1.0)
-
-
-@settings(deadline=None)
-@given(series=values, patience=patiences)
-def test_the_chosen_epoch_is_the_first_maximum_before_the_stop(series: Values, patience: int | None) -> None:
-    epoch, best, kept, stopped_at = outcome(select({"pa": series}, patience), "pa")
-    seen = [(value, -i) for i, value in enumerate(series[:stopped_at], start=1) if value is not None]
-    assume(seen)
-    assert (best, -epoch) == max(seen)
-    assert kept == epoch
-    if stopped_at is not None:
-        waited = [value for value in series[epoch:stopped_at] if value is None or value < best]
-        assert len(waited) == patience
 
 
 def test_a_new_stage_forgets_what_was_waited_but_not_the_best_so_far() -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,24 +68,6 @@ def test_measures_by_both_decisions_are_recorded(ask: Ask) -> None:
         assert "pa" in criterion.at_prior["validation"]
         assert "pauc" not in criterion.at_prior["validation"], "it reads no decision"
     assert done.result.test["f1-at-prior"] is not None
-
-
-def test_thresholds_do_not_see_the_truth(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the truth of the unlabeled rows permuted, every score and threshold is the same."""
-    from pubench_core.engine import compute
-
-    first = execute(ask("prior=0.4")).result
-    build = compute.build_problem
-
-    def permuted(*given: Any, **named: Any) -> Any:
-        problem = build(*given, **named)
-        hidden = np.flatnonzero(~problem.split.train.labeled)
-        problem.truth_train[hidden] = np.random.default_rng(0).permutation(problem.truth_train[hidden])
-        return problem
-
-    monkeypatch.setattr(compute, "build_problem", permuted)
-    again = execute(ask("prior=0.4"), force=True).result
-    assert {n: c.threshold for n, c in again.criteria.items()} == {n: c.threshold for n, c in first.criteria.items()}
 
 
 def test_no_prior_no_threshold(ask: Ask) -> None:

@@ -95,14 +95,6 @@ def test_one_grant_is_not_another() -> None:
         oracle.prior  # noqa: B018
 
 
-def test_labels_that_were_not_granted_are_nowhere_in_the_view() -> None:
-    data = view(frozenset({"prior"}))
-    truth = (data.x[:, 0] < 120).tolist()
-    tensors = [value for value in [*vars(data).values(), *vars(data.validation).values()] if torch.is_tensor(value)]
-    assert tensors
-    assert not any(value.shape == (len(data),) and value.bool().tolist() == truth for value in tensors)
-
-
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_granted_truth_is_that_of_each_row_of_the_table(scheme: str) -> None:
     data = view(frozenset({"truth"}), scheme=scheme)

@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,15 +206,6 @@ class TestPackaged:
             assert np.array_equal(array, before[name])
             assert array.flags.writeable
         assert second.digest == first.digest == digest_now(packaged, (), gray.root)
-
-    def test_the_arrays_that_are_kept_cannot_be_written_to(self, packaged: DataSource, gray: GrayData) -> None:
-        open_dataset(packaged, gray.root)
-        (kept,) = [
-            kept
-            for of, kept in store._packaged_sets.items()
-            if of[0] is type(packaged) and gray.root.path in cast("tuple[object, ...]", of[-2])
-        ]
-        assert not any(array.flags.writeable for array in kept.data.arrays().values())
 
     def test_it_is_read_again_where_its_code_is_loaded_anew(self, packaged: DataSource, gray: GrayData) -> None:
         open_dataset(packaged, gray.root)

@@ -101,12 +101,6 @@ class TestCheckedOnEveryOpen:
         assert caught.value.hint == Hint("prepare again", "gray")
         assert len(verify_copy(path.parent)) == 1
 
-    def test_the_sizes_then_and_now_are_said(self, gray: GrayData) -> None:
-        gray.opened()
-        gray.rows.write_bytes(gray.table.tobytes()[:-5])
-        line = refusal(gray.opened)
-        assert line.startswith(f"{gray.rows} has 220 bytes, 225 when it was prepared; ")
-
     def test_an_altered_source_is_refused_until_restored_or_its_copy_removed(self, gray: GrayData) -> None:
         before, content = gray.opened(), gray.rows.read_bytes()
         flipped(gray.rows, keep_time=False)
